@@ -1,0 +1,45 @@
+"""``python -m benchtui.engine``: the engine's process, started by the client with a sweep on its input."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from benchtui.engine.control import Answer, log_path
+from benchtui.engine.supervisor import Supervisor
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Sweep
+
+
+def main() -> int:
+    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up."""
+    parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
+    parser.add_argument("--id", required=True, help="the session's id")
+    parser.add_argument("path", type=Path, help="the session file to be written")
+    arguments = parser.parse_args()
+    try:
+        sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
+        supervisor = Supervisor(arguments.id, sweep, arguments.path)
+    except (BenchtuiError, msgspec.MsgspecError) as error:
+        _say(Answer(ok=False, error=str(error)))
+        return 2
+    _say(Answer(ok=True, id=arguments.id, path=str(arguments.path), pid=os.getpid()))
+    supervisor.run()
+    log_path(arguments.id).unlink(missing_ok=True)
+    return 0
+
+
+def _say(answer: Answer) -> None:
+    """Answer the client, and let go of its pipe: it isn't to wait for the end."""
+    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+    sys.stdout.flush()
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Starts engines, finds those that run, and passes them commands: all that the screen knows of them."""
+
+import os
+import subprocess
+import sys
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from benchtui.engine.control import Answer, ask, log_path, runtime_folder, socket_path
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Sweep
+
+if TYPE_CHECKING:
+    from benchtui.engine.doctor import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A running engine, reached through its control socket."""
+
+    session_id: str
+    path: Path
+    """Its session file."""
+    pid: int
+
+    def skip(self) -> None:
+        """End the current case as skipped and go on. Raises BenchtuiError where the engine refuses."""
+        ask(socket_path(self.session_id), "skip")
+
+    def stop(self) -> None:
+        """End the sweep, closing the session properly. Raises BenchtuiError where the engine is gone."""
+        ask(socket_path(self.session_id), "stop")
+
+    def alive(self) -> bool:
+        """Whether the engine's process still runs."""
+        with suppress(ChildProcessError):  # one that we started ourselves stays a zombie until it is waited for
+            os.waitpid(self.pid, os.WNOHANG)
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+def start(sweep: Sweep, path: Path) -> Engine:
+    """Start an engine of its own on a sweep, outliving this process; returns once its session file is there.
+
+    Raises:
+        BenchtuiError: where the session file can't be made or the engine doesn't come up.
+    """
+    session_id = uuid.uuid4().hex[:12]
+    path = path.absolute()
+    log = log_path(session_id)
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            # -P: a file of the working folder that is named like a library must not take its place
+            [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    answer = _come_up(process, sweep)
+    if answer is None:
+        process.wait()
+        said = log.read_text("utf-8", "replace").strip().splitlines()
+        raise BenchtuiError(
+            f"the engine didn't come up: {said[-1] if said else f'exit status {process.returncode}'}"
+        )
+    if not answer.ok:
+        process.wait()
+        log.unlink(missing_ok=True)
+        raise BenchtuiError(answer.error or "the engine didn't come up")
+    process.returncode = 0  # it lives on by intention; silences the warning about a child left behind
+    return Engine(session_id, path, process.pid)
+
+
+def running() -> list[Engine]:
+    """Every engine of this user that answers, the newest first; what dead ones left behind is removed."""
+    sockets = sorted(runtime_folder().glob("*.sock"), key=_age)
+    return [engine for path in sockets if (engine := _answering(path)) is not None]
+
+
+def examine() -> "list[Finding]":
+    """What this machine can measure and what not; takes as long as importing torch does in another process."""
+    from benchtui.engine import doctor  # reads every device; nothing else of the client needs that
+
+    return doctor.examine()
+
+
+def find(path: Path) -> Engine | None:
+    """The engine that writes this session file, or None when it has ended."""
+    wanted = path.absolute()
+    return next((engine for engine in running() if engine.path == wanted), None)
+
+
+def _come_up(process: subprocess.Popen[bytes], sweep: Sweep) -> Answer | None:
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the engine is started with pipes")
+    with suppress(BrokenPipeError), process.stdin:
+        process.stdin.write(msgspec.json.encode(sweep))
+    with process.stdout:
+        line = process.stdout.readline()
+    return msgspec.json.decode(line, type=Answer) if line else None
+
+
+def _answering(path: Path) -> Engine | None:
+    try:
+        answer = ask(path, "status", timeout_s=2.0)
+    except BenchtuiError as error:
+        if isinstance(error.__cause__, ConnectionRefusedError):
+            for left_over in (path, path.with_suffix(".log")):
+                left_over.unlink(missing_ok=True)
+        return None
+    if answer.id is None or answer.path is None or answer.pid is None:
+        return None
+    return Engine(answer.id, Path(answer.path), answer.pid)
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -1,0 +1,49 @@
+"""What a device has to offer: one small interface."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import torch
+
+from benchtui.sessions.events import Memory
+
+Lap = Callable[[str], None]
+"""Called at the end of each part of a step with the part's name."""
+
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The times of one step, in milliseconds."""
+
+    wall_ms: float
+    """Host time, the device synchronised at both ends."""
+    device_ms: float | None
+    """Time between device events around the step; None where the device has none."""
+    parts_ms: dict[str, float]
+
+
+class Device(Protocol):
+    """Where a case computes."""
+
+    torch_device: torch.device
+    uuid: str | None
+    """The device as its driver names it, to find its readings."""
+
+    def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
+        """Run one step and time it and its parts; gives what the step gave, too."""
+        ...
+
+    def reset_peaks(self) -> None:
+        """Begin anew with the peaks of memory."""
+        ...
+
+    def peaks(self) -> Memory:
+        """Peaks of memory since the last reset."""
+        ...
+
+    def out_of_memory(self, error: BaseException) -> str | None:
+        """One line about an error that means memory has run out; None for any other error."""
+        ...

@@ -1,0 +1,56 @@
+"""The processor of this machine."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from time import perf_counter_ns
+from typing import TypeVar
+
+import torch
+
+from benchtui.engine.devices import rss
+from benchtui.engine.devices.base import Lap, StepTime
+from benchtui.sessions.events import Memory
+
+Done = TypeVar("Done")
+
+_ALLOCATION = re.compile(r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*?(\d+) bytes")
+
+
+class Cpu:
+    """Steps on the processor: host time is all there is."""
+
+    def __init__(self) -> None:
+        self.torch_device = torch.device("cpu")
+        self.uuid: str | None = None
+
+    def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
+        """Time a step by the host's clock."""
+        parts: list[str] = []
+        marks_ns: list[int] = []
+
+        def lap(part: str) -> None:
+            marks_ns.append(perf_counter_ns())
+            parts.append(part)
+
+        begin_ns = perf_counter_ns()
+        done = step(lap)
+        end_ns = perf_counter_ns()
+        times_ms = [(after - before) / 1e6 for before, after in pairwise([begin_ns, *marks_ns])]
+        return StepTime((end_ns - begin_ns) / 1e6, None, dict(zip(parts, times_ms, strict=True))), done
+
+    def reset_peaks(self) -> None:
+        """Begin anew with the peak of resident memory."""
+        rss.reset_peak()
+
+    def peaks(self) -> Memory:
+        """Peak of resident memory; the processor's allocator keeps no peaks of its own."""
+        return Memory(peak_rss_mb=rss.peak_mb())
+
+    def out_of_memory(self, error: BaseException) -> str | None:
+        """Recognise Python's and torch's ways of saying that an allocation was refused."""
+        if isinstance(error, MemoryError):
+            return "out of memory on cpu"
+        if match := _ALLOCATION.search(str(error)):
+            return f"out of memory on cpu: {int(match[1]) / 1e6:,.0f} MB asked for in one piece"
+        return None

@@ -1,0 +1,113 @@
+"""What this machine can measure and what not, with the reason and the remedy."""
+
+import multiprocessing
+import os
+import shutil
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from typing import Literal
+
+from benchtui.engine.control import runtime_folder
+from benchtui.engine.executors.local import LocalProbe
+from benchtui.engine.telemetry.machine import describe_host
+from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
+from benchtui.sessions import library
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Host, Runtime
+
+_TORCH_S = 300.0
+
+State = Literal["ok", "absent", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: State
+    """``absent`` limits what is measured; ``broken`` keeps benchtui from working."""
+    text: str
+
+
+def examine() -> list[Finding]:
+    """Look at everything; takes as long as importing torch does."""
+    nvml = open_nvml()
+    host = describe_host(nvml)
+    gpus = [_absent_gpu(nvml)] if isinstance(nvml, Absent) else _gpus(nvml)
+    return [_processor(host), *gpus, _processor_energy(host), *_torch(), _compiler(), *_folders()]
+
+
+def _processor(host: Host) -> Finding:
+    memory_gb = (host.memory_mb or 0) / 1000
+    return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
+
+
+def _absent_gpu(absent: Absent) -> Finding:
+    return Finding("GPU readings", "absent", absent.reason)
+
+
+def _gpus(nvml: Nvml) -> list[Finding]:
+    """A GPU a line, with the readings that it doesn't give."""
+    found = []
+    for gpu, sample in zip(nvml.gpus(), nvml.sample(), strict=True):
+        missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
+        text = f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {nvml.driver}{missing}"
+        found.append(Finding(f"GPU {gpu.index}", "ok", text))
+    return found + [Finding(name, "absent", reason) for name, reason in nvml.absent.items()]
+
+
+def _processor_energy(host: Host) -> Finding:
+    if reason := host.absent.get("rapl"):
+        return Finding("processor energy", "absent", reason)
+    return Finding("processor energy", "absent", "RAPL can be read here; this version doesn't measure it yet")
+
+
+def _torch() -> list[Finding]:
+    """What torch says, asked in a process of its own."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["benchtui.engine.preload"])
+    probe = LocalProbe(context)
+    wait(probe.sources, timeout=_TORCH_S)
+    runtime = probe.result(0.0)
+    if isinstance(runtime, str):
+        return [Finding("torch", "broken", f"{runtime}; reinstall with `pip install torch`")]
+    return [_versions(runtime), _cuda(runtime)]
+
+
+def _versions(runtime: Runtime) -> Finding:
+    text = f"torch {runtime.torch}, transformers {runtime.transformers}, {runtime.threads} threads"
+    return Finding("torch", "ok", text)
+
+
+def _cuda(runtime: Runtime) -> Finding:
+    if runtime.cuda_devices:
+        return Finding("CUDA", "ok", f"CUDA {runtime.cuda}: {', '.join(runtime.cuda_devices)}")
+    if runtime.cuda is None:
+        return Finding("CUDA", "absent", "torch is a build without CUDA; cases on cuda are skipped")
+    return Finding(
+        "CUDA", "absent", f"torch has CUDA {runtime.cuda} and sees no device; cases on cuda are skipped"
+    )
+
+
+def _compiler() -> Finding:
+    found = shutil.which(os.environ.get("CXX") or "g++") or shutil.which("clang++")
+    if found:
+        return Finding("torch.compile", "ok", f"C++ compiler {found}")
+    return Finding(
+        "torch.compile", "absent", "no C++ compiler (g++ or clang++), which compile modes on cpu need"
+    )
+
+
+def _folders() -> list[Finding]:
+    found = []
+    for what, folder in (("sessions folder", library.folder), ("runtime folder", runtime_folder)):
+        try:
+            path = folder()
+        except BenchtuiError as error:
+            found.append(Finding(what, "broken", str(error)))
+            continue
+        free_gb = shutil.disk_usage(path).free / 1e9
+        state: State = "ok" if os.access(path, os.W_OK) else "broken"
+        found.append(Finding(what, state, f"{path}, {free_gb:.1f} GB free"))
+    return found

@@ -1,0 +1,217 @@
+"""A case in a fresh worker process of this machine."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from benchtui.engine.job import Job
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Runtime, Steps
+from benchtui.sessions.sweep import Record
+
+_KEPT_STDERR = 8192
+_LONGEST_LINE = 500
+_TEARDOWN_S = 20.0
+"""How long a worker may take to end once it has told its outcome."""
+
+
+class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
+    """Why a probe has no answer."""
+
+    error: str
+
+
+WorkerEvent = CasePrepared | Steps | CaseFinished
+_decoder = msgspec.json.Decoder(WorkerEvent)
+
+
+class LocalExecution:
+    """One case on its way: a worker process, its events and its end."""
+
+    def __init__(self, context: ForkServerContext, job: Job) -> None:
+        """Start the worker."""
+        self._case = job.case
+        self._timeout_s = job.sweep.measure.timeout_s
+        self._deadline_s = monotonic() + self._timeout_s
+        self._ending: CaseFinished | None = None
+        self._stderr_tail = b""
+        self._oom_kills = _oom_kills()
+        self._events, events_out = context.Pipe(duplex=False)
+        self._stderr, stderr_out = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(
+            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
+        )
+        self._process.start()
+        events_out.close()
+        stderr_out.close()
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._process.pid or 0
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        open_pipes = [pipe.fileno() for pipe in (self._events, self._stderr) if not pipe.closed]
+        return [*open_pipes, self._process.sentinel]
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return max(0.0, self._deadline_s - monotonic())
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """The events that have come; the last one of a case is its CaseFinished, once the process has ended."""
+        if not self.left_s:
+            self._overdue(now_s)
+        self._read_stderr()
+        for event in self._read_events():
+            if isinstance(event, CaseFinished):
+                self._ending = self._ending or event
+                self._deadline_s = monotonic() + _TEARDOWN_S
+            else:
+                yield event
+        if not self._process.is_alive():
+            yield self._finish(now_s)
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the worker and all it started; an outcome told before stays."""
+        self._ending = self._ending or CaseFinished(
+            t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
+        )
+        self._kill()
+
+    def _overdue(self, now_s: float) -> None:
+        self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
+        self._deadline_s = monotonic() + _TEARDOWN_S
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a worker that hasn't made its own group yet
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _read_events(self) -> Iterator[WorkerEvent]:
+        while (message := _receive(self._events)) is not None:
+            yield _decoder.decode(message)
+
+    def _read_stderr(self) -> None:
+        if self._stderr.closed or not self._stderr.poll():
+            return
+        chunk = os.read(self._stderr.fileno(), 65536)
+        self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
+        if not chunk:
+            self._stderr.close()
+
+    def _finish(self, now_s: float) -> CaseFinished:
+        self._process.join()
+        self._read_stderr()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # whatever the case left behind
+        for pipe in (self._events, self._stderr):
+            pipe.close()
+        code = self._process.exitcode or 0
+        self._process.close()
+        ending = self._ending or _death(self._case, code, _oom_kills() > self._oom_kills, now_s)
+        said = _last_line(self._stderr_tail)
+        return msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+
+
+class LocalProbe:
+    """A process that asks torch about the machine; starting it starts the fork server, which imports torch."""
+
+    def __init__(self, context: ForkServerContext) -> None:
+        self._answer, answer_out = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(target=_run_probe, args=(answer_out,))
+        self._process.start()
+        answer_out.close()
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is an answer, or none to come."""
+        return [self._answer.fileno(), self._process.sentinel]
+
+    @property
+    def ended(self) -> bool:
+        """Whether an answer has come, or none will."""
+        return self._answer.poll() or not self._process.is_alive()
+
+    def result(self, now_s: float) -> Runtime | str:
+        """What torch said, or why it said nothing; ends the process if it is still at it."""
+        message = _receive(self._answer)
+        if message is None and self._process.is_alive():
+            self._process.kill()
+        self._process.join()
+        if message is None:
+            return f"its process ended with exit status {self._process.exitcode}"
+        answer = msgspec.json.decode(message, type=Runtime | Failure)
+        return answer.error if isinstance(answer, Failure) else msgspec.structs.replace(answer, t=now_s)
+
+
+def _run_probe(answer: Connection) -> None:
+    try:
+        from benchtui.engine.probe import main  # torch belongs to this process, never to the supervisor's
+    except ImportError as error:
+        answer.send_bytes(msgspec.json.encode(Failure(error=f"it can't be imported: {error}")))
+    else:
+        main(answer)
+
+
+def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+    from benchtui.engine.worker import main  # torch belongs to the worker's process, never to the supervisor's
+
+    main(job, events, stderr)
+
+
+def _receive(pipe: Connection) -> bytes | None:
+    """The next message if there is one; closes a pipe that has come to its end."""
+    if pipe.closed or not pipe.poll():
+        return None
+    try:
+        return pipe.recv_bytes()
+    except (EOFError, OSError):
+        pipe.close()
+        return None
+
+
+def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
+    """Name what ended a worker that didn't tell an outcome."""
+    if code >= 0:
+        reason = f"the worker ended with exit status {code} before it was done"
+        return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
+    name = _signal_name(-code)
+    if name == "SIGKILL" and out_of_memory:
+        reason = "killed by the kernel's out-of-memory killer (SIGKILL)"
+        return CaseFinished(t=now_s, case=case, outcome="oom", reason=reason, signal=name)
+    return CaseFinished(
+        t=now_s, case=case, outcome="failed", reason=f"the worker was killed by {name}", signal=name
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(tail: bytes) -> str | None:
+    lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
+    return next((line[:_LONGEST_LINE] for line in reversed(lines) if line), None)
+
+
+def _oom_kills() -> int:
+    """How often the kernel's out-of-memory killer has struck since boot (Linux: proc(5), vmstat)."""
+    try:
+        fields = Path("/proc/vmstat").read_text("ascii").split()
+        return int(fields[fields.index("oom_kill") + 1])
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,15 @@
+"""What a worker is given to do."""
+
+from benchtui.sessions.sweep import Config, Record, Sweep
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """One case, with what its worker needs to know of the session."""
+
+    case: int
+    config: Config
+    sweep: Sweep
+    zero_s: float
+    """Monotonic clock at the session's start: both sides count from there."""
+    scratch: str
+    """A folder for this case's compiler caches, removed when the session ends."""

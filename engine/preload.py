@@ -1,0 +1,18 @@
+"""What the fork server imports once, so that each case's process has it at no cost.
+
+Nothing is computed here: a fork after OpenMP has started its threads would hang.
+"""
+
+import transformers
+from transformers import (  # noqa: F401  (transformers imports lazily; naming these does the work now)
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+
+import benchtui.engine.probe
+import benchtui.engine.worker  # noqa: F401
+
+transformers.utils.logging.disable_progress_bar()

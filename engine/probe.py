@@ -1,0 +1,24 @@
+"""Asks torch about the machine, in a process of its own: CUDA is never touched before a fork."""
+
+from multiprocessing.connection import Connection
+
+import msgspec
+import torch
+import transformers
+
+from benchtui.sessions.events import Runtime
+
+
+def main(answer: Connection) -> None:
+    """Send a Runtime event with ``t`` 0."""
+    count = torch.cuda.device_count()
+    runtime = Runtime(
+        t=0.0,
+        torch=str(torch.__version__),
+        transformers=transformers.__version__,
+        cuda=torch.version.cuda,
+        cudnn=torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
+        threads=torch.get_num_threads(),
+        cuda_devices=tuple(torch.cuda.get_device_name(index) for index in range(count)),
+    )
+    answer.send_bytes(msgspec.json.encode(runtime))

@@ -1,0 +1,1 @@
+"""Samplers of GPUs, machine and processes, and the description of the machine."""

@@ -1,0 +1,91 @@
+"""Readings of the machine, of the worker, and of this process, whose processor use is the cost of measuring."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psutil
+
+T = TypeVar("T")
+
+_BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
+# guest time is part of user time already; an operating system has some of these, not all
+
+
+@dataclass(frozen=True, slots=True)
+class HostSample:
+    """The machine at one moment; 100 percent is one whole processor, and what could not be read is None."""
+
+    cpu_percent: float | None
+    memory_used_mb: float | None
+    worker_cpu_percent: float | None
+    worker_rss_mb: float | None
+    engine_cpu_percent: float | None
+
+
+class ProcessorUse:
+    """Percent of a processor in use since the last call, from a running total of processor time."""
+
+    def __init__(self) -> None:
+        self._last: tuple[float, float] | None = None
+
+    def percent(self, at_s: float, busy_s: float | None) -> float | None:
+        """Use between the last call and this one; None for the first, which has nothing to compare with."""
+        last, self._last = self._last, None if busy_s is None else (at_s, busy_s)
+        if last is None or busy_s is None or at_s <= last[0]:
+            return None
+        # the kernel's totals may step back by a tick
+        return round(100 * max(0.0, busy_s - last[1]) / (at_s - last[0]), 1)
+
+
+class HostReader:
+    """Reads the machine again and again; processor use is that between two reads."""
+
+    def __init__(self) -> None:
+        self._machine = ProcessorUse()
+        self._engine = ProcessorUse()
+        self._worker = ProcessorUse()
+        self._worker_pid: int | None = None
+
+    def read(self, at_s: float, worker_pid: int | None) -> HostSample:
+        """The machine at session time ``at_s``, with the worker of that process number, if there is one."""
+        if worker_pid != self._worker_pid:
+            self._worker, self._worker_pid = ProcessorUse(), worker_pid
+        worker = None if worker_pid is None else _unless_refused(lambda: _process(worker_pid))
+        worker_busy_s, worker_rss_mb = worker or (None, None)
+        return HostSample(
+            cpu_percent=self._machine.percent(at_s, _unless_refused(_machine_busy_s)),
+            memory_used_mb=_unless_refused(_memory_used_mb),
+            worker_cpu_percent=self._worker.percent(at_s, worker_busy_s),
+            worker_rss_mb=worker_rss_mb,
+            engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
+        )
+
+
+def _unless_refused(read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except (psutil.Error, OSError):
+        return None
+
+
+def _machine_busy_s() -> float:
+    times = psutil.cpu_times()
+    return sum(getattr(times, field, 0.0) for field in _BUSY)
+
+
+def _memory_used_mb() -> float:
+    """Memory that programs cannot get any more, caches not counted."""
+    memory = psutil.virtual_memory()
+    return round((memory.total - memory.available) / 1e6, 1)
+
+
+def _process(pid: int) -> tuple[float, float] | None:
+    """Processor time in s and resident memory in MB of a process, or None when it has ended."""
+    process = psutil.Process(pid)
+    with process.oneshot():
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        times = process.cpu_times()
+        return times.user + times.system, round(process.memory_info().rss / 1e6, 1)

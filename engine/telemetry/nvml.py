@@ -1,0 +1,268 @@
+"""Readings of NVIDIA GPUs through the driver's management library (NVML); CUDA is never touched."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pynvml
+
+from benchtui.engine.telemetry import nvml_errors
+from benchtui.sessions.events import Gpu
+
+THROTTLES = {
+    0x1: None,  # idle: the clock is low because nothing asks for more
+    0x2: "app_clocks",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal",
+    0x40: "hw_thermal",
+    0x80: "hw_power_brake",
+    0x100: "display_clocks",
+    0x200: "board_limit",
+    0x400: "reliability",
+}
+"""Name of each bit of NVML's clock event reasons (nvml.h, nvmlClocksEventReasons)."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Why no GPU can be read on this machine."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSample:
+    """One GPU at one moment; a reading that could not be had is None."""
+
+    index: int
+    power_w: float | None
+    power_limit_w: float | None
+    memory_used_mb: float | None
+    memory_total_mb: float | None
+    utilisation_percent: float | None
+    temperature_c: float | None
+    sm_clock_mhz: float | None
+    throttle: str | None
+    energy_j: float | None
+    absent: dict[str, str]
+    """Why readings are None, by field; the key ``gpu`` stands for all of them."""
+
+
+def open_nvml() -> "Nvml | Absent":
+    """Connect to the NVIDIA driver, or say why that cannot be done."""
+    try:
+        pynvml.nvmlInit()
+        driver = pynvml.nvmlSystemGetDriverVersion()
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as error:
+        return Absent(nvml_errors.reason(error))
+    if count == 0:
+        return Absent(f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container may use")
+    return Nvml(driver, count)
+
+
+class Nvml:
+    """An open connection to the NVIDIA driver and the GPUs it gives; may be used from several threads."""
+
+    def __init__(self, driver: str, count: int) -> None:
+        self.driver = driver
+        """Version of the driver."""
+        self.absent: dict[str, str] = {}
+        """GPUs that the driver counts and does not give, such as ``gpu 1``, and why."""
+        self._devices: list[_Device] = []
+        for index in range(count):
+            try:
+                self._devices.append(_Device(index))
+            except pynvml.NVMLError as error:
+                self.absent[f"gpu {index}"] = nvml_errors.reason(error)
+        self._by_uuid = {device.gpu.uuid: device for device in self._devices if device.gpu.uuid}
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs as they were when the connection was opened."""
+        return tuple(device.gpu for device in self._devices)
+
+    def sample(self) -> tuple[GpuSample, ...]:
+        """One sample of each GPU, in the order of ``gpus()``, a lost one included."""
+        return tuple(device.sample() for device in self._devices)
+
+    def energy_j(self, uuid: str) -> float | None:
+        """The driver's running total of a GPU's energy, of which only differences mean anything, or None."""
+        device = self._by_uuid.get(uuid)
+        return None if device is None else device.read(device.readings.energy_j)
+
+    def process_memory_mb(self, uuid: str, pid: int) -> float | None:
+        """Memory that a process holds on a GPU; None where the driver does not list the process.
+
+        Inside a container with process numbers of its own the driver may list other numbers, or none.
+        """
+        device = self._by_uuid.get(uuid)
+        processes = None if device is None else device.read(device.processes)
+        return (processes or {}).get(pid)
+
+    def close(self) -> None:
+        """Close the connection; afterwards every reading is None."""
+        with suppress(pynvml.NVMLError):  # a driver that went away needs no goodbye
+            pynvml.nvmlShutdown()
+
+
+class _Reading(Generic[T]):
+    """One quantity of one GPU, and the functions that may still give it, best first."""
+
+    def __init__(
+        self, convert: Callable[[Any], T], *functions: Callable[..., Any], of: int | None = None
+    ) -> None:
+        self.reason: str | None = None
+        """Why the last attempt gave nothing."""
+        self._convert = convert
+        self._functions = functions
+        self._arguments = () if of is None else (of,)
+
+    def read(self, handle: object) -> T | None:
+        """The value, or None and the reason; raises NVMLError when the GPU is lost."""
+        for function in self._functions:
+            try:
+                value = function(handle, *self._arguments)
+            except pynvml.NVMLError as error:
+                if nvml_errors.is_loss(error):
+                    raise
+                self.reason = nvml_errors.reason(error)
+                if nvml_errors.is_permanent(error):
+                    # replaced, never changed in place: another thread may be reading the same GPU
+                    self._functions = tuple(other for other in self._functions if other is not function)
+            else:
+                self.reason = None
+                return self._convert(value)
+        return None
+
+
+def _known(*names: str) -> tuple[Callable[..., Any], ...]:
+    """Those of pynvml's functions that the installed release has; they come and go with CUDA's versions."""
+    return tuple(getattr(pynvml, name) for name in names if hasattr(pynvml, name))
+
+
+def _instant_power_mw(handle: object) -> int:
+    """Power at this moment; nvmlDeviceGetPowerUsage averages over 1 s on most GPUs from Ampere on (nvml.h)."""
+    value = pynvml.nvmlDeviceGetFieldValues(handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])[0]
+    if value.nvmlReturn != pynvml.NVML_SUCCESS:
+        raise pynvml.NVMLError(value.nvmlReturn)
+    return int(value.value.uiVal)
+
+
+def _memory_without_reserved(handle: object) -> pynvml.c_nvmlMemory_v2_t:
+    """Memory as nvidia-smi shows it: what the driver reserves for itself is not counted as used."""
+    return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
+
+
+def _thousandth(value: int) -> float:
+    """Watts from milliwatts, joules from millijoules."""
+    return value / 1000
+
+
+def _mb(size: int) -> float:
+    """Bytes in units of 10**6, to a tenth."""
+    return round(size / 1e6, 1)
+
+
+def _used_and_total_mb(memory: pynvml.c_nvmlMemory_t) -> tuple[float, float]:
+    return _mb(memory.used), _mb(memory.total)
+
+
+def _utilisation_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
+    return float(rates.gpu)
+
+
+def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float]:
+    """Memory of each process; one without an amount, or with 0 as some containers report, is left out."""
+    total: dict[int, int] = {}
+    for process in processes:
+        if process.usedGpuMemory:
+            total[process.pid] = total.get(process.pid, 0) + process.usedGpuMemory
+    return {pid: _mb(size) for pid, size in total.items()}
+
+
+def throttle_names(bits: int) -> str:
+    """Reasons that hold the clock down, joined by ``+``; a bit without a name is kept as a number."""
+    set_bits = (1 << place for place in range(bits.bit_length()) if bits >> place & 1)
+    return "+".join(name for bit in set_bits if (name := THROTTLES.get(bit, hex(bit))))
+
+
+class _Readings:
+    """What is sampled of one GPU; the names are those of the columns in the journal."""
+
+    def __init__(self) -> None:
+        self.power_w = _Reading(_thousandth, _instant_power_mw, *_known("nvmlDeviceGetPowerUsage"))
+        self.power_limit_w = _Reading(_thousandth, *_known("nvmlDeviceGetEnforcedPowerLimit"))
+        self.memory_used_mb = _Reading(
+            _used_and_total_mb, _memory_without_reserved, *_known("nvmlDeviceGetMemoryInfo")
+        )
+        self.utilisation_percent = _Reading(_utilisation_percent, *_known("nvmlDeviceGetUtilizationRates"))
+        self.temperature_c = _Reading(
+            float,
+            *_known("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature"),
+            of=pynvml.NVML_TEMPERATURE_GPU,
+        )
+        self.sm_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_SM)
+        self.throttle = _Reading(
+            throttle_names,
+            *_known("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+        )
+        self.energy_j = _Reading(_thousandth, *_known("nvmlDeviceGetTotalEnergyConsumption"))
+
+    def absent(self) -> dict[str, str]:
+        """Why the last attempt at a reading gave nothing, by its name."""
+        return {name: reading.reason for name, reading in vars(self).items() if reading.reason is not None}
+
+
+class _Device:
+    """One GPU, as long as the driver has it."""
+
+    def __init__(self, index: int) -> None:
+        self._handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        name = pynvml.nvmlDeviceGetName(self._handle)
+        self._loss: str | None = None
+        self.readings = _Readings()
+        self.processes = _Reading(
+            _memory_by_pid_mb,
+            *_known("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"),
+        )
+        _, total_mb = self.read(self.readings.memory_used_mb) or (None, None)
+        self.gpu = Gpu(
+            index=index,
+            name=name,
+            uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
+            memory_mb=total_mb,
+            power_limit_w=self.read(self.readings.power_limit_w),
+        )
+
+    def read(self, reading: _Reading[T]) -> T | None:
+        """A value, or None where it cannot be had; a lost GPU is not asked again."""
+        if self._loss is not None:
+            return None
+        try:
+            return reading.read(self._handle)
+        except pynvml.NVMLError as error:
+            self._loss = nvml_errors.reason(error)
+            return None
+
+    def sample(self) -> GpuSample:
+        """Every reading once."""
+        readings = self.readings
+        used_mb, total_mb = self.read(readings.memory_used_mb) or (None, None)
+        return GpuSample(
+            index=self.gpu.index,
+            power_w=self.read(readings.power_w),
+            power_limit_w=self.read(readings.power_limit_w),
+            memory_used_mb=used_mb,
+            memory_total_mb=total_mb,
+            utilisation_percent=self.read(readings.utilisation_percent),
+            temperature_c=self.read(readings.temperature_c),
+            sm_clock_mhz=self.read(readings.sm_clock_mhz),
+            throttle=self.read(readings.throttle),
+            energy_j=self.read(readings.energy_j),
+            absent=readings.absent() if self._loss is None else {"gpu": self._loss},
+        )

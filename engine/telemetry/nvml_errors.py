@@ -1,0 +1,74 @@
+"""What NVML's error codes mean to the person who reads them: one table, at the boundary to the driver."""
+
+import pynvml
+
+REASONS = {
+    "UNINITIALIZED": "the connection to the NVIDIA driver is closed",
+    "INVALID_ARGUMENT": "the driver does not accept this question about this GPU",
+    "NOT_SUPPORTED": "not supported by this GPU or its driver",
+    "NO_PERMISSION": "the driver refuses it to this user; an administrator can allow it",
+    "ALREADY_INITIALIZED": "the connection to the NVIDIA driver is already open",
+    "NOT_FOUND": "the driver finds no such GPU or entry",
+    "INSUFFICIENT_SIZE": "the answer is larger than the room given for it",
+    "INSUFFICIENT_POWER": "the GPU's power cables are not properly connected",
+    "DRIVER_NOT_LOADED": "the NVIDIA driver is not loaded; load it, and check that nvidia-smi works",
+    "TIMEOUT": "the driver gave no answer in time",
+    "IRQ_ISSUE": "the kernel has a problem with the GPU's interrupts; see dmesg",
+    "LIBRARY_NOT_FOUND": (
+        "no NVIDIA driver on this machine (libnvidia-ml.so.1 not found);"
+        " install the driver, or start the container with access to the GPU"
+    ),
+    "FUNCTION_NOT_FOUND": "this version of the driver has no function for it",
+    "CORRUPTED_INFOROM": "the GPU's infoROM is corrupted",
+    "GPU_IS_LOST": "the GPU has fallen off the bus; see dmesg, the machine may need a restart",
+    "RESET_REQUIRED": "the GPU must be reset before it can be used again",
+    "OPERATING_SYSTEM": "the operating system or a control group blocks access to the GPU",
+    "LIB_RM_VERSION_MISMATCH": (
+        "libnvidia-ml.so.1 and the loaded kernel driver differ in version; restart after the driver's update"
+    ),
+    "IN_USE": "the GPU is in use by somebody else",
+    "MEMORY": "the driver ran out of memory",
+    "NO_DATA": "the driver has no data yet",
+    "VGPU_ECC_NOT_SUPPORTED": "not possible on a virtual GPU with ECC memory",
+    "INSUFFICIENT_RESOURCES": "the driver is short of resources",
+    "FREQ_NOT_SUPPORTED": "the GPU does not support this clock",
+    "ARGUMENT_VERSION_MISMATCH": "this driver and the nvidia-ml-py package disagree on a structure's version",
+    "DEPRECATED": "this driver no longer answers this question",
+    "NOT_READY": "the GPU is not ready yet",
+    "GPU_NOT_FOUND": "the driver no longer finds this GPU",
+    "INVALID_STATE": "the GPU is in a state that does not allow it",
+    "RESET_TYPE_NOT_SUPPORTED": "the GPU does not support this kind of reset",
+    "UNKNOWN": "the driver reports an internal error",
+}
+"""Reason for each code, by its name in nvml.h without ``NVML_ERROR_``."""
+
+_NAMES = {
+    value: name.removeprefix("NVML_ERROR_")
+    for name, value in vars(pynvml).items()
+    if name.startswith("NVML_ERROR_")
+}
+
+_PERMANENT = {
+    "INVALID_ARGUMENT",
+    "NOT_SUPPORTED",
+    "NO_PERMISSION",
+    "FUNCTION_NOT_FOUND",
+    "ARGUMENT_VERSION_MISMATCH",
+    "DEPRECATED",
+}
+_LOST = {"UNINITIALIZED", "DRIVER_NOT_LOADED", "GPU_IS_LOST", "RESET_REQUIRED", "GPU_NOT_FOUND"}
+
+
+def reason(error: pynvml.NVMLError) -> str:
+    """Why the driver refused, in one line; a code newer than the table is named by its number."""
+    return REASONS.get(_NAMES.get(error.value, ""), f"NVML error {error.value} ({error})")
+
+
+def is_permanent(error: pynvml.NVMLError) -> bool:
+    """Whether asking the same question again is pointless."""
+    return _NAMES.get(error.value) in _PERMANENT
+
+
+def is_loss(error: pynvml.NVMLError) -> bool:
+    """Whether the whole GPU is gone, not one reading of it."""
+    return _NAMES.get(error.value) in _LOST

@@ -1,0 +1,135 @@
+"""The thread that samples GPUs and machine at a steady pace, and hands the samples on in columns."""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchtui.engine.telemetry.host import HostReader, HostSample
+from benchtui.engine.telemetry.nvml import GpuSample, Nvml
+from benchtui.sessions.events import GpuReadings, HostReadings, Telemetry
+
+_STOP_S = 5.0
+# a driver that hangs over a lost GPU must not keep the session from being closed
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Everything at one moment, in session seconds."""
+
+    at_s: float
+    gpus: tuple[GpuSample, ...]
+    host: HostSample
+
+
+class Sampler:
+    """Samples every ``period_s`` seconds and calls ``emit`` with every ``batch`` samples, from its own thread.
+
+    ``clock`` gives session seconds; ``emit`` must not raise.
+    """
+
+    def __init__(
+        self,
+        nvml: Nvml | None,
+        *,
+        clock: Callable[[], float],
+        emit: Callable[[Telemetry], None],
+        period_s: float = 0.25,
+        batch: int = 2,
+    ) -> None:
+        self._nvml = nvml
+        self._clock = clock
+        self._emit = emit
+        self._period_s = period_s
+        self._batch = batch
+        self._host = HostReader()
+        self._worker_pid: int | None = None
+        self._samples: list[_Sample] = []
+        self._told: dict[int, dict[str, str]] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+
+    def watch(self, pid: int | None) -> None:
+        """From the next sample on, read the worker with this process number, or none."""
+        self._worker_pid = pid
+
+    def start(self) -> None:
+        """Begin to sample; once only."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End sampling and hand on what is left; afterwards ``emit`` is not called again."""
+        self._stopped.set()
+        self._thread.join(_STOP_S)
+        self._flush()
+
+    def _run(self) -> None:
+        due_s = self._clock()
+        while not self._stopped.wait(due_s - self._clock()):
+            sample = self._sample()
+            self._samples.append(sample)
+            if len(self._samples) >= self._batch and not self._stopped.is_set():
+                self._flush()
+            due_s = next_due_s(due_s, self._clock(), self._period_s)
+
+    def _sample(self) -> _Sample:
+        at_s = self._clock()
+        host = self._host.read(at_s, self._worker_pid)
+        return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
+
+    def _flush(self) -> None:
+        samples, self._samples = self._samples, []
+        if not samples:
+            return
+        self._emit(
+            Telemetry(
+                t=_rounded(self._clock()),
+                at_s=[_rounded(sample.at_s) for sample in samples],
+                gpus=tuple(self._gpu(column) for column in zip(*(s.gpus for s in samples), strict=True)),
+                host=_host_readings([sample.host for sample in samples]),
+            )
+        )
+
+    def _gpu(self, column: Sequence[GpuSample]) -> GpuReadings:
+        last = column[-1]
+        return GpuReadings(
+            index=last.index,
+            power_w=[sample.power_w for sample in column],
+            power_limit_w=last.power_limit_w,
+            memory_used_mb=[sample.memory_used_mb for sample in column],
+            memory_total_mb=last.memory_total_mb,
+            utilisation_percent=[sample.utilisation_percent for sample in column],
+            temperature_c=[sample.temperature_c for sample in column],
+            sm_clock_mhz=[sample.sm_clock_mhz for sample in column],
+            throttle=[sample.throttle for sample in column],
+            energy_j=[sample.energy_j for sample in column],
+            absent=self._untold(last.index, column),
+        )
+
+    def _untold(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
+        """Reasons for missing readings that no event has carried yet: each is told once."""
+        told = self._told.setdefault(index, {})
+        reasons = {name: reason for sample in column for name, reason in sample.absent.items()}
+        news = {name: reason for name, reason in reasons.items() if told.get(name) != reason}
+        told |= news
+        return news
+
+
+def _host_readings(column: Sequence[HostSample]) -> HostReadings:
+    return HostReadings(
+        cpu_percent=[sample.cpu_percent for sample in column],
+        memory_used_mb=[sample.memory_used_mb for sample in column],
+        worker_cpu_percent=[sample.worker_cpu_percent for sample in column],
+        worker_rss_mb=[sample.worker_rss_mb for sample in column],
+        engine_cpu_percent=[sample.engine_cpu_percent for sample in column],
+    )
+
+
+def next_due_s(due_s: float, now_s: float, period_s: float) -> float:
+    """The first tick after ``now_s`` on the grid of ``due_s``: late ticks are skipped, not made up for."""
+    return due_s + period_s * (math.floor((now_s - due_s) / period_s) + 1)
+
+
+def _rounded(at_s: float) -> float:
+    """To a tenth of a millisecond: more digits would only lengthen the journal."""
+    return round(at_s, 4)

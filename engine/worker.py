@@ -1,0 +1,116 @@
+"""One case in its own process: prepares, measures, and sends what happens as events."""
+
+import ctypes
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from benchtui.engine import precision
+from benchtui.engine.devices import Device, open_device
+from benchtui.engine.job import Job
+from benchtui.engine.measure import Recorder, measure, warm_up
+from benchtui.engine.workloads import make_workload
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Steps
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+WorkerEvent = CasePrepared | Steps | CaseFinished
+Emit = Callable[[WorkerEvent], None]
+
+
+def main(job: bytes, events: Connection, stderr: Connection) -> None:
+    """Run a case to its end, in the process that was forked for it."""
+    _isolate(stderr)
+    encoder = msgspec.json.Encoder()
+    _Case(msgspec.json.decode(job, type=Job), lambda event: events.send_bytes(encoder.encode(event))).run()
+
+
+def _isolate(stderr: Connection) -> None:
+    """Make the process the first to go when memory runs out, and a group of its own, and take its output."""
+    os.setsid()
+    with suppress(
+        OSError, AttributeError
+    ):  # Linux alone; without it the closed pipe ends the worker a step later
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    os.dup2(stderr.fileno(), 2)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115  (lives as long as the process)
+
+
+class _Case:
+    """One case from loading to its outcome."""
+
+    def __init__(self, job: Job, emit: Emit) -> None:
+        self._job = job
+        self._emit = emit
+        self._device: Device | None = None
+
+    def run(self) -> None:
+        """Prepare and measure, and tell the outcome whatever happens."""
+        try:
+            self._emit(self._measured())
+        except BenchtuiError as error:
+            self._end("failed", str(error))
+        except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
+            self._failed(error)
+
+    def _measured(self) -> CaseFinished:
+        job, rules = self._job, self._job.sweep.measure
+        self._isolate_caches()
+        precision.set_tf32(job.config.precision)
+        begin_s = monotonic()
+        device = self._device = open_device(job.config.device)
+        workload = make_workload(job.sweep, job.config, device)
+        self._emit(
+            CasePrepared(
+                t=self._now_s(),
+                case=job.case,
+                model=workload.model,
+                data=workload.data,
+                effective=workload.effective,
+                marks=workload.marks,
+                load_s=monotonic() - begin_s,
+                gpu_uuid=device.uuid,
+            )
+        )
+        warm_up(workload, device, rules.warmup, Recorder(job.case, "warmup", self._emit, self._now_s))
+        measured = measure(workload, device, rules, Recorder(job.case, "measure", self._emit, self._now_s))
+        return CaseFinished(
+            t=self._now_s(),
+            case=job.case,
+            outcome="ok",
+            measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
+            stop=measured.stop,
+            memory=device.peaks(),
+        )
+
+    def _isolate_caches(self) -> None:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
+        os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
+
+    def _failed(self, error: BaseException) -> None:
+        out_of_memory = self._device.out_of_memory(error) if self._device else None
+        if out_of_memory:
+            self._end("oom", out_of_memory)
+            return
+        traceback.print_exception(error)
+        said = next(iter(str(error).strip().splitlines()), "")
+        self._end("failed", f"{type(error).__name__}: {said}" if said else type(error).__name__)
+
+    def _end(self, outcome: Outcome, reason: str) -> None:
+        self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))
+
+    def _now_s(self) -> float:
+        return monotonic() - self._job.zero_s

@@ -1,0 +1,1 @@
+"""The record: its vocabulary, its file, and what it means."""

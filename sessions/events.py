@@ -1,0 +1,280 @@
+"""The events of a session: the language in which the engine, the screen and the report speak.
+
+One tagged union, told apart by the field ``event``. Fields are added freely; renaming one needs
+a new ``SCHEMA``. Units end the names: ``_ms``, ``_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``. A missing value is
+null, never 0. ``t`` is seconds since the session started, on a monotonic clock.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from benchtui.sessions.sweep import Config, Record, Sweep, Weights
+
+SCHEMA = 1
+# 1  2026-11: the first.
+
+Phase = Literal["warmup", "measure"]
+Outcome = Literal["ok", "oom", "skipped", "failed", "timeout", "interrupted"]
+SessionOutcome = Literal["completed", "interrupted", "failed"]
+Level = Literal["info", "warning", "error"]
+
+
+class Gpu(Record, frozen=True, kw_only=True):
+    """A GPU as its driver describes it."""
+
+    index: int
+    """NVML's index, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
+    name: str
+    uuid: str | None = None
+    memory_mb: float | None = None
+    power_limit_w: float | None = None
+
+
+class Host(Record, frozen=True, kw_only=True):
+    """The machine and the software on it, as far as it can be known without importing torch."""
+
+    hostname: str | None = None
+    platform: str | None = None
+    python: str | None = None
+    processor: str | None = None
+    cpu_count: int | None = None
+    """Logical processors that this process may use."""
+    memory_mb: float | None = None
+    gpus: tuple[Gpu, ...] = ()
+    driver: str | None = None
+    """Version of the GPU driver."""
+    packages: dict[str, str] = {}
+    """Version of each installed package that bears on a measurement."""
+    absent: dict[str, str] = {}
+    """What cannot be read on this machine, and why: ``{"gpu": "no NVIDIA driver: …"}``."""
+
+
+class Model(Record, frozen=True, kw_only=True):
+    """The model of a case, as it was loaded."""
+
+    name: str
+    architecture: str | None = None
+    """Class of the model, such as ``DistilBertForSequenceClassification``."""
+    parameters: int | None = None
+    hidden_size: int | None = None
+    hidden_layers: int | None = None
+    attention_heads: int | None = None
+    weights: Weights | None = None
+    source: str | None = None
+    """Where configuration and weights came from: ``hub``, ``folder`` or ``bundled``."""
+
+
+class Data(Record, frozen=True, kw_only=True):
+    """The text of a case."""
+
+    dataset: str
+    samples: int
+    """Texts available; steps go through them in order and begin again at the end."""
+    tokenizer: str | None = None
+
+
+class Effective(Record, frozen=True, kw_only=True):
+    """What was really in force while measuring, read back from the model and its output."""
+
+    weights_dtype: str | None = None
+    autocast_dtype: str | None = None
+    """The dtype autocast computes in; null without autocast."""
+    output_dtype: str | None = None
+    attention: str | None = None
+    compiled: bool | None = None
+    threads: int | None = None
+    """Threads of torch inside one operation."""
+
+
+class Memory(Record, frozen=True, kw_only=True):
+    """Peaks of a case while it was measured, in units of 10**6 bytes."""
+
+    peak_allocated_mb: float | None = None
+    """By tensors, in the framework's allocator on the device."""
+    peak_reserved_mb: float | None = None
+    """Held by the framework's allocator on the device."""
+    peak_device_mb: float | None = None
+    """Used on the device by this process, as the driver sees it."""
+    peak_rss_mb: float | None = None
+    """Resident memory of the worker alone."""
+
+
+class Energy(Record, frozen=True, kw_only=True):
+    """Energy and power of the device over the measured window; without a source, why there is none."""
+
+    energy_j: float | None = None
+    mean_power_w: float | None = None
+    source: Literal["counter", "sampled power"] | None = None
+    absent: str | None = None
+
+
+class Reported(Record, frozen=True, kw_only=True):
+    """Figures taken over from a source that kept no steps; they stand in where there are none of ours."""
+
+    steps: int | None = None
+    latency_mean_ms: float | None = None
+    samples_per_s: float | None = None
+    tokens_per_s: float | None = None
+    mean_power_w: float | None = None
+
+
+class GpuReadings(Record, frozen=True, kw_only=True):
+    """Columns of readings of one GPU, one entry a sample of the event; null where it couldn't be read."""
+
+    index: int
+    power_w: list[float | None] = []
+    power_limit_w: float | None = None
+    memory_used_mb: list[float | None] = []
+    memory_total_mb: float | None = None
+    utilisation_percent: list[float | None] = []
+    temperature_c: list[float | None] = []
+    sm_clock_mhz: list[float | None] = []
+    throttle: list[str | None] = []
+    """Reasons why the clock is held down, joined by ``+``; empty when it isn't."""
+    energy_j: list[float | None] = []
+    """The driver's running total; only differences mean anything."""
+    absent: dict[str, str] = {}
+    """Readings this GPU doesn't give, and why."""
+
+
+class HostReadings(Record, frozen=True, kw_only=True):
+    """Columns of readings of the machine, the worker and the engine itself."""
+
+    cpu_percent: list[float | None] = []
+    """All processors together; 100 is one whole processor."""
+    memory_used_mb: list[float | None] = []
+    worker_cpu_percent: list[float | None] = []
+    worker_rss_mb: list[float | None] = []
+    engine_cpu_percent: list[float | None] = []
+    """The supervisor with its samplers: what measuring costs."""
+
+
+class Event(Record, tag_field="event", frozen=True, kw_only=True):
+    """What all events share."""
+
+    t: float
+
+
+class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True):
+    """The first event: what will be run, and where."""
+
+    schema: int = SCHEMA
+    id: str
+    created: str
+    """UTC, ISO 8601."""
+    sweep: Sweep
+    plan: tuple[Config, ...]
+    """The planned cases; a case's number is its place here, counted from 0."""
+    host: Host
+    version: str | None = None
+    """Version of benchtui."""
+
+
+class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
+    """What torch says of the machine, asked once in a process of its own."""
+
+    torch: str
+    transformers: str | None = None
+    cuda: str | None = None
+    cudnn: int | None = None
+    threads: int | None = None
+    cuda_devices: tuple[str, ...] = ()
+    """Name of each device that torch sees."""
+
+
+class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
+    """A worker process for this case begins."""
+
+    case: int
+    config: Config
+    pid: int | None = None
+
+
+class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
+    """Model, text and options are in place; steps follow."""
+
+    case: int
+    model: Model
+    data: Data | None = None
+    effective: Effective | None = None
+    marks: tuple[str, ...] = ()
+    """What a reader must know before believing the row, such as ``random weights``."""
+    load_s: float | None = None
+    gpu_uuid: str | None = None
+
+
+class Steps(Event, tag="steps", frozen=True, kw_only=True):
+    """Columns of steps, one entry a step in each list."""
+
+    case: int
+    phase: Phase
+    round: int = 0
+    wall_ms: list[float]
+    """Host time of a step, the device synchronised at both ends; the sum of all parts, tokenizing included."""
+    device_ms: list[float] | None = None
+    """Time between device events around the step, where the device has events."""
+    parts_ms: dict[str, list[float]] = {}
+    tokens: list[int] | None = None
+    """Real tokens of a step: the sum of the attention mask, without padding."""
+
+
+class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
+    """Samples of the machine since the last such event."""
+
+    at_s: list[float]
+    """Session time of each sample."""
+    gpus: tuple[GpuReadings, ...] = ()
+    host: HostReadings = HostReadings()
+
+
+class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
+    """How a case ended. Every planned case has exactly one."""
+
+    case: int
+    outcome: Outcome
+    reason: str | None = None
+    signal: str | None = None
+    exit_code: int | None = None
+    stderr_line: str | None = None
+    """The last line the worker wrote to its standard error."""
+    measured_s: tuple[float, float] | None = None
+    """Session time at which measuring began and ended."""
+    stop: str | None = None
+    """Why measuring ended."""
+    memory: Memory | None = None
+    energy: Energy | None = None
+    marks: tuple[str, ...] = ()
+    reported: Reported | None = None
+
+
+class Message(Event, tag="message", frozen=True, kw_only=True):
+    """A line for the log."""
+
+    level: Level
+    text: str
+
+
+class SessionFinished(Event, tag="session_finished", frozen=True, kw_only=True):
+    """The last event."""
+
+    outcome: SessionOutcome
+    reason: str | None = None
+
+
+AnyEvent = (
+    SessionStarted
+    | Runtime
+    | CaseStarted
+    | CasePrepared
+    | Steps
+    | Telemetry
+    | CaseFinished
+    | Message
+    | SessionFinished
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a session file: an array of these events."""
+    return msgspec.json.schema(list[AnyEvent])

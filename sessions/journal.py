@@ -1,0 +1,198 @@
+"""The session file: a valid JSON array, one event a line, appended while the sweep runs.
+
+Every line but the last ends in a comma, and the closing bracket comes with ``session_finished``. A file that
+was cut off lacks that bracket and perhaps the end of its last line, and is read all the same.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, SessionFinished
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyEvent)
+_whole_decoder = msgspec.json.Decoder(list[AnyEvent])
+
+
+class _Header(msgspec.Struct):
+    """The part of a line that tells what it is, whatever version wrote it."""
+
+    event: str
+    t: float = 0.0
+    schema: int | None = None
+
+
+_header_decoder = msgspec.json.Decoder(_Header)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An event that this version doesn't know, kept as it was read."""
+
+    event: str
+    t: float
+    raw: bytes
+
+
+Read = AnyEvent | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a session file held."""
+
+    events: list[Read]
+    torn: bool
+    """Whether an unfinished last line was dropped."""
+
+
+class Journal:
+    """Writes a session file; safe to call from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file for its owner alone; raises BenchtuiError where it exists or can't be made."""
+        self._lock = threading.Lock()
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        except FileExistsError as error:
+            raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
+        except OSError as error:
+            raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
+        self._lead = b"[\n"
+        self.bytes_written = 0
+
+    def append(self, event: AnyEvent) -> None:
+        """Write one event as one whole line; a finished case reaches the disk before this returns."""
+        last = isinstance(event, SessionFinished)
+        with self._lock:
+            line = self._lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n")
+            self._lead = b""
+            self._write(line)
+            if last or isinstance(event, CaseFinished):
+                os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Close the file; the closing bracket has come with the last event, or is missing."""
+        os.close(self._fd)
+
+    def _write(self, line: bytes) -> None:
+        view = memoryview(line)
+        while view:
+            view = view[os.write(self._fd, view) :]
+        self.bytes_written += len(line)
+
+
+class Tail:
+    """Reads a session file on, as far as it has been written; keeps its place between calls."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = _open(path)
+        self._rest = b""
+        self._line = 0
+
+    def read(self, most_bytes: int = -1) -> list[Read]:
+        """The events whose lines have become whole since the last call, from at most this many bytes more.
+
+        Raises:
+            BenchtuiError: for a line that is no event.
+        """
+        lines = (self._rest + self._file.read(most_bytes)).split(b"\n")
+        self._rest = lines.pop()
+        events = list(_events(lines, self._path, self._line + 1))
+        self._line += len(lines)
+        return events
+
+    @property
+    def torn(self) -> bool:
+        """Whether what is left over is an unfinished line."""
+        return bool(self._rest)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read(path: Path) -> Recording:
+    """Read a whole session file, finished or not.
+
+    Raises:
+        BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
+    """
+    with _open(path) as file:
+        data = file.read()
+    try:
+        events: list[Read] = list(_whole_decoder.decode(data))
+        torn = False
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        events, torn = _read_lines(data, path)
+    if not events or _tag(events[0]) != "session_started":
+        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    return Recording(events, torn)
+
+
+def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
+    *lines, rest = data.split(b"\n")
+    torn = rest.strip() not in (b"", b"]")
+    return list(_events(lines, path, 1)), torn
+
+
+def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
+    for number, line in enumerate(lines, first):
+        body = line.strip().removesuffix(b",")
+        if body not in (b"", b"[", b"]"):
+            yield _event(body, f"{path}, line {number}")
+
+
+def _event(body: bytes, where: str) -> Read:
+    try:
+        event: AnyEvent = _decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _foreign(body, where, error)
+    return event
+
+
+def _foreign(body: bytes, where: str, error: Exception) -> Read:
+    """Tell an event of another version from a broken line."""
+    try:
+        header = _header_decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise BenchtuiError(f"{where}: not an event of a session: {error}") from error
+    if header.schema is not None and header.schema > SCHEMA:
+        raise BenchtuiError(
+            f"{where}: written with schema {header.schema}; this version reads up to {SCHEMA}: update benchtui"
+        )
+    if header.event in KNOWN_EVENTS:
+        raise BenchtuiError(f"{where}: a broken {header.event} event: {error}")
+    return Unknown(header.event, header.t, body)
+
+
+def _tag(event: Read) -> str:
+    if isinstance(event, Unknown):
+        return event.event
+    return str(event.__struct_config__.tag)
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise BenchtuiError(f"{path}: can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BenchtuiError(f"{path}: can't be read: {error}") from error
+
+
+def _known_events() -> frozenset[str]:
+    types: tuple[Any, ...] = AnyEvent.__args__
+    return frozenset(str(kind.__struct_config__.tag) for kind in types)
+
+
+KNOWN_EVENTS = _known_events()
+"""The tags of all events of this version."""

@@ -1,0 +1,87 @@
+"""Where sessions live, and what there is."""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import SessionStarted
+
+LATEST = "latest"
+"""Stands for the newest session of the library wherever a session is asked for."""
+
+_HEAD_BYTES = 64 * 1024 * 1024
+_TAIL_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A session of the library, by the first line of its file and its end."""
+
+    path: Path
+    started: SessionStarted
+    finished: bool
+    """Whether the record was closed; of a running engine's it isn't yet."""
+
+
+def folder() -> Path:
+    """The folder of sessions, made when it isn't there; raises BenchtuiError where it can't be made."""
+    path = Path(platformdirs.user_data_dir("benchtui")) / "sessions"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchtuiError(f"{path}: the folder of sessions can't be made: {error.strerror}") from error
+    return path
+
+
+def new_path(name: str, now: datetime) -> Path:
+    """A path in the library that isn't taken, named after the sweep and the moment."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)[:80].strip(".")
+    stem = f"{safe or 'sweep'}-{now:%Y%m%d-%H%M%S}"
+    candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
+    return next(path for path in candidates if not path.exists())
+
+
+def entries() -> list[Entry]:
+    """The sessions of the library, the newest first; a file that isn't one is passed over."""
+    found = (_entry(path) for path in folder().glob("*.json"))
+    return sorted((entry for entry in found if entry), key=lambda entry: entry.started.created, reverse=True)
+
+
+def resolve(source: str) -> Path:
+    """The session file that is meant by a path, an id, a file's name in the library, or ``latest``.
+
+    Raises:
+        BenchtuiError: where there is none, or more than one.
+    """
+    path = Path(source)
+    if path.exists() or os.sep in source:
+        return path
+    known = entries()
+    if source == LATEST:
+        if not known:
+            raise BenchtuiError(f"no session yet in {folder()}; `benchtui run quick` makes one")
+        return known[0].path
+    matching = [entry.path for entry in known if source in (entry.path.stem, entry.path.name, entry.started.id)]
+    if len(matching) != 1:
+        raise BenchtuiError(
+            f"{source}: no such session; `benchtui sessions` lists them, and a path will do too"
+        )
+    return matching[0]
+
+
+def _entry(path: Path) -> Entry | None:
+    try:
+        with path.open("rb") as file:
+            head = file.readline(16) + file.readline(_HEAD_BYTES)
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            tail = file.read()
+        line = head.removeprefix(b"[").strip().removesuffix(b",")
+        started = msgspec.json.decode(line, type=SessionStarted)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return Entry(path, started, tail.endswith(b"]\n"))

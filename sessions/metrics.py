@@ -1,0 +1,152 @@
+"""What a case's steps amount to: latency with its spread, throughput as totals over totals, parts of a step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, sqrt
+
+import numpy as np
+
+from benchtui.sessions.session import CaseState
+
+LEAST_FOR_P90 = 20
+LEAST_FOR_P95 = 40
+LEAST_FOR_P99 = 100
+"""Steps below which a percentile would be one of the last values and little else, and isn't given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A sample of times and its spread; None where there are too few values to say."""
+
+    n: int
+    mean: float
+    median: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    std: float | None = None
+    """Standard deviation of the sample (n - 1)."""
+    low: float | None = None
+    high: float | None = None
+    """95% interval of the median, by order statistics."""
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def interval_percent(self) -> float | None:
+        """Half the width of the 95% interval over the median, in percent."""
+        if self.low is None or self.high is None or not self.median:
+            return None
+        return 50 * (self.high - self.low) / self.median
+
+    @property
+    def jitter_percent(self) -> float | None:
+        """Standard deviation over the mean, in percent."""
+        return 100 * self.std / self.mean if self.std is not None and self.mean else None
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The figures of one case. Times in milliseconds, rates in 1/s; None where nothing says."""
+
+    latency_ms: Distribution
+    """A whole step, tokenizing included."""
+    device_ms: Distribution | None
+    parts_ms: dict[str, Distribution]
+    samples_per_s: float | None
+    tokens_per_s: float | None
+    """Real tokens, by the attention mask."""
+    padded_tokens_per_s: float | None
+    """Tokens with the padding that the model computed too."""
+    first_step_ms: float | None
+    """The very first step of the worker, warm-up included; with compiling it carries the compiler's time."""
+    mean_power_w: float | None
+    energy_per_sample_j: float | None
+
+
+def distribution(values: Sequence[float]) -> Distribution | None:
+    """The spread of a sample of times, or None of an empty one."""
+    n = len(values)
+    if not n:
+        return None
+    ordered = np.sort(np.asarray(values, dtype=float))
+    low, high = _median_interval(ordered)
+    return Distribution(
+        n=n,
+        mean=float(ordered.mean()),
+        median=_percentile(ordered, 50, 1),
+        p90=_percentile(ordered, 90, LEAST_FOR_P90),
+        p95=_percentile(ordered, 95, LEAST_FOR_P95),
+        p99=_percentile(ordered, 99, LEAST_FOR_P99),
+        std=float(ordered.std(ddof=1)) if n > 1 else None,
+        low=low,
+        high=high,
+        least=float(ordered[0]),
+        most=float(ordered[-1]),
+    )
+
+
+def metrics(case: CaseState) -> Metrics | None:
+    """The figures of a case from its measured steps, or, where none were kept, as its source reported them."""
+    latency = distribution(case.measured.wall_ms)
+    if latency is None:
+        return _reported(case)
+    steps, total_s = case.measured, latency.mean * latency.n / 1000
+    config = case.config
+    samples = len(steps) * config.batch_size
+    parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
+    energy = case.finished.energy if case.finished else None
+    return Metrics(
+        latency_ms=latency,
+        device_ms=distribution(steps.device_ms),
+        parts_ms={part: spread for part, spread in parts.items() if spread},
+        samples_per_s=_ratio(samples, total_s),
+        tokens_per_s=_ratio(int(np.sum(steps.tokens)), total_s) if steps.tokens else None,
+        padded_tokens_per_s=_ratio(samples * config.sequence_length, total_s) if steps.tokens else None,
+        first_step_ms=next(iter(case.warmup.wall_ms or case.measured.wall_ms)),
+        mean_power_w=energy.mean_power_w if energy else None,
+        energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,
+    )
+
+
+def _reported(case: CaseState) -> Metrics | None:
+    reported = case.finished.reported if case.finished else None
+    if reported is None or reported.latency_mean_ms is None:
+        return None
+    return Metrics(
+        latency_ms=Distribution(n=reported.steps or 0, mean=reported.latency_mean_ms),
+        device_ms=None,
+        parts_ms={},
+        samples_per_s=reported.samples_per_s,
+        tokens_per_s=reported.tokens_per_s,
+        padded_tokens_per_s=None,
+        first_step_ms=None,
+        mean_power_w=reported.mean_power_w,
+        energy_per_sample_j=None,
+    )
+
+
+def _ratio(amount: float | None, total: float) -> float | None:
+    return amount / total if amount is not None and total > 0 else None
+
+
+def _percentile(ordered: np.ndarray, percent: float, least: int) -> float | None:
+    """Between the two nearest ranks, as numpy's does; that one would order a copy of all values once more."""
+    if len(ordered) < least:
+        return None
+    rank = (len(ordered) - 1) * percent / 100
+    below, above = ordered[floor(rank)], ordered[ceil(rank)]
+    return float(below + (above - below) * (rank - floor(rank)))
+
+
+def _median_interval(ordered: np.ndarray) -> tuple[float | None, float | None]:
+    """The 95% interval of the median from the sorted values.
+
+    The ranks follow from the binomial distribution in its normal approximation, which assumes nothing about the
+    shape of the times (Conover, Practical Nonparametric Statistics, section 3.2). Below 6 values there is none.
+    """
+    n = len(ordered)
+    rank = floor((n + 1) / 2 - 0.98 * sqrt(n))
+    if rank < 1:
+        return None, None
+    return float(ordered[rank - 1]), float(ordered[n - rank])

@@ -1,0 +1,236 @@
+"""A session's state: what its events say so far. Live view, attach, replay and report share this fold."""
+
+from __future__ import annotations  # array[float] is a type to the checker, and no expression before Python 3.12
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import nan
+from pathlib import Path
+
+from benchtui.sessions import journal
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    SCHEMA,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    GpuReadings,
+    HostReadings,
+    Message,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.sweep import Config
+
+
+@dataclass(slots=True)
+class Columns:
+    """The steps of one phase of a case, one entry a step in each column."""
+
+    wall_ms: array[float] = field(default_factory=lambda: array("d"))
+    device_ms: array[float] = field(default_factory=lambda: array("d"))
+    """Empty where the device has no events."""
+    parts_ms: dict[str, array[float]] = field(default_factory=dict)
+    tokens: array[int] = field(default_factory=lambda: array("q"))
+    """Real tokens of each step; empty where the task has none."""
+
+    def extend(self, steps: Steps) -> None:
+        """Append the columns of an event."""
+        self.wall_ms.extend(steps.wall_ms)
+        self.device_ms.extend(steps.device_ms or ())
+        self.tokens.extend(steps.tokens or ())
+        for part, times in steps.parts_ms.items():
+            self.parts_ms.setdefault(part, array("d")).extend(times)
+
+    def __len__(self) -> int:
+        return len(self.wall_ms)
+
+
+@dataclass(slots=True)
+class CaseState:
+    """What is known of one case."""
+
+    index: int
+    config: Config
+    started: CaseStarted | None = None
+    prepared: CasePrepared | None = None
+    finished: CaseFinished | None = None
+    warmup: Columns = field(default_factory=Columns)
+    measured: Columns = field(default_factory=Columns)
+
+    @property
+    def name(self) -> str:
+        """The readable name of the case's options."""
+        return self.config.name
+
+    @property
+    def state(self) -> str:
+        """``queued``, ``running``, or the outcome."""
+        if self.finished:
+            return self.finished.outcome
+        return "running" if self.started else "queued"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What a reader must know before believing the row."""
+        prepared = self.prepared.marks if self.prepared else ()
+        finished = self.finished.marks if self.finished else ()
+        return tuple(dict.fromkeys((*prepared, *finished)))
+
+
+@dataclass(slots=True)
+class Trace:
+    """Readings over time: a column a reading, NaN where one couldn't be read."""
+
+    at_s: array[float] = field(default_factory=lambda: array("d"))
+    columns: dict[str, array[float]] = field(default_factory=dict)
+
+    def extend(self, at_s: list[float], readings: GpuReadings | HostReadings, names: Iterable[str]) -> None:
+        """Append the named columns of an event; one that is shorter than the samples is filled with NaN."""
+        before = len(self.at_s)
+        self.at_s.extend(at_s)
+        for name in names:
+            values = getattr(readings, name)[: len(at_s)]
+            if not values and name not in self.columns:
+                continue
+            column = self.columns.setdefault(name, array("d", [nan] * before))
+            column.extend(nan if value is None else value for value in values)
+            column.extend([nan] * (len(self.at_s) - len(column)))
+
+    def latest(self, name: str) -> float | None:
+        """The newest reading, or None where it couldn't be read."""
+        column = self.columns.get(name)
+        value = column[-1] if column else nan
+        return None if value != value else value
+
+    def between(self, name: str, start_s: float, end_s: float) -> list[float]:
+        """The readings of a column taken within a span of session time."""
+        column = self.columns.get(name, array("d"))
+        pairs = zip(self.at_s, column, strict=False)
+        return [value for at, value in pairs if start_s <= at <= end_s and value == value]
+
+
+GPU_COLUMNS = (
+    "power_w",
+    "memory_used_mb",
+    "utilisation_percent",
+    "temperature_c",
+    "sm_clock_mhz",
+    "energy_j",
+)
+HOST_COLUMNS = (
+    "cpu_percent",
+    "memory_used_mb",
+    "worker_cpu_percent",
+    "worker_rss_mb",
+    "engine_cpu_percent",
+)
+
+
+class Session:
+    """Everything that the events so far have said; apply them in order."""
+
+    def __init__(self) -> None:
+        self.started: SessionStarted | None = None
+        self.runtime: Runtime | None = None
+        self.finished: SessionFinished | None = None
+        self.cases: list[CaseState] = []
+        self.current: CaseState | None = None
+        self.messages: list[Message] = []
+        self.gpus: dict[int, Trace] = {}
+        self.gpu_readings: dict[int, GpuReadings] = {}
+        """The newest event of each GPU, for its limits and reasons."""
+        self.host = Trace()
+        self.now_s = 0.0
+        """Session time of the newest event."""
+        self.torn = False
+        """Whether an unfinished last line was dropped when reading the file."""
+
+    @classmethod
+    def load(cls, path: Path) -> Session:
+        """Fold a whole session file. Raises BenchtuiError where it can't be read."""
+        recording = journal.read(path)
+        session = cls()
+        session.torn = recording.torn
+        session.apply_all(recording.events)
+        return session
+
+    @property
+    def start(self) -> SessionStarted:
+        """The first event. Raises BenchtuiError before it has come."""
+        if self.started is None:
+            raise BenchtuiError("the session has no session_started event")
+        return self.started
+
+    @property
+    def done(self) -> int:
+        """How many cases have ended, in whatever way."""
+        return sum(case.finished is not None for case in self.cases)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the record ends without saying that the session has; of a running engine it says so too."""
+        return self.finished is None
+
+    def apply_all(self, events: Iterable[journal.Read]) -> None:
+        """Fold events in order."""
+        for event in events:
+            self.apply(event)
+
+    def apply(self, event: journal.Read) -> None:
+        """Fold one event; one of another version changes nothing but the time."""
+        self.now_s = max(self.now_s, event.t)
+        match event:
+            case Steps():
+                self._steps(event)
+            case Telemetry():
+                self._telemetry(event)
+            case CaseStarted() | CasePrepared() | CaseFinished():
+                self._case_event(event)
+            case SessionStarted():
+                self._session_started(event)
+            case Runtime():
+                self.runtime = event
+            case Message():
+                self.messages.append(event)
+            case SessionFinished():
+                self.finished, self.current = event, None
+
+    def _session_started(self, event: SessionStarted) -> None:
+        if event.schema > SCHEMA:
+            raise BenchtuiError(
+                f"written with schema {event.schema}; this version reads up to {SCHEMA}: update benchtui"
+            )
+        self.started = event
+        self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
+
+    def _case(self, index: int) -> CaseState:
+        if not 0 <= index < len(self.cases):
+            raise BenchtuiError(f"the session speaks of case {index}, and its plan has {len(self.cases)} cases")
+        return self.cases[index]
+
+    def _case_event(self, event: CaseStarted | CasePrepared | CaseFinished) -> None:
+        case = self._case(event.case)
+        match event:
+            case CaseStarted():
+                case.started = event
+                self.current = case
+            case CasePrepared():
+                case.prepared = event
+            case CaseFinished():
+                case.finished = event
+                self.current = None if self.current is case else self.current
+
+    def _steps(self, event: Steps) -> None:
+        case = self._case(event.case)
+        (case.warmup if event.phase == "warmup" else case.measured).extend(event)
+
+    def _telemetry(self, event: Telemetry) -> None:
+        for readings in event.gpus:
+            self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
+            self.gpu_readings[readings.index] = readings
+        self.host.extend(event.at_s, event.host, HOST_COLUMNS)

@@ -1,0 +1,240 @@
+"""Sweeps as text: TOML files, presets and ``--set`` overrides, read with errors that name the entry."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+from benchtui.sessions import axis
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import (
+    ATTENTIONS,
+    COMPILE_MODES,
+    LATER_TASKS,
+    PRECISIONS,
+    TASKS,
+    Axes,
+    Baseline,
+    Measure,
+    Sweep,
+    Weights,
+)
+
+MOST_CASES = 100_000
+"""Cases a sweep may have."""
+
+Table = dict[str, Any]
+Parser = Callable[[Any, str], Any]
+
+_PRESETS = resources.files("benchtui.sessions") / "presets"
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+_DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
+
+
+def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
+    """Read a sweep from a TOML file or a preset's name, with ``key=value`` overrides applied.
+
+    Raises:
+        BenchtuiError: for a file that can't be read, TOML that doesn't parse, or an entry that isn't allowed.
+    """
+    text, where = _read(source)
+    return parse_sweep(text, where, overrides, default_name=Path(source).stem)
+
+
+def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_name: str = "sweep") -> Sweep:
+    """Read a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
+    for override in overrides:
+        _override(table, override)
+    table.setdefault("name", default_name)
+    return _sweep(table, where)
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that ship with benchtui."""
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in _PRESETS.iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if source in preset_names() and not path.is_file():
+        return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
+    try:
+        return path.read_text("utf-8"), source
+    except FileNotFoundError as error:
+        suggestion = axis.nearest(source, preset_names())
+        known = ", ".join(preset_names())
+        raise BenchtuiError(f"{source}: no such file or preset{suggestion}; presets: {known}") from error
+    except UnicodeDecodeError as error:
+        raise BenchtuiError(f"{source}: not a text file in UTF-8") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{source}: can't be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _override(table: Table, override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise BenchtuiError(f"--set {override}: write key=value, such as --set batch_size=1..64*2")
+    path = _path(key.strip(), f"--set {override}")
+    for name in path[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise BenchtuiError(f"--set {override}: {name} is not a table")
+    table[path[-1]] = _toml_value(text.strip())
+
+
+def _path(key: str, where: str) -> list[str]:
+    if "." in key:
+        return key.split(".")
+    homes: dict[str, list[str]] = {name: [name] for name in _TOP}
+    homes |= {name: ["axes", name] for name in _AXES} | {name: ["measure", name] for name in _MEASURE}
+    if key not in homes:
+        raise BenchtuiError(f"{where}: no entry {key!r}{axis.nearest(key, homes)}; entries: {', '.join(homes)}")
+    return homes[key]
+
+
+def _toml_value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
+def _sweep(table: Table, where: str) -> Sweep:
+    if "model" not in table:
+        raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
+    sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
+    if sweep.axes.count > MOST_CASES:
+        raise BenchtuiError(f"{where}: axes: {sweep.axes.count:,} cases; at most {MOST_CASES:,} are allowed")
+    return sweep
+
+
+def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:
+    values = {}
+    for key, value in table.items():
+        if key not in parsers:
+            hint = axis.nearest(key, parsers)
+            raise BenchtuiError(f"{prefix}{key}: unknown entry{hint}; allowed: {', '.join(parsers)}")
+        values[_FIELDS.get(key, key)] = parsers[key](value, prefix + key)
+    return values
+
+
+def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
+    def parse(value: object, where: str) -> object:
+        if not isinstance(value, dict):
+            raise BenchtuiError(f"{where}: {value!r} is not a table of entries")
+        return kind(**_entries(value, parsers, f"{where}."))
+
+    return parse
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BenchtuiError(f"{where}: {value!r} is not text; write it in quotes")
+    return value
+
+
+def _choice(*allowed: str) -> Parser:
+    check = axis.one_of(allowed)
+    return lambda value, where: check(_text(value, where), where)
+
+
+def _words(check: Callable[[str, str], str]) -> Parser:
+    return lambda value, where: axis.words(value, where, check)
+
+
+def _task(value: object, where: str) -> str:
+    task = _text(value, where)
+    if task in LATER_TASKS or ".py:" in task:
+        raise BenchtuiError(
+            f"{where}: {task!r} can't be measured yet by this version; it measures: {', '.join(TASKS)}"
+        )
+    return axis.one_of(TASKS)(task, where)
+
+
+def _device(word: str, where: str) -> str:
+    word = "cuda:0" if word == "cuda" else word
+    if not _DEVICE.fullmatch(word):
+        raise BenchtuiError(f"{where}: {word!r} is not a device; allowed: cpu, cuda, cuda:N")
+    return word
+
+
+def _count(least: int) -> Parser:
+    def parse(value: object, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
+            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {10**9}")
+        return value
+
+    return parse
+
+
+def _duration_s(value: object, where: str) -> float:
+    seconds = 0.0
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        seconds = float(value)
+    elif isinstance(value, str) and value and (match := _DURATION.fullmatch(value.replace(" ", ""))):
+        seconds = sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
+    if not 0 < seconds <= 10**9:
+        raise BenchtuiError(
+            f'{where}: {value!r} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
+        )
+    return seconds
+
+
+def _percent(value: object, where: str) -> float:
+    text = str(value).strip().removesuffix("%")
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = 0.0
+    if isinstance(value, bool) or not 0 < percent < 100:
+        raise BenchtuiError(f'{where}: {value!r} is not a width in percent, such as "1%"')
+    return percent
+
+
+def _single(parse: Parser) -> Parser:
+    """A parser of one value out of a parser of an axis."""
+
+    def parse_one(value: object, where: str) -> object:
+        values = parse(value, where)
+        if len(values) != 1:
+            raise BenchtuiError(f"{where}: {value!r} is not a single value")
+        return values[0]
+
+    return parse_one
+
+
+_AXES: dict[str, Parser] = {
+    "device": _words(_device),
+    "precision": _words(axis.one_of(PRECISIONS)),
+    "attention": _words(axis.one_of(ATTENTIONS)),
+    "compile": _words(axis.one_of(COMPILE_MODES)),
+    "sequence_length": axis.whole_numbers,
+    "batch_size": axis.whole_numbers,
+}
+_BASELINE = {key: _single(parse) for key, parse in _AXES.items()}
+_MEASURE: dict[str, Parser] = {
+    "warmup": _count(0),
+    "iterations": _count(1),
+    "until": _percent,
+    "max_time": _duration_s,
+    "timeout": _duration_s,
+    "baseline": _table(Baseline, _BASELINE),
+}
+_TOP: dict[str, Parser] = {
+    "name": _text,
+    "model": _text,
+    "weights": _choice(*get_args(Weights)),
+    "task": _task,
+    "dataset": _text,
+    "axes": _table(Axes, _AXES),
+    "measure": _table(Measure, _MEASURE),
+}
+_FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}

@@ -1,0 +1,84 @@
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from benchtui.engine.telemetry.host import HostReader, ProcessorUse
+
+
+def test_processor_use_is_the_share_of_the_time_between_two_calls() -> None:
+    use = ProcessorUse()
+    assert use.percent(10.0, 3.0) is None
+    assert use.percent(12.0, 4.0) == 50.0
+    assert use.percent(13.0, 7.5) == 350.0
+    assert use.percent(13.0, 8.0) is None
+
+
+def test_processor_use_survives_a_total_that_steps_back_or_is_missing() -> None:
+    use = ProcessorUse()
+    use.percent(1.0, 5.0)
+    assert use.percent(2.0, 4.99) == 0.0
+    assert use.percent(3.0, None) is None
+    assert use.percent(4.0, 6.0) is None
+    assert use.percent(5.0, 6.1) == 10.0
+
+
+def test_one_busy_processor_of_many_is_100_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = [
+        SimpleNamespace(user=10.0, nice=0.0, system=5.0, idle=900.0, iowait=3.0, steal=1.0, guest=4.0),
+        SimpleNamespace(user=10.5, nice=0.1, system=5.2, idle=906.0, iowait=4.0, steal=1.2, guest=4.4),
+    ]
+    monkeypatch.setattr(psutil, "cpu_times", lambda: totals.pop(0))
+    reader = HostReader()
+    reader.read(1.0, None)
+    assert reader.read(2.0, None).cpu_percent == 100.0
+
+
+def test_processor_use_is_none_until_there_is_something_to_compare_with() -> None:
+    reader = HostReader()
+    first, second = reader.read(1.0, os.getpid()), reader.read(1.5, os.getpid())
+    assert (first.cpu_percent, first.worker_cpu_percent, first.engine_cpu_percent) == (None, None, None)
+    for use in (second.cpu_percent, second.worker_cpu_percent, second.engine_cpu_percent):
+        assert use is not None and 0 <= use < 100 * (os.cpu_count() or 1)
+    assert first.worker_rss_mb == pytest.approx(psutil.Process().memory_info().rss / 1e6, rel=0.2)
+    assert first.memory_used_mb is not None and first.worker_rss_mb is not None
+    assert first.worker_rss_mb < first.memory_used_mb < psutil.virtual_memory().total / 1e6
+
+
+def test_another_worker_begins_anew() -> None:
+    reader = HostReader()
+    for at_s in (1.0, 2.0):
+        reader.read(at_s, os.getpid())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as worker:
+        other = reader.read(3.0, worker.pid)
+        worker.communicate(b"\n")
+    assert other.worker_rss_mb is not None and other.worker_cpu_percent is None
+    nobody = reader.read(4.0, None)
+    assert (nobody.worker_rss_mb, nobody.worker_cpu_percent) == (None, None)
+
+
+def test_a_worker_that_has_ended_gives_none() -> None:
+    worker = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    reader = HostReader()
+    unburied = reader.read(1.0, worker.pid)
+    worker.wait()
+    gone = reader.read(2.0, worker.pid)
+    for sample in (unburied, gone):
+        assert (sample.worker_rss_mb, sample.worker_cpu_percent) == (None, None)
+        assert sample.memory_used_mb is not None
+
+
+@pytest.mark.parametrize("refusal", [psutil.AccessDenied(), FileNotFoundError()])
+def test_a_refused_reading_leaves_the_others(monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> None:
+    def refuse() -> None:
+        raise refusal
+
+    monkeypatch.setattr(psutil, "virtual_memory", refuse)
+    reader = HostReader()
+    reader.read(1.0, None)
+    sample = reader.read(2.0, None)
+    assert sample.memory_used_mb is None and sample.cpu_percent is not None

@@ -1,0 +1,166 @@
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, cast
+
+import msgspec
+import psutil
+import pytest
+
+from benchtui.engine.telemetry import sampler as sampler_module
+from benchtui.engine.telemetry.nvml import GpuSample, Nvml
+from benchtui.engine.telemetry.sampler import Sampler, next_due_s
+from benchtui.sessions.events import Telemetry
+
+PATIENCE_S = 30
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "telemetry"]
+
+
+def drain(emitted: SimpleQueue[Telemetry]) -> list[Telemetry]:
+    return [emitted.get() for _ in range(emitted.qsize())]
+
+
+def test_ticks_stay_on_their_grid_and_late_ones_are_skipped() -> None:
+    assert next_due_s(10.0, 10.0, 0.25) == 10.25
+    assert next_due_s(10.0, 10.2, 0.25) == 10.25
+    assert next_due_s(10.0, 10.25, 0.25) == 10.5
+    assert next_due_s(10.0, 11.1, 0.25) == 11.25
+
+
+def test_samples_travel_in_batches_and_the_rest_is_handed_on_at_the_end() -> None:
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    ticks = itertools.count()
+    three_samples = threading.Event()
+
+    def clock() -> float:
+        if next(ticks) > 12:
+            three_samples.set()
+        return time.monotonic()
+
+    sampler = Sampler(None, clock=clock, emit=emitted.put, period_s=0.002, batch=2)
+    sampler.start()
+    assert three_samples.wait(PATIENCE_S)
+    sampler.stop()
+    assert threads() == []
+    events = drain(emitted)
+    assert {len(event.at_s) for event in events[:-1]} == {2} and 1 <= len(events[-1].at_s) <= 2
+    at_s = [at for event in events for at in event.at_s]
+    assert len(at_s) >= 3 and sorted(set(at_s)) == at_s
+    for event in events:
+        assert event.gpus == () and event.t >= event.at_s[-1]
+        assert {len(column) for column in msgspec.structs.astuple(event.host)} == {len(event.at_s)}
+
+
+def test_stopping_hands_on_a_batch_that_is_not_full() -> None:
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    ticks = itertools.count()
+    sampled = threading.Event()
+
+    def clock() -> float:
+        if next(ticks) > 4:
+            sampled.set()
+        return time.monotonic()
+
+    sampler = Sampler(None, clock=clock, emit=emitted.put, period_s=0.002, batch=1000)
+    sampler.start()
+    assert sampled.wait(PATIENCE_S)
+    assert emitted.empty()
+    sampler.stop()
+    assert len(drain(emitted)) == 1
+
+
+def test_the_worker_is_read_while_it_is_watched() -> None:
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
+    sampler.start()
+
+    def soon(read: bool) -> bool:
+        events = (emitted.get(timeout=PATIENCE_S) for _ in range(10_000))
+        return any((event.host.worker_rss_mb != [None]) is read for event in events)
+
+    assert emitted.get(timeout=PATIENCE_S).host.worker_rss_mb == [None]
+    sampler.watch(os.getpid())
+    assert soon(read=True)
+    sampler.watch(None)
+    assert soon(read=False)
+    sampler.stop()
+
+
+def test_a_failing_reading_does_not_end_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise psutil.AccessDenied
+
+    for reading in ("cpu_times", "virtual_memory", "Process"):
+        monkeypatch.setattr(psutil, reading, refuse)
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2)
+    sampler.watch(os.getpid())
+    sampler.start()
+    emitted.get(timeout=PATIENCE_S)
+    host = emitted.get(timeout=PATIENCE_S).host
+    sampler.stop()
+    assert host.cpu_percent == host.memory_used_mb == host.worker_rss_mb == [None, None]
+    assert None not in host.engine_cpu_percent
+
+
+class HangingGpu:
+    """Stands in for a driver that does not come back from a reading."""
+
+    def __init__(self) -> None:
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def sample(self) -> tuple[GpuSample, ...]:
+        self.asked.set()
+        self.released.wait(PATIENCE_S)
+        return ()
+
+
+def test_a_driver_that_hangs_neither_blocks_stopping_nor_speaks_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampler_module, "_STOP_S", 0.01)
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    gpu = HangingGpu()
+    sampler = Sampler(cast(Nvml, gpu), clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
+    sampler.start()
+    assert gpu.asked.wait(PATIENCE_S)
+    sampler.stop()
+    (thread,) = threads()
+    gpu.released.set()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive() and emitted.empty()
+
+
+def test_a_gpu_lost_while_sampling_keeps_its_columns_and_says_why_once(with_gpus: Callable[..., Any]) -> None:
+    script = """
+import time
+from queue import SimpleQueue
+from benchtui.engine.telemetry.sampler import Sampler
+
+emitted = SimpleQueue()
+sampler = Sampler(open_nvml(), clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2)
+sampler.start()
+result = [emitted.get(timeout=30) for _ in range(4)]
+sampler.stop()
+"""
+    events = with_gpus(
+        script, FAKE_NVML_FAIL="0:GetTotalEnergyConsumption:3,1:GetPowerUsage:15:4,1:GetFieldValues:15:4"
+    )
+    healthy, lost = zip(*(event["gpus"] for event in events), strict=True)
+    power_w = [power for event in lost for power in event["power_w"]]
+    assert power_w == [160.0, 170.0, 180.0, None, None, None, None, None]
+    assert [event.get("memory_total_mb") for event in lost] == [80000.0, 80000.0, None, None]
+    throttle = [event["throttle"] for event in lost]
+    assert throttle == [["", ""], ["", None], [None, None], [None, None]]
+    assert [list(event.get("absent", {})) for event in lost] == [[], ["gpu"], [], []]
+    assert [list(event.get("absent", {})) for event in healthy] == [["energy_j"], [], [], []]
+    power_w = [power for event in healthy for power in event["power_w"]]
+    assert power_w == [110.0, 120.0, 130.0, 140.0, 100.0, 110.0, 120.0, 130.0]
+    assert {tuple(event["energy_j"]) for event in healthy} == {(None, None)}
+    assert [event["temperature_c"][1] for event in healthy] == [42.0, 44.0, 46.0, 48.0]

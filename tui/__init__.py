@@ -1,0 +1,1 @@
+"""Shows the record: the command line and the screens."""

@@ -1,0 +1,318 @@
+"""The command line. Only click is imported here: everything else is imported by the command that needs it."""
+
+import signal
+import sys
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from benchtui.engine.client import Engine
+    from benchtui.sessions.session import Session
+    from benchtui.sessions.sweep import Sweep
+
+USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
+
+
+class _Commands(click.Group):
+    """The commands; a first word that is none of them names a sweep to open the app on."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands:
+            return "open", self.commands["open"], args
+        return super().resolve_command(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "[SWEEP] | COMMAND [ARGS]...")
+
+
+def main() -> None:
+    """Run the command line and end the process; every error a user can mend is one line and an exit status."""
+    from benchtui.sessions.errors import BenchtuiError  # here, as everything of ours: --help is to be quick
+
+    try:
+        sys.exit(app(standalone_mode=False))
+    except BenchtuiError as error:
+        _fail(str(error), USAGE)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has gone; there is nobody to tell
+        sys.exit(CASE_FAILED)
+
+
+def _complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions.sweep_file import preset_names
+
+    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
+    return [*presets, CompletionItem(word, type="file")]
+
+
+def _complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions import library
+
+    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
+    return [
+        *(CompletionItem(name) for name in names if name.startswith(word)),
+        CompletionItem(word, type="file"),
+    ]
+
+
+_sweep_argument = click.argument("sweep", shell_complete=_complete_sweep)
+_set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override an entry: --set batch_size=1..64*2.",
+)
+_session_option = click.option(
+    "-o",
+    "--output",
+    "session_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Session file to write; without it one in the library is made.",
+)
+_ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="benchtui", prog_name="benchtui")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Which configuration to run a transformer model in, on this machine, and how you know.
+
+    `benchtui SWEEP` runs a sweep, a TOML file or the name of a preset, and shows it live; without SWEEP
+    you choose one.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, ascii_only=False)
+
+
+@app.command("open", hidden=True)
+@_sweep_argument
+@_set_option
+@_session_option
+@_ascii_option
+def open_app(
+    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, ascii_only: bool
+) -> None:
+    """Run a sweep and show it live."""
+    from benchtui.sessions.sweep_file import load_sweep  # after the command is known
+
+    loaded = load_sweep(sweep, overrides) if sweep else None
+    _require_terminal()
+    engine = _start(loaded, session_path) if loaded else None
+    _show(engine, engine.path if engine else None, ascii_only)
+
+
+@app.command()
+@_sweep_argument
+@_set_option
+@_session_option
+@click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
+def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_json: bool) -> None:
+    """Run a sweep without the app.
+
+    Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
+    case failed, 2 wrong usage or input, 130 interrupted.
+    """
+    from benchtui.sessions.events import CaseFinished  # after the command is known
+    from benchtui.sessions.session import Session
+    from benchtui.sessions.sweep_file import load_sweep
+    from benchtui.tui import plain
+
+    engine = _start(load_sweep(sweep, overrides), session_path)
+    signal.signal(signal.SIGINT, lambda *_: _stop(engine))
+    session = Session()
+    for event in plain.follow(engine, session):
+        if line := plain.progress_line(session, event):
+            click.echo(_plain(line), err=True)
+        if as_json and isinstance(event, CaseFinished):
+            click.echo(plain.result_json(session.cases[event.case]))
+    click.echo(_plain(plain.summary_line(session, engine.path)), err=True)
+    sys.exit(_status(session))
+
+
+@app.command()
+@click.argument("session", required=False, shell_complete=_complete_session)
+@_ascii_option
+def attach(session: str | None, ascii_only: bool) -> None:
+    """Watch a running sweep.
+
+    SESSION is a path or a name of the library; without it the newest that runs.
+    """
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+
+    _require_terminal()
+    if session:
+        path = library.resolve(session)
+        _show(client.find(path), path, ascii_only)
+        return
+    running = client.running()
+    if not running:
+        _fail(
+            "no sweep is running; `benchtui SWEEP` starts one, `benchtui sessions` lists the recorded ones",
+            USAGE,
+        )
+    _show(running[0], running[0].path, ascii_only)
+
+
+@app.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=_complete_session)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
+def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
+    """Write the report of a session as markdown.
+
+    SESSION is a path, a name of the library, or `latest`.
+    """
+    from benchtui.sessions import library  # after the command is known
+    from benchtui.sessions.errors import BenchtuiError
+    from benchtui.sessions.report import markdown
+    from benchtui.sessions.session import Session
+
+    if len(sessions) > 1:
+        raise BenchtuiError(f"{len(sessions)} sessions: this version exports one at a time")
+    text = markdown(Session.load(library.resolve(sessions[0])))
+    if output is None:
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    try:
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        raise BenchtuiError(f"{output}: the report can't be written: {error.strerror}") from error
+
+
+@app.command()
+def sessions() -> None:
+    """List the recorded sessions and those that run."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+
+    running = {engine.path: engine for engine in client.running()}
+    entries = library.entries()
+    for entry in entries:
+        state = "running" if entry.path in running else "finished" if entry.finished else "cut off"
+        started = entry.started
+        host = started.host.hostname or "–"
+        click.echo(
+            f"{_plain(entry.path.stem):40}  {state:8}  {started.created}  {len(started.plan):5} cases"
+            f"  {_plain(started.sweep.model)}  on {_plain(host)}"
+        )
+    elsewhere = [path for path in running if path not in {entry.path for entry in entries}]
+    for path in elsewhere:
+        click.echo(f"{_plain(str(path)):40}  running")
+    if not entries and not elsewhere:
+        click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
+
+
+@app.command()
+@click.argument("session", required=False, shell_complete=_complete_session)
+def stop(session: str | None) -> None:
+    """Stop a running sweep: the only one that runs, or the one that writes SESSION."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+    from benchtui.sessions.errors import BenchtuiError
+
+    running = client.running()
+    if session:
+        wanted = library.resolve(session).absolute()
+        running = [engine for engine in running if engine.path == wanted]
+    if len(running) != 1:
+        names = ", ".join(str(engine.path) for engine in running) or "none"
+        raise BenchtuiError(f"{len(running)} sweeps fit, and one is stopped at a time; running: {names}")
+    running[0].stop()
+    click.echo(f"stopped; session {running[0].path}", err=True)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine can measure, and why not."""
+    from benchtui.engine import client  # after the command is known
+
+    broken = False
+    for finding in client.examine():
+        broken = broken or finding.state == "broken"
+        click.echo(f"{_STATES[finding.state]} {finding.what:18} {_plain(finding.text)}")
+    sys.exit(CASE_FAILED if broken else 0)
+
+
+_STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
+
+
+@app.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    For bash: eval "$(benchtui completion bash)"
+    """
+    from click.shell_completion import get_completion_class  # this command alone needs it
+
+    script = get_completion_class(shell)
+    if script is not None:
+        click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
+
+
+def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+
+    path = session_path or library.new_path(sweep.name, datetime.now().astimezone())
+    return client.start(sweep, path)
+
+
+def _stop(engine: "Engine") -> None:
+    """Ask for the end of the sweep; the record then says that it was stopped."""
+    from benchtui.sessions.errors import BenchtuiError  # after the command is known
+
+    with suppress(BenchtuiError):  # an engine that is gone has stopped already
+        engine.stop()
+
+
+def _status(session: "Session") -> int:
+    """The exit status of a sweep: a recorded out-of-memory or a skipped case is a result, and no failure."""
+    states = {case.state for case in session.cases}
+    if session.finished and session.finished.outcome == "interrupted":
+        return INTERRUPTED
+    measured = session.finished and "ok" in states and states <= {"ok", "oom", "skipped"}
+    return 0 if measured else CASE_FAILED
+
+
+def _show(engine: "Engine | None", path: Path | None, ascii_only: bool) -> None:
+    from benchtui.tui.app import run_app  # Textual is imported only when something is shown
+
+    run_app(engine=engine, session_path=path, ascii_only=ascii_only)
+
+
+def _require_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
+
+
+def _plain(text: str) -> str:
+    """Text of a session without the characters that could command a terminal."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def _fail(text: str, status: int) -> None:
+    click.echo(f"benchtui: {_plain(text)}", err=True)
+    sys.exit(status)

@@ -1,0 +1,101 @@
+"""The sweep as lines of text: progress on standard error, results as JSON lines."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from benchtui.engine.client import Engine
+from benchtui.sessions.events import CaseFinished, Message, SessionStarted
+from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.metrics import Metrics, metrics
+from benchtui.sessions.session import CaseState, Session
+
+_PERIOD_S = 0.25
+
+
+def follow(engine: Engine, session: Session) -> Iterator[Read]:
+    """Fold a running engine's events and pass them on as they come, until its record ends."""
+    tail = Tail(engine.path)
+    try:
+        while session.finished is None:
+            alive = engine.alive()  # asked first: what a dying engine wrote last is still read
+            events = tail.read()
+            for event in events:
+                session.apply(event)
+                yield event
+            if not events:
+                if not alive:
+                    return
+                time.sleep(_PERIOD_S)
+    finally:
+        tail.close()
+
+
+def progress_line(session: Session, event: Read) -> str | None:
+    """What an event adds to the progress, in one line, or None when it says nothing new."""
+    match event:
+        case SessionStarted():
+            return f"session {event.id}: {event.sweep.name}, {len(event.plan)} cases"
+        case Message():
+            return f"  {event.level}: {event.text}"
+        case CaseFinished():
+            case = session.cases[event.case]
+            return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
+    return None
+
+
+def outcome_text(case: CaseState) -> str:
+    """How a case ended: its figures, or its outcome with the reason."""
+    figures = metrics(case) if case.state == "ok" else None
+    if figures is None:
+        reason = case.finished.reason if case.finished else None
+        return f"{case.state}: {reason}" if reason else case.state
+    return _figures_text(case, figures)
+
+
+def _figures_text(case: CaseState, figures: Metrics) -> str:
+    latency = figures.latency_ms
+    centre = latency.mean if latency.median is None else latency.median
+    parts = [f"p50 {centre:,.2f} ms"]
+    if latency.interval_percent is not None:
+        parts.append(f"±{latency.interval_percent:.1f}%")
+    parts.append(f"n {latency.n}")
+    if figures.samples_per_s is not None:
+        parts.append(f"{figures.samples_per_s:,.1f} samples/s")
+    memory = case.finished.memory if case.finished else None
+    if memory and memory.peak_allocated_mb is not None:
+        parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
+    elif memory and memory.peak_rss_mb is not None:
+        parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
+    if figures.mean_power_w is not None:
+        parts.append(f"{figures.mean_power_w:,.0f} W")
+    return "  ".join(parts)
+
+
+def result_json(case: CaseState) -> str:
+    """One finished case as a JSON object in a line."""
+    finished = case.finished
+    row = {
+        "case": case.index,
+        "name": case.name,
+        "config": case.config,
+        "outcome": case.state,
+        "reason": finished.reason if finished else None,
+        "marks": case.marks,
+        "metrics": metrics(case),
+        "memory": finished.memory if finished else None,
+        "energy": finished.energy if finished else None,
+    }
+    return msgspec.json.encode(row).decode()
+
+
+def summary_line(session: Session, path: Path) -> str:
+    """How the sweep went, and where its session is."""
+    counts: dict[str, int] = {}
+    for case in session.cases:
+        counts[case.state] = counts.get(case.state, 0) + 1
+    outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
+    ending = "" if session.finished else "; the engine is gone and the record was cut off"
+    return f"{len(session.cases)} cases: {outcomes}{ending}; session {path}"
