@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch.overrides import TorchFunctionMode
 
+from benchtui.engine import hub
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Weights
 
@@ -33,22 +34,26 @@ class Place:
 
 def locate(model: str, weights: Weights) -> Place:
     """Find a model: a local folder first, then, for random weights, a bundled architecture, else the hub."""
-    if Path(model).is_dir():
-        return Place(model, model, "folder")
-    bundled = _ARCHITECTURES / model
-    if weights == "random" and bundled.parent == _ARCHITECTURES and bundled.is_dir():
-        return Place(model, str(bundled), "bundled")
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return Place(model, str(folder), "folder")
+    if weights == "random" and model in _bundled():
+        return Place(model, str(_ARCHITECTURES / model), "bundled")
     return Place(model, model, "hub")
 
 
-def load(what: str, place: Place, load_from: Callable[[str], Loaded]) -> Loaded:
+def _bundled() -> list[str]:
+    return sorted(entry.name for entry in _ARCHITECTURES.iterdir())
+
+
+def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
     """Call a loader of transformers and turn what it may raise into one line with the remedy.
 
     Raises:
         BenchtuiError: where the model can't be loaded.
     """
     try:
-        return load_from(place.path)
+        return load_from(place.path, local_files_only=place.source != "hub" or not hub.reachable())
     except (OSError, ValueError, KeyError, ImportError) as error:
         said = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise BenchtuiError(
@@ -59,7 +64,7 @@ def load(what: str, place: Place, load_from: Callable[[str], Loaded]) -> Loaded:
 def _remedy(place: Place) -> str:
     if place.source != "hub":
         return ""
-    bundled = ", ".join(sorted(entry.name for entry in _ARCHITECTURES.iterdir()))
+    bundled = ", ".join(_bundled())
     return f'; without the hub: a local folder, or weights = "random" with a bundled architecture ({bundled})'
 
 

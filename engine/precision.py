@@ -19,11 +19,6 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     return torch.autocast(device.type, dtype=dtype) if dtype else nullcontext()
 
 
-def expected_dtype(precision: str) -> torch.dtype:
-    """The dtype in which products should come out where the option has reached them."""
-    return _AUTOCAST.get(precision, weights_dtype(precision))
-
-
 def set_tf32(precision: str) -> None:
     """Let matrix products round to TF32 for ``tf32`` alone, whatever the machine's default."""
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")

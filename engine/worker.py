@@ -18,8 +18,9 @@ from benchtui.engine.devices import Device, open_device
 from benchtui.engine.job import Job
 from benchtui.engine.measure import Recorder, measure, warm_up
 from benchtui.engine.workloads import make_workload
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Steps
+from benchtui.sessions.in_force import in_vain
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -61,6 +62,8 @@ class _Case:
         """Prepare and measure, and tell the outcome whatever happens."""
         try:
             self._emit(self._measured())
+        except CaseSkippedError as error:
+            self._end("skipped", str(error))
         except BenchtuiError as error:
             self._end("failed", str(error))
         except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
@@ -80,17 +83,20 @@ class _Case:
                 model=workload.model,
                 data=workload.data,
                 effective=workload.effective,
-                marks=workload.marks,
+                marks=(*workload.marks, *in_vain(job.config, workload.effective)),
                 load_s=monotonic() - begin_s,
                 gpu_uuid=device.uuid,
             )
         )
         warm_up(workload, device, rules.warmup, Recorder(job.case, "warmup", self._emit, self._now_s))
         measured = measure(workload, device, rules, Recorder(job.case, "measure", self._emit, self._now_s))
+        effective = workload.read_back()
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
             outcome="ok",
+            effective=effective,
+            marks=in_vain(job.config, effective),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             memory=device.peaks(),

@@ -6,14 +6,15 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import LARGEST
 
 T = TypeVar("T")
 
 MOST_VALUES = 10_000
 """Values one axis may have; more is taken for a slip of the keyboard."""
 
-_RANGE = re.compile(r"(\d+)\.\.(\d+)(?:([+*])(\d+))?")
-_FORMS = 'a whole number from 1 up, a list of them, "a..b", "a..b+step" or "a..b*factor"'
+_RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
+_FORMS = f'a whole number from 1 to {LARGEST}, a list of them, "a..b", "a..b+step" or "a..b*factor"'
 
 
 def whole_numbers(value: object, where: str) -> tuple[int, ...]:
@@ -68,11 +69,9 @@ def _word(item: object, where: str) -> str:
 def _expand(item: object, where: str) -> Iterable[int]:
     if isinstance(item, int) and not isinstance(item, bool):
         return [_positive(item, item, where)]
-    if isinstance(item, str) and item.isascii():
-        if item.isdigit():
-            return [_positive(int(item), item, where)]
-        if match := _RANGE.fullmatch(item.replace(" ", "")):
-            return _range(item, where, int(match[1]), int(match[2]), match[3] or "+", int(match[4] or 1))
+    if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
+        first, last = int(match[1]), int(match[2] or match[1])
+        return _range(item, where, first, last, match[3] or "+", int(match[4] or 1))
     if item == "auto":
         raise BenchtuiError(f"{where}: 'auto' can't be measured yet by this version; allowed: {_FORMS}")
     raise BenchtuiError(f"{where}: {item!r} is not {_FORMS}")
@@ -80,6 +79,7 @@ def _expand(item: object, where: str) -> Iterable[int]:
 
 def _range(item: str, where: str, first: int, last: int, operator: str, by: int) -> Iterable[int]:
     _positive(first, item, where)
+    _positive(last, item, where)
     if last < first:
         raise BenchtuiError(f"{where}: {item!r} ends before it begins; the smaller number comes first")
     if by < (2 if operator == "*" else 1):
@@ -96,7 +96,7 @@ def _powers(first: int, last: int, factor: int) -> Iterable[int]:
 
 
 def _positive(number: int, item: object, where: str) -> int:
-    if number < 1:
+    if not 1 <= number <= LARGEST:
         raise BenchtuiError(f"{where}: {item!r} is not {_FORMS}")
     return number
 

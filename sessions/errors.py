@@ -3,3 +3,7 @@
 
 class BenchtuiError(Exception):
     """Something a user can mend; its text says what, where, the value received and what is allowed."""
+
+
+class CaseSkippedError(BenchtuiError):
+    """A case turned out to make no sense; its text is the recorded reason."""

@@ -1,15 +1,15 @@
 """The events of a session: the language in which the engine, the screen and the report speak.
 
 One tagged union, told apart by the field ``event``. Fields are added freely; renaming one needs
-a new ``SCHEMA``. Units end the names: ``_ms``, ``_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``. A missing value is
-null, never 0. ``t`` is seconds since the session started, on a monotonic clock.
+a new ``SCHEMA``. Units end the names: ``_ms``, ``_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``. A missing value
+is null or left out, never 0. ``t`` is seconds since the session started, on a monotonic clock.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from benchtui.sessions.sweep import Config, Record, Sweep, Weights
+from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep, Weights
 
 SCHEMA = 1
 # 1  2026-11: the first.
@@ -19,16 +19,23 @@ Outcome = Literal["ok", "oom", "skipped", "failed", "timeout", "interrupted"]
 SessionOutcome = Literal["completed", "interrupted", "failed"]
 Level = Literal["info", "warning", "error"]
 
+# Bounds wide of anything measured, within which arithmetic on a stranger's file can't overflow.
+_MOST = 10**18
+Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=_MOST)]
+Amount = Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]
+"""A reading in the unit that its field's name ends in."""
+
 
 class Gpu(Record, frozen=True, kw_only=True):
     """A GPU as its driver describes it."""
 
-    index: int
+    index: Count
     """NVML's index, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
     name: str
     uuid: str | None = None
-    memory_mb: float | None = None
-    power_limit_w: float | None = None
+    memory_mb: Amount | None = None
+    power_limit_w: Amount | None = None
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -38,9 +45,9 @@ class Host(Record, frozen=True, kw_only=True):
     platform: str | None = None
     python: str | None = None
     processor: str | None = None
-    cpu_count: int | None = None
+    cpu_count: Count | None = None
     """Logical processors that this process may use."""
-    memory_mb: float | None = None
+    memory_mb: Amount | None = None
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
@@ -56,10 +63,10 @@ class Model(Record, frozen=True, kw_only=True):
     name: str
     architecture: str | None = None
     """Class of the model, such as ``DistilBertForSequenceClassification``."""
-    parameters: int | None = None
-    hidden_size: int | None = None
-    hidden_layers: int | None = None
-    attention_heads: int | None = None
+    parameters: Count | None = None
+    hidden_size: Count | None = None
+    hidden_layers: Count | None = None
+    attention_heads: Count | None = None
     weights: Weights | None = None
     source: str | None = None
     """Where configuration and weights came from: ``hub``, ``folder`` or ``bundled``."""
@@ -69,7 +76,7 @@ class Data(Record, frozen=True, kw_only=True):
     """The text of a case."""
 
     dataset: str
-    samples: int
+    samples: Count
     """Texts available; steps go through them in order and begin again at the end."""
     tokenizer: str | None = None
 
@@ -83,28 +90,28 @@ class Effective(Record, frozen=True, kw_only=True):
     output_dtype: str | None = None
     attention: str | None = None
     compiled: bool | None = None
-    threads: int | None = None
+    threads: Count | None = None
     """Threads of torch inside one operation."""
 
 
 class Memory(Record, frozen=True, kw_only=True):
     """Peaks of a case while it was measured, in units of 10**6 bytes."""
 
-    peak_allocated_mb: float | None = None
+    peak_allocated_mb: Amount | None = None
     """By tensors, in the framework's allocator on the device."""
-    peak_reserved_mb: float | None = None
+    peak_reserved_mb: Amount | None = None
     """Held by the framework's allocator on the device."""
-    peak_device_mb: float | None = None
+    peak_device_mb: Amount | None = None
     """Used on the device by this process, as the driver sees it."""
-    peak_rss_mb: float | None = None
+    peak_rss_mb: Amount | None = None
     """Resident memory of the worker alone."""
 
 
 class Energy(Record, frozen=True, kw_only=True):
     """Energy and power of the device over the measured window; without a source, why there is none."""
 
-    energy_j: float | None = None
-    mean_power_w: float | None = None
+    energy_j: Amount | None = None
+    mean_power_w: Amount | None = None
     source: Literal["counter", "sampled power"] | None = None
     absent: str | None = None
 
@@ -112,27 +119,27 @@ class Energy(Record, frozen=True, kw_only=True):
 class Reported(Record, frozen=True, kw_only=True):
     """Figures taken over from a source that kept no steps; they stand in where there are none of ours."""
 
-    steps: int | None = None
-    latency_mean_ms: float | None = None
-    samples_per_s: float | None = None
-    tokens_per_s: float | None = None
-    mean_power_w: float | None = None
+    steps: Count | None = None
+    latency_mean_ms: Milliseconds | None = None
+    samples_per_s: Amount | None = None
+    tokens_per_s: Amount | None = None
+    mean_power_w: Amount | None = None
 
 
 class GpuReadings(Record, frozen=True, kw_only=True):
     """Columns of readings of one GPU, one entry a sample of the event; null where it couldn't be read."""
 
-    index: int
-    power_w: list[float | None] = []
-    power_limit_w: float | None = None
-    memory_used_mb: list[float | None] = []
-    memory_total_mb: float | None = None
-    utilisation_percent: list[float | None] = []
-    temperature_c: list[float | None] = []
-    sm_clock_mhz: list[float | None] = []
+    index: Count
+    power_w: list[Amount | None] = []
+    power_limit_w: Amount | None = None
+    memory_used_mb: list[Amount | None] = []
+    memory_total_mb: Amount | None = None
+    utilisation_percent: list[Amount | None] = []
+    temperature_c: list[Amount | None] = []
+    sm_clock_mhz: list[Amount | None] = []
     throttle: list[str | None] = []
     """Reasons why the clock is held down, joined by ``+``; empty when it isn't."""
-    energy_j: list[float | None] = []
+    energy_j: list[Amount | None] = []
     """The driver's running total; only differences mean anything."""
     absent: dict[str, str] = {}
     """Readings this GPU doesn't give, and why."""
@@ -141,22 +148,22 @@ class GpuReadings(Record, frozen=True, kw_only=True):
 class HostReadings(Record, frozen=True, kw_only=True):
     """Columns of readings of the machine, the worker and the engine itself."""
 
-    cpu_percent: list[float | None] = []
+    cpu_percent: list[Amount | None] = []
     """All processors together; 100 is one whole processor."""
-    memory_used_mb: list[float | None] = []
-    worker_cpu_percent: list[float | None] = []
-    worker_rss_mb: list[float | None] = []
-    engine_cpu_percent: list[float | None] = []
+    memory_used_mb: list[Amount | None] = []
+    worker_cpu_percent: list[Amount | None] = []
+    worker_rss_mb: list[Amount | None] = []
+    engine_cpu_percent: list[Amount | None] = []
     """The supervisor with its samplers: what measuring costs."""
 
 
 class Event(Record, tag_field="event", frozen=True, kw_only=True):
     """What all events share."""
 
-    t: float
+    t: Seconds
 
 
-class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True):
+class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, omit_defaults=False):
     """The first event: what will be run, and where."""
 
     schema: int = SCHEMA
@@ -164,7 +171,7 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True):
     created: str
     """UTC, ISO 8601."""
     sweep: Sweep
-    plan: tuple[Config, ...]
+    plan: Annotated[tuple[Config, ...], msgspec.Meta(max_length=MOST_CASES)]
     """The planned cases; a case's number is its place here, counted from 0."""
     host: Host
     version: str | None = None
@@ -177,8 +184,8 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     torch: str
     transformers: str | None = None
     cuda: str | None = None
-    cudnn: int | None = None
-    threads: int | None = None
+    cudnn: Count | None = None
+    threads: Count | None = None
     cuda_devices: tuple[str, ...] = ()
     """Name of each device that torch sees."""
 
@@ -186,43 +193,43 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
 class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
     """A worker process for this case begins."""
 
-    case: int
+    case: Count
     config: Config
-    pid: int | None = None
+    pid: Count | None = None
 
 
 class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     """Model, text and options are in place; steps follow."""
 
-    case: int
+    case: Count
     model: Model
     data: Data | None = None
     effective: Effective | None = None
     marks: tuple[str, ...] = ()
     """What a reader must know before believing the row, such as ``random weights``."""
-    load_s: float | None = None
+    load_s: Seconds | None = None
     gpu_uuid: str | None = None
 
 
-class Steps(Event, tag="steps", frozen=True, kw_only=True):
+class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
     """Columns of steps, one entry a step in each list."""
 
-    case: int
+    case: Count
     phase: Phase
-    round: int = 0
-    wall_ms: list[float]
+    round: Count = 0
+    wall_ms: list[Milliseconds]
     """Host time of a step, the device synchronised at both ends; the sum of all parts, tokenizing included."""
-    device_ms: list[float] | None = None
+    device_ms: list[Milliseconds] | None = None
     """Time between device events around the step, where the device has events."""
-    parts_ms: dict[str, list[float]] = {}
-    tokens: list[int] | None = None
+    parts_ms: dict[str, list[Milliseconds]] = {}
+    tokens: list[Count] | None = None
     """Real tokens of a step: the sum of the attention mask, without padding."""
 
 
 class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
     """Samples of the machine since the last such event."""
 
-    at_s: list[float]
+    at_s: list[Seconds]
     """Session time of each sample."""
     gpus: tuple[GpuReadings, ...] = ()
     host: HostReadings = HostReadings()
@@ -231,17 +238,19 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     """How a case ended. Every planned case has exactly one."""
 
-    case: int
+    case: Count
     outcome: Outcome
     reason: str | None = None
     signal: str | None = None
     exit_code: int | None = None
     stderr_line: str | None = None
     """The last line the worker wrote to its standard error."""
-    measured_s: tuple[float, float] | None = None
+    measured_s: tuple[Seconds, Seconds] | None = None
     """Session time at which measuring began and ended."""
     stop: str | None = None
     """Why measuring ended."""
+    effective: Effective | None = None
+    """What was in force, read back once more after measuring: only then is it known what was compiled."""
     memory: Memory | None = None
     energy: Energy | None = None
     marks: tuple[str, ...] = ()

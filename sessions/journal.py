@@ -15,6 +15,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, SessionFinished
+from benchtui.sessions.sweep import Seconds
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyEvent)
@@ -25,7 +26,7 @@ class _Header(msgspec.Struct):
     """The part of a line that tells what it is, whatever version wrote it."""
 
     event: str
-    t: float = 0.0
+    t: Seconds = 0.0
     schema: int | None = None
 
 
@@ -65,16 +66,18 @@ class Journal:
             raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
         except OSError as error:
             raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
-        self._lead = b"[\n"
         self.bytes_written = 0
 
     def append(self, event: AnyEvent) -> None:
-        """Write one event as one whole line; a finished case reaches the disk before this returns."""
+        """Write one event as one whole line; a finished case reaches the disk before this returns.
+
+        Raises:
+            OSError: where the disk is full or gone; nothing of the line is left in the file then.
+        """
         last = isinstance(event, SessionFinished)
         with self._lock:
-            line = self._lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n")
-            self._lead = b""
-            self._write(line)
+            lead = b"" if self.bytes_written else b"[\n"
+            self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             if last or isinstance(event, CaseFinished):
                 os.fsync(self._fd)
 
@@ -84,8 +87,12 @@ class Journal:
 
     def _write(self, line: bytes) -> None:
         view = memoryview(line)
-        while view:
-            view = view[os.write(self._fd, view) :]
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            os.ftruncate(self._fd, self.bytes_written)  # half a line would break the next one too
+            raise
         self.bytes_written += len(line)
 
 
@@ -113,7 +120,7 @@ class Tail:
     @property
     def torn(self) -> bool:
         """Whether what is left over is an unfinished line."""
-        return bool(self._rest)
+        return _is_torn(self._rest)
 
     def close(self) -> None:
         """Close the file."""
@@ -140,8 +147,11 @@ def read(path: Path) -> Recording:
 
 def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
     *lines, rest = data.split(b"\n")
-    torn = rest.strip() not in (b"", b"]")
-    return list(_events(lines, path, 1)), torn
+    return list(_events(lines, path, 1)), _is_torn(rest)
+
+
+def _is_torn(rest: bytes) -> bool:
+    return rest.strip() not in (b"", b"]")
 
 
 def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:

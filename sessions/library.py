@@ -16,6 +16,8 @@ LATEST = "latest"
 
 _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
+_NAME_BYTES = 160
+"""Most that a sweep's name takes of a file's, which may have 255."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def folder() -> Path:
 
 def new_path(name: str, now: datetime) -> Path:
     """A path in the library that isn't taken, named after the sweep and the moment."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)[:80].strip(".")
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    safe = safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
     stem = f"{safe or 'sweep'}-{now:%Y%m%d-%H%M%S}"
     candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
     return next(path for path in candidates if not path.exists())
@@ -49,7 +52,8 @@ def new_path(name: str, now: datetime) -> Path:
 def entries() -> list[Entry]:
     """The sessions of the library, the newest first; a file that isn't one is passed over."""
     found = (_entry(path) for path in folder().glob("*.json"))
-    return sorted((entry for entry in found if entry), key=lambda entry: entry.started.created, reverse=True)
+    known = [entry for entry in found if entry]
+    return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 
 def resolve(source: str) -> Path:
@@ -58,16 +62,18 @@ def resolve(source: str) -> Path:
     Raises:
         BenchtuiError: where there is none, or more than one.
     """
-    path = Path(source)
-    if path.exists() or os.sep in source:
-        return path
+    if os.path.exists(source) or os.sep in source:
+        return Path(source)
     known = entries()
     if source == LATEST:
         if not known:
             raise BenchtuiError(f"no session yet in {folder()}; `benchtui run quick` makes one")
         return known[0].path
     matching = [entry.path for entry in known if source in (entry.path.stem, entry.path.name, entry.started.id)]
-    if len(matching) != 1:
+    if len(matching) > 1:
+        names = ", ".join(path.name for path in matching)
+        raise BenchtuiError(f"{source}: {len(matching)} sessions are meant: {names}; give one of these names")
+    if not matching:
         raise BenchtuiError(
             f"{source}: no such session; `benchtui sessions` lists them, and a path will do too"
         )

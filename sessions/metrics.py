@@ -94,6 +94,7 @@ def metrics(case: CaseState) -> Metrics | None:
     steps, total_s = case.measured, latency.mean * latency.n / 1000
     config = case.config
     samples = len(steps) * config.batch_size
+    tokens = float(np.sum(steps.tokens, dtype=float)) if len(steps.tokens) == len(steps) else None
     parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
     energy = case.finished.energy if case.finished else None
     return Metrics(
@@ -101,8 +102,8 @@ def metrics(case: CaseState) -> Metrics | None:
         device_ms=distribution(steps.device_ms),
         parts_ms={part: spread for part, spread in parts.items() if spread},
         samples_per_s=_ratio(samples, total_s),
-        tokens_per_s=_ratio(int(np.sum(steps.tokens)), total_s) if steps.tokens else None,
-        padded_tokens_per_s=_ratio(samples * config.sequence_length, total_s) if steps.tokens else None,
+        tokens_per_s=_ratio(tokens, total_s),
+        padded_tokens_per_s=_ratio(samples * config.sequence_length, total_s) if tokens is not None else None,
         first_step_ms=next(iter(case.warmup.wall_ms or case.measured.wall_ms)),
         mean_power_w=energy.mean_power_w if energy else None,
         energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,

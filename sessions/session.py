@@ -1,6 +1,6 @@
 """A session's state: what its events say so far. Live view, attach, replay and report share this fold."""
 
-from __future__ import annotations  # array[float] is a type to the checker, and no expression before Python 3.12
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
+    Effective,
     GpuReadings,
     HostReadings,
     Message,
@@ -39,7 +40,10 @@ class Columns:
     """Real tokens of each step; empty where the task has none."""
 
     def extend(self, steps: Steps) -> None:
-        """Append the columns of an event."""
+        """Append the columns of an event; raises BenchtuiError where they differ in length."""
+        columns = (steps.wall_ms, steps.device_ms, steps.tokens, *steps.parts_ms.values())
+        if len({len(column) for column in columns if column is not None}) > 1:
+            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         self.wall_ms.extend(steps.wall_ms)
         self.device_ms.extend(steps.device_ms or ())
         self.tokens.extend(steps.tokens or ())
@@ -73,6 +77,13 @@ class CaseState:
         if self.finished:
             return self.finished.outcome
         return "running" if self.started else "queued"
+
+    @property
+    def effective(self) -> Effective | None:
+        """What was in force, as it was last read back."""
+        if self.finished and self.finished.effective:
+            return self.finished.effective
+        return self.prepared.effective if self.prepared else None
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -156,7 +167,10 @@ class Session:
         recording = journal.read(path)
         session = cls()
         session.torn = recording.torn
-        session.apply_all(recording.events)
+        try:
+            session.apply_all(recording.events)
+        except BenchtuiError as error:
+            raise BenchtuiError(f"{path}: {error}") from error
         return session
 
     @property
@@ -205,6 +219,8 @@ class Session:
             raise BenchtuiError(
                 f"written with schema {event.schema}; this version reads up to {SCHEMA}: update benchtui"
             )
+        if self.started:
+            raise BenchtuiError("a second session_started event; a file holds one session")
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
 

@@ -2,7 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,20 +17,33 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16")
 ATTENTIONS = ("auto", "eager", "sdpa", "flash")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 
+LARGEST = 10**9
+"""Largest number an option may have; more is taken for a slip of the keyboard."""
+MOST_CASES = 100_000
+"""Cases a sweep may have."""
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+"""A whole number from 1 up."""
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
+"""A time in seconds."""
+
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of everything that crosses a process or reaches the disk."""
+    """Base of everything that crosses a process or reaches the disk.
+
+    Options are written out with their defaults, so that a file says the same to a version that has others.
+    """
 
 
-class Config(Record, frozen=True, kw_only=True):
+class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One cell of a sweep: the options a case is asked to run with."""
 
     device: str
     """``cpu`` or ``cuda:N``."""
     precision: str = "fp32"
-    batch_size: int = 1
+    batch_size: Size = 1
     """Samples a step."""
-    sequence_length: int = 128
+    sequence_length: Size = 128
     """Tokens a sample, after truncation and padding."""
     attention: str = "auto"
     """Attention implementation; ``auto`` leaves the choice to transformers."""
@@ -47,15 +60,15 @@ class Config(Record, frozen=True, kw_only=True):
         )
 
 
-class Axes(Record, frozen=True, kw_only=True):
+class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The values of every axis, expanded; each combination is a case."""
 
     device: tuple[str, ...] = ("cpu",)
     precision: tuple[str, ...] = ("fp32",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
-    sequence_length: tuple[int, ...] = (128,)
-    batch_size: tuple[int, ...] = (1,)
+    sequence_length: tuple[Size, ...] = (128,)
+    batch_size: tuple[Size, ...] = (1,)
 
     @property
     def count(self) -> int:
@@ -81,23 +94,23 @@ class Baseline(Record, frozen=True, kw_only=True):
         return all(getattr(self, field) in (None, getattr(config, field)) for field in self.__struct_fields__)
 
 
-class Measure(Record, frozen=True, kw_only=True):
+class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How a case is timed and when it stops."""
 
-    warmup: int = 5
+    warmup: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 5
     """Steps run, recorded and not counted, before measuring."""
-    iterations: int = 20
+    iterations: Size = 20
     """Measured steps; with ``until_percent`` the least number of them."""
-    until_percent: float | None = None
+    until_percent: Annotated[float, msgspec.Meta(gt=0, lt=100)] | None = None
     """Measure on until the 95% interval of the median is this narrow, in percent of the median."""
-    max_time_s: float | None = None
+    max_time_s: Seconds | None = None
     """Stop measuring a case after this long, in seconds."""
-    timeout_s: float = 600.0
+    timeout_s: Seconds = 600.0
     """Kill a case, loading included, after this long, in seconds."""
     baseline: Baseline | None = None
 
 
-class Sweep(Record, frozen=True, kw_only=True):
+class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What to measure, on what, and how."""
 
     name: str

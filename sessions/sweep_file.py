@@ -12,7 +12,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import (
     ATTENTIONS,
     COMPILE_MODES,
+    LARGEST,
     LATER_TASKS,
+    MOST_CASES,
     PRECISIONS,
     TASKS,
     Axes,
@@ -22,14 +24,12 @@ from benchtui.sessions.sweep import (
     Weights,
 )
 
-MOST_CASES = 100_000
-"""Cases a sweep may have."""
-
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 
 _PRESETS = resources.files("benchtui.sessions") / "presets"
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_DURATION = re.compile(rf"(?:{_NUMBER} *h)? *(?:{_NUMBER} *m)? *(?:{_NUMBER} *s)?")
 _DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
 
 
@@ -47,7 +47,7 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
     """Read a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a plain ValueError where a number has thousands of digits
         raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
     for override in overrides:
         _override(table, override)
@@ -103,7 +103,7 @@ def _path(key: str, where: str) -> list[str]:
 def _toml_value(text: str) -> object:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 
@@ -168,8 +168,8 @@ def _device(word: str, where: str) -> str:
 
 def _count(least: int) -> Parser:
     def parse(value: object, where: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
-            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {10**9}")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {LARGEST}")
         return value
 
     return parse
@@ -178,14 +178,14 @@ def _count(least: int) -> Parser:
 def _duration_s(value: object, where: str) -> float:
     seconds = 0.0
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        seconds = float(value)
-    elif isinstance(value, str) and value and (match := _DURATION.fullmatch(value.replace(" ", ""))):
+        seconds = value
+    elif isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
         seconds = sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
-    if not 0 < seconds <= 10**9:
+    if not 0 < seconds <= LARGEST:
         raise BenchtuiError(
             f'{where}: {value!r} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
         )
-    return seconds
+    return float(seconds)
 
 
 def _percent(value: object, where: str) -> float:

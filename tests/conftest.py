@@ -1,10 +1,16 @@
 """What tests of several folders share."""
 
+import json
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep_file import parse_sweep
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +27,40 @@ def fake_nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library = folder / "libnvidia-ml.so.1"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A library of sessions and a runtime folder of this test's own, also for the processes it starts."""
+    with tempfile.TemporaryDirectory(
+        dir="/tmp", prefix="bt-"
+    ) as runtime:  # a socket's path is at most 108 bytes
+        monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", runtime)
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        yield tmp_path
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A local folder with a DistilBERT of one narrow layer and the real tokenizer; no weights."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    (bundled,) = (Path(__file__).parents[1] / "engine" / "architectures").iterdir()
+    shutil.copytree(bundled, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"dim": 32, "hidden_dim": 64, "n_heads": 2, "n_layers": 1}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture
+def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
+    """Make a sweep of the tiny model, with overrides as on the command line."""
+
+    def make(*overrides: str) -> Sweep:
+        text = (
+            f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+        )
+        return parse_sweep(text, "test", ("iterations=5", *overrides), "tiny")
+
+    return make

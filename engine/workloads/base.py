@@ -16,6 +16,10 @@ class Workload(Protocol):
     effective: Effective
     marks: tuple[str, ...]
 
+    def read_back(self) -> Effective:
+        """What is in force by now: asked for again after measuring, when compiling has happened or hasn't."""
+        ...
+
     def step(self, lap: Lap) -> torch.Tensor:
         """Do one step, calling ``lap(part)`` at the end of each part; gives what ``tokens`` counts in."""
         ...

@@ -4,10 +4,7 @@ import glob
 import logging
 import os
 import re
-import ssl
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ import datasets
 from datasets.exceptions import DatasetsError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
+from benchtui.engine import hub
 from benchtui.sessions.errors import BenchtuiError
 
 SAMPLE = Path(__file__).parents[1] / "data" / "sample.jsonl"
@@ -37,7 +35,6 @@ READERS: dict[str, Callable[..., datasets.IterableDataset]] = {
 STRING_TYPES = {"string", "large_string", "string_view"}
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+){0,2}")
 ROWS = 1000
-PROBE_S = 3.0
 UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
 """What the library, pyarrow and pandas raise about data; each of them has subclasses of its own."""
 
@@ -150,23 +147,11 @@ def _default_split(repository: str) -> str:
 def _offline_if_unreachable() -> Iterator[None]:
     """Keep the library off a network that isn't there: it would retry for 23 s before using its cache."""
     before = datasets.config.HF_HUB_OFFLINE
-    datasets.config.HF_HUB_OFFLINE = before or not _hub_answers()
+    datasets.config.HF_HUB_OFFLINE = before or not hub.reachable()
     try:
         yield
     finally:
         datasets.config.HF_HUB_OFFLINE = before
-
-
-def _hub_answers() -> bool:
-    request = urllib.request.Request(datasets.config.HF_ENDPOINT, method="HEAD")
-    try:
-        urllib.request.urlopen(request, timeout=PROBE_S).close()
-    except urllib.error.HTTPError as refusal:
-        refusal.close()
-    except OSError as error:
-        # A certificate that only this probe doesn't know leaves the answer to the library.
-        return isinstance(getattr(error, "reason", None), ssl.SSLError)
-    return True
 
 
 def _texts(rows: datasets.Dataset | datasets.IterableDataset, source: str) -> list[str]:

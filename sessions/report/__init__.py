@@ -1,1 +1,5 @@
-"""TODO."""
+"""The report of a session, as a document that others can check."""
+
+from benchtui.sessions.report.document import markdown
+
+__all__ = ["markdown"]

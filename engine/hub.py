@@ -1,0 +1,26 @@
+"""Whether the model hub can be reached: the libraries retry for half a minute before they use their cache."""
+
+import ssl
+import urllib.error
+import urllib.request
+
+import huggingface_hub.constants
+
+PROBE_S = 3.0
+
+
+def reachable() -> bool:
+    """Whether something answers at the hub's address, and nobody has switched it off by ``HF_HUB_OFFLINE``."""
+    return not huggingface_hub.constants.HF_HUB_OFFLINE and _answers(huggingface_hub.constants.ENDPOINT)
+
+
+def _answers(endpoint: str) -> bool:
+    request = urllib.request.Request(endpoint, method="HEAD")
+    try:
+        urllib.request.urlopen(request, timeout=PROBE_S).close()
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+    except OSError as error:
+        # a certificate that only this probe doesn't know leaves the answer to the library
+        return isinstance(getattr(error, "reason", None), ssl.SSLError)
+    return True

@@ -1,0 +1,140 @@
+"""One case against another: a ratio with its interval, and the word for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+import msgspec
+
+from benchtui.sessions.results import Result
+from benchtui.sessions.sweep import Baseline, Config
+
+MARGIN = 0.005
+"""Intervals must lie apart by this share before one case is called faster; less isn't worth a word."""
+
+
+class Verdict(StrEnum):
+    """What a ratio lets one say."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "no difference"
+    """The intervals overlap."""
+    UNKNOWN = "not known"
+    """There are no intervals: too few steps, or a source that kept none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast: above 1 the new case is the faster one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """Bounds that hold if both cases lie anywhere within their 95% intervals, which is wider than 95%."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The word that the interval carries."""
+        if self.low is None or self.high is None:
+            return Verdict.UNKNOWN
+        if self.low > 1 + MARGIN:
+            return Verdict.FASTER
+        return Verdict.SLOWER if self.high < 1 - MARGIN else Verdict.SAME
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A case and the one it is held against."""
+
+    base: Result
+    new: Result
+    throughput: Ratio | None
+    """Samples per second, as totals over totals."""
+    latency: Ratio | None
+    """Median steps, the base's over the new one's."""
+
+
+def comparison(base: Result, new: Result) -> Comparison:
+    """Both ratios of a pair."""
+    return Comparison(base, new, throughput_ratio(base, new), latency_ratio(base, new))
+
+
+def latency_ratio(base: Result, new: Result) -> Ratio | None:
+    """The base's median step over the new one's; None where a time is no time."""
+    value = _quotient(base.typical_ms, new.typical_ms)
+    return None if value is None else Ratio(value, *_bounds(base, new))
+
+
+def throughput_ratio(base: Result, new: Result) -> Ratio | None:
+    """The new case's samples per second over the base's.
+
+    Rates are totals over totals while the interval comes from the medians, so it is widened to hold the ratio.
+    """
+    value = _quotient(new.metrics.samples_per_s, base.metrics.samples_per_s)
+    if value is None:
+        return None
+    samples = _quotient(new.config.batch_size, base.config.batch_size)
+    low, high = _bounds(base, new)
+    if low is None or high is None or samples is None:
+        return Ratio(value)
+    return Ratio(value, min(value, samples * low), max(value, samples * high))
+
+
+def cold_cost_ms(result: Result) -> float | None:
+    """What the first step took beyond a steady one; with compiling that is the compiler's time."""
+    first = result.metrics.first_step_ms
+    return None if first is None else max(first - result.typical_ms, 0.0)
+
+
+def break_even_steps(pair: Comparison) -> int | None:
+    """Steps after which the new case's first step has paid for itself; None where it isn't surely faster."""
+    cost_ms, saved_ms = cold_cost_ms(pair.new), pair.base.typical_ms - pair.new.typical_ms
+    if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
+        return None
+    return ceil(cost_ms / saved_ms)
+
+
+def pairs(results: Iterable[Result], option: str, base_value: str) -> list[Comparison]:
+    """Every case whose option has another value, against the case that differs from it in this option alone."""
+    rows = tuple(results)
+    bases = {result.config: result for result in reversed(rows) if getattr(result.config, option) == base_value}
+    wanted = ((_with(result.config, option, base_value), result) for result in rows)
+    return [
+        comparison(bases[config], new)
+        for config, new in wanted
+        if config in bases and getattr(new.config, option) != base_value
+    ]
+
+
+def baseline_of(result: Result, results: Iterable[Result], named: Baseline | None) -> Result | None:
+    """The case to hold a result against.
+
+    Where the sweep names a baseline: of the cases that match it, the one that agrees with the result in most
+    other options, or None where no such case was measured. Where it names none: the first measured case.
+    """
+    rows = tuple(results)
+    if named is None:
+        return rows[0] if rows else None
+    matching = [row for row in rows if named.matches(row.config)]
+    return max(matching, key=lambda row: _agreement(row.config, result.config), default=None)
+
+
+def _agreement(one: Config, other: Config) -> int:
+    return sum(getattr(one, field) == getattr(other, field) for field in one.__struct_fields__)
+
+
+def _with(config: Config, option: str, value: str) -> Config:
+    return msgspec.structs.replace(config, **{option: value})
+
+
+def _bounds(base: Result, new: Result) -> tuple[float | None, float | None]:
+    if base.interval_ms is None or new.interval_ms is None:
+        return None, None
+    (base_low, base_high), (new_low, new_high) = base.interval_ms, new.interval_ms
+    return _quotient(base_low, new_high), _quotient(base_high, new_low)
+
+
+def _quotient(amount: float | None, by: float | None) -> float | None:
+    return amount / by if amount is not None and by is not None and by > 0 else None

@@ -1,0 +1,129 @@
+"""How long a sweep still takes: plain arithmetic on the cases that this session has finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from benchtui.sessions.session import CaseState
+from benchtui.sessions.sweep import Config, Measure, senseless
+
+MOST_ESTIMATED = 2000
+"""Queued cases looked at one by one; of a longer queue every k-th stands for k."""
+
+Group = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A span of time still to come."""
+
+    seconds: float
+    rough: bool = False
+    """Whether it rests on cases of other options than those it is about."""
+
+
+@dataclass(slots=True)
+class Experience:
+    """What the finished cases say about time."""
+
+    steps_s: dict[Group, list[tuple[int, float]]] = field(default_factory=dict)
+    """Work of a step (samples times tokens) and its mean time in seconds, of each finished case of a group."""
+    preparation_s: list[float] = field(default_factory=list)
+    """Time of each finished case beside its steps: starting the worker, loading the model, ending."""
+
+    @classmethod
+    def of(cls, cases: Sequence[CaseState]) -> "Experience":
+        """What these cases say; those that haven't finished ok say nothing."""
+        experience = cls()
+        for case in cases:
+            if case.state == "ok":
+                experience._learn(case)
+        return experience
+
+    def _learn(self, case: CaseState) -> None:
+        step_s = _mean_step_s(case)
+        if case.started is None or case.finished is None or step_s is None:
+            return
+        steps_s = (sum(case.measured.wall_ms) + sum(case.warmup.wall_ms)) / 1000
+        self.preparation_s.append(max(0.0, case.finished.t - case.started.t - steps_s))
+        self.steps_s.setdefault(group(case.config), []).append((work(case.config), step_s))
+
+    def step(self, config: Config) -> Estimate | None:
+        """Time of one step, scaled linearly in work from the nearest finished case; None before any is known.
+
+        The nearest is looked for within the same device, precision, compile mode and attention, then on the
+        same device, then anywhere; what comes from outside the group is rough.
+        """
+        wanted = group(config)
+        if known := self.steps_s.get(wanted):
+            return Estimate(_scaled(known, work(config)))
+        on_device = [pair for key, pairs in self.steps_s.items() if key[0] == wanted[0] for pair in pairs]
+        known = on_device or [pair for pairs in self.steps_s.values() for pair in pairs]
+        return Estimate(_scaled(known, work(config)), rough=True) if known else None
+
+    def case(self, config: Config, measure: Measure) -> Estimate | None:
+        """Time of a whole case that hasn't begun, preparation included; None before anything is known."""
+        step = self.step(config)
+        if step is None:
+            return None
+        if senseless(config):
+            return Estimate(0.0)
+        preparation_s = sum(self.preparation_s) / len(self.preparation_s)
+        steps_s = measure.warmup * step.seconds + _measuring_s(measure.iterations, step.seconds, measure)
+        return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
+
+
+def group(config: Config) -> Group:
+    """The options within which step times are taken to grow with work alone."""
+    return (config.device, config.precision, config.compile, config.attention)
+
+
+def work(config: Config) -> int:
+    """Samples times tokens of a step."""
+    return config.batch_size * config.sequence_length
+
+
+def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: float) -> Estimate | None:
+    """Time until a started case ends, at session time ``now_s``; None before anything is known."""
+    step_s = _mean_step_s(case)
+    if step_s is not None:
+        warmup_s = max(0, measure.warmup - len(case.warmup)) * step_s
+        return Estimate(
+            warmup_s + _measuring_s(max(0, measure.iterations - len(case.measured)), step_s, measure)
+        )
+    whole = experience.case(case.config, measure)
+    if whole is None or case.started is None:
+        return whole
+    return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
+
+
+def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experience) -> Estimate | None:
+    """Time of all cases that haven't started; None before anything is known."""
+    queued = [case for case in cases if case.state == "queued"]
+    stride = len(queued) // MOST_ESTIMATED + 1
+    estimates = [experience.case(case.config, measure) for case in queued[::stride]]
+    known = [estimate for estimate in estimates if estimate is not None]
+    if len(known) < len(estimates):
+        return None
+    scale = len(queued) / len(known) if known else 0.0
+    return Estimate(sum(each.seconds for each in known) * scale, any(each.rough for each in known))
+
+
+def together(case: Estimate | None, queue: Estimate | None) -> Estimate | None:
+    """Time until the sweep ends; None where a part of it is unknown."""
+    if case is None or queue is None:
+        return None
+    return Estimate(case.seconds + queue.seconds, case.rough or queue.rough)
+
+
+def _mean_step_s(case: CaseState) -> float | None:
+    steps = case.measured.wall_ms or case.warmup.wall_ms[1:]
+    return sum(steps) / len(steps) / 1000 if steps else None
+
+
+def _measuring_s(steps: int, step_s: float, measure: Measure) -> float:
+    return min(steps * step_s, measure.max_time_s) if measure.max_time_s else steps * step_s
+
+
+def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:
+    nearest, step_s = min(known, key=lambda pair: abs(pair[0] - wanted))
+    return step_s * wanted / nearest

@@ -1,0 +1,105 @@
+"""The whole report: what each section has to say, laid out by the template."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+import jinja2
+
+from benchtui.sessions.report import findings, gains, sections, tables
+from benchtui.sessions.report.facts import Fact, models, system
+from benchtui.sessions.report.findings import Optimum
+from benchtui.sessions.report.gains import Block
+from benchtui.sessions.report.method import method, options
+from benchtui.sessions.report.notes import notes, warnings
+from benchtui.sessions.report.tables import Table
+from benchtui.sessions.report.text import plain
+from benchtui.sessions.report.wording import Finding
+from benchtui.sessions.results import measured, varied
+from benchtui.sessions.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything the template lays out; an empty part is left out there."""
+
+    title: str
+    created: str
+    notes: list[Finding]
+    summary: list[Finding]
+    models: list[tuple[Fact, ...]]
+    system: tuple[Fact, ...]
+    method: tuple[Fact, ...]
+    options: Table | None
+    performance: list[Block]
+    optima: list[Optimum]
+    scaling: list[Block]
+    precision: list[Block]
+    devices: Table | None
+    compile: list[Block]
+    parts: Table | None
+    cases: Table | None
+    warnings: Table | None
+    recommendations: list[Finding]
+    conclusion: list[str]
+
+
+def markdown(session: Session) -> str:
+    """The report of a session, finished or cut off, in GitHub's markdown.
+
+    Raises:
+        BenchtuiError: for a session without its first event.
+    """
+    return _template().render(report=report(session))
+
+
+def report(session: Session) -> Report:
+    """What each section says of a session; raises BenchtuiError for one without its first event."""
+    start, results = session.start, measured(session)
+    kinds = varied(case.config for case in session.cases)
+    choices = findings.advised(results, start.sweep.measure.baseline, kinds)
+    return Report(
+        title=start.sweep.model,
+        created=_date(start.created),
+        notes=notes(session, results),
+        summary=findings.summary(session, choices),
+        models=models(session),
+        system=system(session),
+        method=method(session),
+        options=options(session),
+        performance=sections.performance(session, results, kinds),
+        optima=findings.optima(choices),
+        scaling=sections.scalings(results, kinds),
+        precision=gains.precision_gains(results, kinds),
+        devices=gains.device_speedups(gains.device_pairs(results), kinds),
+        compile=gains.compile_gains(results, kinds),
+        parts=sections.parts(results),
+        cases=sections.every_case(session),
+        warnings=warnings(session),
+        recommendations=findings.recommendations(session, results, choices),
+        conclusion=findings.conclusion(results, choices),
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("benchtui.sessions.report", ""),
+        finalize=plain,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # that is for HTML; ``finalize`` makes every expression plain markdown
+    )
+    environment.filters["table"] = tables.markdown
+    return environment.get_template("report.md.j2")
+
+
+def _date(created: str) -> str:
+    """The date to the second in UTC, or the text as it stands where it is no date."""
+    try:
+        when = datetime.fromisoformat(created)
+    except ValueError:
+        return created
+    return f"{when.astimezone(UTC) if when.tzinfo else when:%Y-%m-%d %H:%M:%S} UTC"

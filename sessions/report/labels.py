@@ -1,0 +1,89 @@
+"""What the report calls a configuration, and which words it has for options and outcomes."""
+
+from collections.abc import Collection
+
+from benchtui.sessions.compare import Comparison, Verdict
+from benchtui.sessions.in_force import in_force
+from benchtui.sessions.results import Result
+from benchtui.sessions.session import CaseState
+from benchtui.sessions.sweep import Config
+
+PRECISIONS = {
+    "fp32": "FP32",
+    "tf32": "TF32",
+    "fp16": "FP16",
+    "bf16": "BF16",
+    "amp-fp16": "Mixed precision (AMP, fp16)",
+    "amp-bf16": "Mixed precision (AMP, bf16)",
+}
+STATES = {
+    "oom": "out of memory",
+    "running": "unfinished",
+    "queued": "not started",
+}
+"""Where the report's word isn't the session's own."""
+
+
+def precision(config: Config) -> str:
+    """The precision in words."""
+    return PRECISIONS.get(config.precision, config.precision)
+
+
+def series_title(config: Config, varied: Collection[str]) -> str:
+    """Heading of a series: device, precision, and those other options that vary in the session."""
+    shown = (
+        ("attention", f"attention {config.attention}"),
+        ("compile", f"compile {config.compile}"),
+        ("sequence_length", f"{config.sequence_length:,} tokens"),
+    )
+    return ", ".join(
+        [f"{config.device.upper()} – {precision(config)}", *(text for key, text in shown if key in varied)]
+    )
+
+
+def case_label(config: Config, varied: Collection[str]) -> str:
+    """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
+    shown = (
+        ("attention", f"attn={config.attention}"),
+        ("compile", f"compile={config.compile}"),
+        ("sequence_length", f"seq={config.sequence_length}"),
+    )
+    others = (text for key, text in shown if key in varied)
+    return " ".join([config.device, config.precision, *others, f"bs={config.batch_size}"])
+
+
+def outcome(case: CaseState) -> str:
+    """How a case ended, in words."""
+    return STATES.get(case.state, case.state)
+
+
+def applied(known: bool | None) -> str:
+    """Whether an option was in force, in words."""
+    return {True: "yes", False: "no", None: "not verified"}[known]
+
+
+def pair_in_force(pair: Comparison, option: str) -> bool | None:
+    """Whether both cases of a pair ran with the option as it was asked for; None where nothing says."""
+    both = in_force(pair.base.case, option), in_force(pair.new.case, option)
+    if False in both:
+        return False
+    return None if None in both else True
+
+
+def verdict(pair: Comparison, option: str) -> str | None:
+    """The word for a pair; None where there is none to give: no interval, or the option not surely in force."""
+    ratio = pair.latency
+    if ratio is None or ratio.verdict is Verdict.UNKNOWN:
+        return None
+    return str(ratio.verdict) if option == "device" or pair_in_force(pair, option) else None
+
+
+def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
+    """The values of those options, defaults aside, that weren't surely in force: False for surely not."""
+    asked = {
+        "precision": result.config.precision != "fp32",
+        "compile": result.config.compile != "off",
+        "attention": result.config.attention != "auto",
+    }
+    found = ((option, in_force(result.case, option)) for option, wanted in asked.items() if wanted)
+    return tuple((getattr(result.config, option), known) for option, known in found if not known)

@@ -1,0 +1,168 @@
+"""How a session was measured, as labels and texts, and what was asked for beside what was in force."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from benchtui.sessions.events import Data
+from benchtui.sessions.in_force import in_force
+from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99
+from benchtui.sessions.report.facts import Fact, facts
+from benchtui.sessions.report.labels import applied, series_title
+from benchtui.sessions.report.tables import Column, Table, table
+from benchtui.sessions.report.text import count, listed, number
+from benchtui.sessions.results import series_key, varied
+from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.sweep import Measure
+
+
+def method(session: Session) -> tuple[Fact, ...]:
+    """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
+    sweep, cases = session.start.sweep, [case for case in session.cases if len(case.measured)]
+    return facts(
+        ("Task", sweep.task),
+        ("Text", _texts(session)),
+        *(_timing(cases) if cases else (("Timing", _taken_over(session)),)),
+        ("Warm-up", f"{count(sweep.measure.warmup, 'step')} a case, not counted"),
+        ("Stop rule", _stop_rule(sweep.measure)),
+        ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
+        ("Energy and power", _energy(session.cases)),
+        ("Baseline", _baseline(session)),
+        ("Session", _identity(session)),
+    )
+
+
+def options(session: Session) -> Table | None:
+    """A row for each series with what the worker read back; another where that changed within the series."""
+    found: dict[tuple[object, ...], CaseState] = {}
+    for case in session.cases:
+        if case.effective:
+            found.setdefault((*series_key(case.config), case.effective), case)
+    kinds = varied(case.config for case in session.cases)
+    columns: tuple[Column[CaseState], ...] = (
+        Column("Asked for", lambda case: series_title(case.config, kinds), right=False),
+        *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
+        Column("In force", _all_in_force, right=False),
+    )
+    return table(columns, found.values())
+
+
+_EFFECTIVE = (
+    ("Weights", "weights_dtype"),
+    ("Autocast", "autocast_dtype"),
+    ("Output", "output_dtype"),
+    ("Attention", "attention"),
+    ("Compiled", "compiled"),
+    ("Threads", "threads"),
+)
+
+
+def _read_back(field: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        value = getattr(case.effective, field) if case.effective else None
+        if isinstance(value, bool):
+            return applied(value)
+        return None if value is None else str(value).removeprefix("torch.")
+
+    return cell
+
+
+def _all_in_force(case: CaseState) -> str:
+    known = {option: in_force(case, option) for option in ("precision", "compile", "attention")}
+    failed = [option for option, state in known.items() if state is False]
+    unknown = [option for option, state in known.items() if state is None]
+    if failed:
+        return f"{listed(failed)}: {applied(False)}"
+    return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)
+
+
+def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
+    amounts = [len(case.measured) for case in cases]
+    least, most = min(amounts), max(amounts)
+    return (
+        ("Timing", "host time on a monotonic clock, the device synchronised at both ends of every step"),
+        ("A step", _step(cases)),
+        ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
+        (
+            "Throughput",
+            "all samples over the time of all measured steps; tokens/s counts real tokens, no padding",
+        ),
+        (
+            "Interval",
+            "95% of the median, by order statistics, from 6 steps on; it covers the spread within this session",
+        ),
+        ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
+        (
+            "Ratios",
+            "their intervals span all that the intervals of both medians allow; what overlaps is no difference",
+        ),
+        ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes"),
+    )
+
+
+def _step(cases: list[CaseState]) -> str:
+    parts = list(dict.fromkeys(part for case in cases for part in case.measured.parts_ms))
+    if not parts:
+        return "one batch from text to result; its parts weren't recorded, and tokenizing is in the total"
+    inside = "; tokenizing is in the total" if "tokenize" in parts else ""
+    return f"{listed(parts)}{inside}"
+
+
+def _taken_over(session: Session) -> str | None:
+    figures = any(case.finished and case.finished.reported for case in session.cases)
+    return (
+        "figures taken over from a source that kept no steps; how it timed them isn't recorded"
+        if figures
+        else None
+    )
+
+
+def _texts(session: Session) -> str | None:
+    found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
+    texts = [_text(data) for data in found if data]
+    lengths = sorted({case.config.sequence_length for case in session.cases})
+    cut = f"truncated and padded to {listed([f'{length:,}' for length in lengths])} tokens" if lengths else ""
+    return ", ".join(part for part in (*(texts or [session.start.sweep.dataset]), cut) if part)
+
+
+def _text(data: Data) -> str:
+    tokenizer = f", tokenizer {data.tokenizer}" if data.tokenizer else ""
+    return f"{data.dataset} ({count(data.samples, 'sample')}{tokenizer})"
+
+
+def _stop_rule(measure: Measure) -> str:
+    steps = count(measure.iterations, "step")
+    until = measure.until_percent
+    limit = measure.max_time_s
+    rule = (
+        steps if until is None else f"the interval is within {until:g}% of the median, after at least {steps}"
+    )
+    longest = "" if limit is None else f", or {number(limit, 0)} s"
+    return f"{rule}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
+
+
+def _energy(cases: Iterable[CaseState]) -> str | None:
+    known = [case.finished.energy for case in cases if case.finished and case.finished.energy]
+    sources = _tally(f"from {energy.source}" for energy in known if energy.source)
+    reasons = _tally(f"absent: {energy.absent}" for energy in known if energy.absent)
+    return "; ".join(part for part in (sources, reasons) if part) or None
+
+
+def _tally(words: Iterable[str | None]) -> str | None:
+    """Each distinct text with the number of cases it holds for."""
+    found = Counter(word for word in words if word)
+    return "; ".join(f"{word} ({count(amount, 'case')})" for word, amount in found.items()) or None
+
+
+def _baseline(session: Session) -> str:
+    named = session.start.sweep.measure.baseline
+    if named is None:
+        return "the first measured case, as the sweep names none"
+    wanted = ((field, getattr(named, field)) for field in named.__struct_fields__)
+    return ", ".join(f"{field} = {value}" for field, value in wanted if value is not None) or "any case"
+
+
+def _identity(session: Session) -> str:
+    version = session.start.version
+    by = f", recorded by benchtui {version}" if version else ""
+    lasted = f", {number(session.now_s, 1)} s long" if session.now_s > 0 else ""
+    return f"{session.start.id}{by}{lasted}"

@@ -1,0 +1,99 @@
+"""What a reader must know before believing anything else in the report, and the warnings the engine wrote."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from benchtui.sessions.events import Message
+from benchtui.sessions.report.labels import doubts
+from benchtui.sessions.report.tables import Column, Table, table
+from benchtui.sessions.report.text import count, listed, number
+from benchtui.sessions.report.wording import MOST_NAMES, Finding
+from benchtui.sessions.results import Result
+from benchtui.sessions.session import Session
+
+UNEVEN = 1.25
+"""Mean over median from which a few slow steps make up much of the time."""
+RANDOM_WEIGHTS = "random weights"
+MEANINGS = {
+    RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
+    "sample text": "the text bundled with benchtui, not a data set",
+}
+"""What a mark means for a reader, where the mark alone doesn't say."""
+
+
+def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
+    """How the record ended, the marks of its cases, options not surely in force, and uneven steps."""
+    return [*_ending(session), *_marks(session), *_doubts(results), *_uneven(results)]
+
+
+def warnings(session: Session) -> Table | None:
+    """The warnings and errors that the session's log holds."""
+    columns: tuple[Column[Message], ...] = (
+        Column("At (s)", lambda message: number(message.t, 1)),
+        Column("Level", lambda message: message.level, right=False),
+        Column("Message", lambda message: message.text, right=False),
+    )
+    return table(columns, (message for message in session.messages if message.level != "info"))
+
+
+def _ending(session: Session) -> list[Finding]:
+    ok, planned = sum(case.state == "ok" for case in session.cases), len(session.cases)
+    amount = f"{ok:,} of {count(planned, 'planned case')} measured"
+    found = []
+    if session.finished is None:
+        after = number(session.now_s, 1)
+        found.append(
+            Finding("Cut off", f"the record ends after {after} s without the session's end; {amount}.")
+        )
+    elif session.finished.outcome != "completed":
+        reason = f": {session.finished.reason}" if session.finished.reason else ""
+        found.append(
+            Finding(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
+        )
+    if session.torn:
+        found.append(Finding("Torn line", "the last line of the file was unfinished, and was dropped."))
+    return found
+
+
+def _marks(session: Session) -> list[Finding]:
+    ran = [case for case in session.cases if case.prepared or case.marks]
+    found = Counter(mark for case in ran for mark in case.marks)
+    if not any(RANDOM_WEIGHTS in mark for mark in found):
+        random = sum(case.prepared is not None and case.prepared.model.weights == "random" for case in ran)
+        found.update({RANDOM_WEIGHTS: random} if random else {})
+    return [
+        Finding(
+            mark[:1].upper() + mark[1:],
+            f"{f'{MEANINGS[mark]}; ' if mark in MEANINGS else ''}{_of(amount, len(ran))}.",
+        )
+        for mark, amount in found.items()
+    ]
+
+
+def _of(amount: int, all_of: int) -> str:
+    return f"all {count(all_of, 'case')}" if amount == all_of else f"{amount:,} of {count(all_of, 'case')}"
+
+
+def _doubts(results: Sequence[Result]) -> list[Finding]:
+    found = Counter(doubt for result in results for doubt in doubts(result))
+    return [_doubt(value, known, count(amount, "case")) for (value, known), amount in found.items()]
+
+
+def _uneven(results: Sequence[Result]) -> list[Finding]:
+    found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
+    if not found:
+        return []
+    where = f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
+    return [
+        Finding(
+            "Uneven steps",
+            f"the mean step is more than {UNEVEN} × the median in {where}; "
+            f"something slowed a few steps there, and throughput is that of all steps together.",
+        )
+    ]
+
+
+def _doubt(value: str, known: bool | None, where: str) -> Finding:
+    if known is None:
+        return Finding("Not verified", f"whether {value} was in force isn't recorded in {where}.")
+    return Finding("Not applied", f"{value} was asked for and not in force in {where}.")

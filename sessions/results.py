@@ -1,0 +1,88 @@
+"""The measured cases of a session with their figures, and the series of batch sizes they form."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchtui.sessions.metrics import Metrics, metrics
+from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.sweep import Config
+
+SERIES_OPTIONS = ("device", "precision", "attention", "compile", "sequence_length")
+"""Every option but the batch size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case that ended well, with its figures."""
+
+    case: CaseState
+    metrics: Metrics
+
+    @property
+    def config(self) -> Config:
+        """The options of the case."""
+        return self.case.config
+
+    @property
+    def name(self) -> str:
+        """The readable name of the case."""
+        return self.case.name
+
+    @property
+    def typical_ms(self) -> float:
+        """The median step, or the mean where the source kept no steps, in milliseconds."""
+        latency = self.metrics.latency_ms
+        return latency.mean if latency.median is None else latency.median
+
+    @property
+    def interval_ms(self) -> tuple[float, float] | None:
+        """95% interval of the median step in milliseconds."""
+        latency = self.metrics.latency_ms
+        return None if latency.low is None or latency.high is None else (latency.low, latency.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Cases that differ in their batch size alone, the smallest first; never empty."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def config(self) -> Config:
+        """The options of the first case; all but the batch size hold for the series."""
+        return self.results[0].config
+
+
+def measured(session: Session) -> tuple[Result, ...]:
+    """The cases that ended well, in the order of the plan; their figures are computed here and only once."""
+    ended = (case for case in session.cases if case.state == "ok")
+    figures = ((case, metrics(case)) for case in ended)
+    return tuple(Result(case, found) for case, found in figures if found)
+
+
+def series(results: Iterable[Result]) -> tuple[Series, ...]:
+    """The results by everything but their batch size, in the order in which each series begins."""
+    found: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        found.setdefault(series_key(result.config), []).append(result)
+    return tuple(Series(tuple(sorted(row, key=lambda each: each.config.batch_size))) for row in found.values())
+
+
+def series_key(config: Config) -> tuple[object, ...]:
+    """What two cases of a series have in common."""
+    return tuple(getattr(config, option) for option in SERIES_OPTIONS)
+
+
+def varied(configs: Iterable[Config]) -> tuple[str, ...]:
+    """The options, the batch size aside, that don't have the same value in all of these."""
+    columns = zip(*map(series_key, configs), strict=True)
+    return tuple(name for name, column in zip(SERIES_OPTIONS, columns, strict=False) if len(set(column)) > 1)
+
+
+def by_length(results: Iterable[Result]) -> dict[int, tuple[Result, ...]]:
+    """The results of each sequence length: another length is other work, and not a choice of configuration."""
+    found: dict[int, tuple[Result, ...]] = {}
+    for result in results:
+        length = result.config.sequence_length
+        found[length] = (*found.get(length, ()), result)
+    return found

@@ -1,0 +1,307 @@
+"""The engine as its clients meet it: real processes, real signals, a real (tiny) model on CPU."""
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchtui.engine import client
+from benchtui.engine.control import log_path, runtime_folder, socket_path
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseStarted, Steps
+from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.sweep import Sweep
+
+PATIENCE_S = 120.0
+ENDLESS = ("iterations=1000000", "warmup=0")
+
+
+class Watched:
+    """A running engine and the fold of its record so far."""
+
+    def __init__(self, engine: client.Engine) -> None:
+        self.engine = engine
+        self.session = Session()
+        self.events: list[Read] = []
+        self._tail = Tail(engine.path)
+
+    def read(self) -> None:
+        events = self._tail.read()
+        self.events += events
+        self.session.apply_all(events)
+
+    def until(self, reached: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not reached():
+            assert time.monotonic() < deadline, f"not reached; {self.session.messages} {self.states}"
+            time.sleep(0.02)
+            self.read()
+
+    def until_steps(self, case: int) -> CaseState:
+        self.until(lambda: self.session.cases and len(self.session.cases[case].measured) > 0)
+        return self.session.cases[case]
+
+    def until_ended(self) -> Session:
+        self.until(lambda: not self.engine.alive())
+        self.read()
+        self._tail.close()
+        return self.session
+
+    @property
+    def states(self) -> list[str]:
+        return [case.state for case in self.session.cases]
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
+    """Start an engine; one that a test leaves running is killed."""
+    started: list[client.Engine] = []
+
+    def run(sweep: Sweep) -> Watched:
+        engine = client.start(sweep, home / f"session-{len(started)}.json")
+        started.append(engine)
+        return Watched(engine)
+
+    yield run
+    for engine in started:
+        if engine.alive():
+            os.kill(engine.pid, signal.SIGKILL)
+
+
+def wait_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_sweep_is_measured_to_its_end(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,4", "precision=fp32,tf32", "device=cpu,cuda:97"))
+    session = watched.until_ended()
+    assert session.finished is not None
+    assert session.finished.outcome == "completed"
+    assert watched.states == ["ok", "ok", "skipped", "skipped", *["skipped"] * 4]
+    for case in session.cases[:2]:
+        assert len(case.warmup) == 1
+        assert len(case.measured) == len(case.measured.tokens) == 5
+        assert set(case.measured.parts_ms) == {"tokenize", "transfer", "forward", "result"}
+        assert case.marks == ("random weights", "sample text")
+        assert case.finished is not None
+        assert case.finished.stop == "5 steps"
+        assert case.finished.memory is not None
+        assert case.finished.memory.peak_rss_mb is not None
+        assert case.finished.measured_s is not None
+        assert case.started is not None
+        assert case.started.t < case.finished.measured_s[0] < case.finished.measured_s[1] <= case.finished.t
+        total_s = sum(case.measured.wall_ms) / 1000
+        assert total_s <= case.finished.measured_s[1] - case.finished.measured_s[0]
+    assert all(case.started is None for case in session.cases[2:])
+    assert "no cuda:97 on this machine" in str(session.cases[4].finished)
+    assert len(json.loads(watched.engine.path.read_text())) == len(watched.events)
+    assert not log_path(watched.engine.session_id).exists()
+    assert not socket_path(watched.engine.session_id).exists()
+
+
+def test_the_supervisor_never_imports_torch_and_the_worker_does(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep(*ENDLESS))
+    case = watched.until_steps(0)
+    assert case.started is not None
+    assert case.started.pid is not None
+
+    def maps(pid: int) -> str:
+        return Path(f"/proc/{pid}/maps").read_text()
+
+    assert "libtorch" in maps(case.started.pid)
+    assert "libtorch" not in maps(watched.engine.pid)
+    watched.engine.stop()
+    watched.until_ended()
+
+
+def test_a_killed_worker_is_a_failed_case_and_the_next_ones_run(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", *ENDLESS, "max_time=2s"))
+    case = watched.until_steps(0)
+    assert case.started is not None
+    os.kill(case.started.pid or 0, signal.SIGKILL)
+    session = watched.until_ended()
+    assert watched.states == ["failed", "ok"]
+    ending = session.cases[0].finished
+    assert ending is not None
+    assert (ending.signal, ending.reason) == ("SIGKILL", "the worker was killed by SIGKILL")
+    assert len(session.cases[0].measured) > 0
+    assert session.cases[1].finished is not None
+    assert session.cases[1].finished.stop == "time limit of 2 s"
+
+
+def test_skip_ends_a_case_and_stop_ends_the_sweep(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2,3", *ENDLESS))
+    watched.until_steps(0)
+    assert client.find(watched.engine.path) == watched.engine
+    assert watched.engine in client.running()
+    watched.engine.skip()
+    second = watched.until_steps(1)
+    watched.engine.stop()
+    session = watched.until_ended()
+    assert watched.states == ["skipped", "interrupted", "interrupted"]
+    reasons = [case.finished.reason for case in session.cases if case.finished]
+    assert reasons == ["skipped by the user", "stopped by the user", "stopped by the user"]
+    assert session.finished is not None
+    assert session.finished.outcome == "interrupted"
+    assert session.cases[2].started is None
+    assert second.started is not None
+    wait_gone(second.started.pid or 0)
+    assert client.find(watched.engine.path) is None
+    json.loads(watched.engine.path.read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_and_closes_the_session(
+    number: signal.Signals, start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep(*ENDLESS))
+    watched.until(lambda: watched.session.started)
+    os.kill(watched.engine.pid, signal.SIGHUP)  # the terminal has gone: the engine outlives it
+    os.kill(watched.engine.pid, number)
+    session = watched.until_ended()
+    assert watched.states == ["interrupted"]
+    assert session.finished is not None
+    assert session.finished.reason == f"stopped by {number.name}"
+
+
+def test_a_case_over_its_time_is_killed(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep(*ENDLESS, "timeout=3s"))
+    session = watched.until_ended()
+    assert watched.states == ["timeout"]
+    ending = session.cases[0].finished
+    assert ending is not None
+    assert (ending.reason, ending.signal) == ("still running after 3 s", "SIGKILL")
+
+
+def test_a_killed_engine_leaves_a_readable_record_and_no_process(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", "max_time=1s", *ENDLESS))
+    case = watched.until_steps(1)
+    assert case.started is not None
+    children = psutil.Process(watched.engine.pid).children(recursive=True)
+    os.kill(watched.engine.pid, signal.SIGKILL)
+    watched.until_ended()
+    session = Session.load(watched.engine.path)
+    assert session.cut_off
+    assert [case.state for case in session.cases] == ["ok", "running"]
+    assert len(session.cases[1].measured) > 0
+    for child in children:
+        wait_gone(child.pid)
+    assert socket_path(watched.engine.session_id).exists()
+    assert client.running() == []
+    assert list(runtime_folder().iterdir()) == []
+
+
+def test_memory_that_is_refused_is_a_recorded_outcome(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tiny_model: Path, tmp_path: Path
+) -> None:
+    wide = tmp_path / "wide"
+    wide.mkdir()
+    for file in tiny_model.iterdir():
+        (wide / file.name).write_bytes(file.read_bytes())
+    config = json.loads((wide / "config.json").read_text()) | {"dim": 1024}
+    (wide / "config.json").write_text(json.dumps(config))
+    rows = int(
+        psutil.virtual_memory().total * 1.5 / (512 * 1024 * 4)
+    )  # one activation, 1.5 times what there is
+    (tmp_path / "short.txt").write_text("a short text\n")
+    options = (f"model={wide}", f"dataset={tmp_path / 'short.txt'}", "sequence_length=512")
+    watched = start(tiny_sweep(f"batch_size=1,{rows},2", *options))
+    session = watched.until_ended()
+    assert watched.states == ["ok", "oom", "ok"]
+    assert "out of memory on cpu: " in str(session.cases[1].finished)
+
+
+def test_a_model_that_can_not_be_loaded_is_a_failed_case_with_its_reason(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    watched = start(tiny_sweep(f"model={tmp_path}"))
+    session = watched.until_ended()
+    assert watched.states == ["failed"]
+    assert "can't be loaded from the folder" in str(session.cases[0].finished)
+
+
+def test_a_killed_fork_server_costs_one_case(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", *ENDLESS, "max_time=2s"))
+    case = watched.until_steps(0)
+    assert case.started is not None
+    fork_server = psutil.Process(case.started.pid).parent()
+    assert fork_server is not None
+    fork_server.kill()
+    watched.until_ended()
+    assert watched.states == ["failed", "ok"]
+    wait_gone(case.started.pid or 0)
+
+
+def test_events_are_few_however_fast_the_steps(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep(*ENDLESS, "max_time=2s"))
+    session = watched.until_ended()
+    steps = [event for event in watched.events if isinstance(event, Steps)]
+    assert len(session.cases[0].measured) > 100
+    assert len(steps) <= 25
+
+
+def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+    path = home / "there.json"
+    path.write_text("precious")
+    with pytest.raises(BenchtuiError, match="exists already, and a session is never overwritten"):
+        client.start(tiny_sweep(), path)
+    assert path.read_text() == "precious"
+    assert client.running() == []
+    assert list(runtime_folder().iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+    with pytest.raises(BenchtuiError, match=r"nowhere/session\.json: the session can't be written there"):
+        client.start(tiny_sweep(), home / "nowhere" / "session.json")
+
+
+def test_an_engine_that_does_not_answer_is_passed_over(home: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(socket_path("deaf")))
+    assert client.running() == []
+    assert not socket_path("deaf").exists()
+
+
+def test_gpus_are_read_while_a_case_runs(
+    start: Callable[[Sweep], Watched],
+    tiny_sweep: Callable[..., Sweep],
+    fake_nvml: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(fake_nvml))
+    monkeypatch.setenv("FAKE_NVML_GPUS", "2")
+    watched = start(tiny_sweep(*ENDLESS, "max_time=2s"))
+    session = watched.until_ended()
+    assert watched.states == ["ok"]
+    assert [gpu.index for gpu in session.start.host.gpus] == [0, 1]
+    assert sorted(session.gpus) == [0, 1]
+    power = session.gpus[0].columns["power_w"]
+    assert len(power) >= 4
+    assert all(value > 0 for value in power)
+    assert any(isinstance(event, CaseStarted) for event in watched.events)

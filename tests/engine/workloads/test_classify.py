@@ -1,0 +1,132 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, DistilBertModel
+
+from benchtui.engine.devices import open_device
+from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads.classify import Classify
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.in_force import in_vain
+from benchtui.sessions.sweep import Sweep, cases
+
+
+def make(sweep: Sweep) -> Classify:
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    assert isinstance(workload, Classify)
+    return workload
+
+
+def test_a_step_has_its_four_parts_in_order_and_fixed_shapes(tiny_sweep: Callable[..., Sweep]) -> None:
+    workload = make(tiny_sweep("batch_size=3"))
+    parts: list[str] = []
+    mask = workload.step(parts.append)
+    assert parts == ["tokenize", "transfer", "forward", "result"]
+    assert mask.shape == (3, 16)
+    assert workload.tokens(mask) == int(mask.sum()) <= 48
+
+
+def test_short_text_is_padded_and_the_padding_is_not_counted(
+    tiny_sweep: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    (tmp_path / "short.txt").write_text("good film\n")
+    workload = make(tiny_sweep(f"dataset={tmp_path / 'short.txt'}", "batch_size=2"))
+    mask = workload.step(lambda part: None)
+    assert mask.shape == (2, 16)
+    assert workload.tokens(mask) == 2 * 4  # [CLS] good film [SEP]
+    assert workload.marks == ("random weights",)
+
+
+def test_steps_go_through_the_text_and_begin_again(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+    (tmp_path / "three.txt").write_text("one\none two\none two three\n")
+    workload = make(tiny_sweep(f"dataset={tmp_path / 'three.txt'}", "batch_size=2"))
+    tokens = [workload.tokens(workload.step(lambda part: None)) for _ in range(3)]
+    assert tokens == [3 + 4, 5 + 3, 4 + 5]
+
+
+def test_the_model_is_described_as_it_is(tiny_sweep: Callable[..., Sweep], tiny_model: Path) -> None:
+    workload = make(tiny_sweep())
+    network = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(tiny_model))
+    assert workload.model.architecture == "DistilBertForSequenceClassification"
+    assert workload.model.parameters == sum(parameter.numel() for parameter in network.parameters())
+    assert (workload.model.hidden_size, workload.model.hidden_layers, workload.model.attention_heads) == (
+        32,
+        1,
+        2,
+    )
+    assert workload.model.source == "folder"
+    assert workload.marks == ("random weights", "sample text")
+
+
+@pytest.mark.parametrize(
+    ("precision", "weights", "computed", "autocast"),
+    [
+        ("fp32", "float32", "float32", None),
+        ("bf16", "bfloat16", "bfloat16", None),
+        ("amp-bf16", "float32", "bfloat16", "bfloat16"),
+        ("amp-fp16", "float32", "float16", "float16"),
+    ],
+)
+def test_precision_reaches_the_products(
+    tiny_sweep: Callable[..., Sweep], precision: str, weights: str, computed: str, autocast: str | None
+) -> None:
+    effective = make(tiny_sweep(f"precision={precision}")).effective
+    assert (effective.weights_dtype, effective.output_dtype, effective.autocast_dtype) == (
+        weights,
+        computed,
+        autocast,
+    )
+
+
+def test_an_option_that_does_not_arrive_is_marked(
+    tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.engine.precision.computed_dtype", lambda *_: torch.float32)
+    sweep = tiny_sweep("precision=amp-bf16")
+    (case,) = cases(sweep)
+    assert in_vain(case.config, make(sweep).effective) == ("precision amp-bf16 was asked for and not in force",)
+
+
+def test_compiling_is_read_back_once_it_could_have_happened(tiny_sweep: Callable[..., Sweep]) -> None:
+    workload = make(tiny_sweep())
+    assert workload.read_back().compiled is False
+    workload = make(tiny_sweep("compile=default"))
+    assert workload.effective.compiled is None
+    workload._called = True  # as if the compiler had declined
+    assert workload.read_back().compiled is False
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_attention_is_read_back(tiny_sweep: Callable[..., Sweep], attention: str) -> None:
+    workload = make(tiny_sweep(f"attention={attention}"))
+    assert workload.effective.attention == attention
+    assert workload.marks == ("random weights", "sample text")
+
+
+def test_a_length_that_the_model_can_not_take_is_skipped_with_the_reason(
+    tiny_sweep: Callable[..., Sweep],
+) -> None:
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 513: .* takes at most 512"):
+        make(tiny_sweep("sequence_length=513"))
+
+
+def test_pretrained_weights_come_from_a_folder_and_missing_ones_are_named(
+    tiny_sweep: Callable[..., Sweep], tiny_model: Path, tmp_path: Path
+) -> None:
+    body = DistilBertModel(AutoConfig.from_pretrained(tiny_model))
+    body.save_pretrained(tmp_path)
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((tiny_model / name).read_bytes())
+    workload = make(tiny_sweep(f"model={tmp_path}", "weights=pretrained"))
+    missing = "classifier.bias, classifier.weight, pre_classifier.bias, pre_classifier.weight"
+    assert workload.marks == (f"random weights for {missing}: not in the checkpoint", "sample text")
+    loaded = workload._network.distilbert.embeddings.word_embeddings.weight
+    assert torch.equal(loaded, body.embeddings.word_embeddings.weight)
+
+
+def test_a_folder_without_a_model_says_what_is_wrong(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+    with pytest.raises(BenchtuiError, match=r"model '.*': tokenizer can't be loaded from the folder: "):
+        make(tiny_sweep(f"model={tmp_path}"))

@@ -1,0 +1,138 @@
+"""Sessions made by hand, event by event."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Effective,
+    Host,
+    Model,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.results import Result, measured
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Config, Sweep
+
+MODEL = Model(name="tiny", architecture="Tiny", parameters=1_234_567, weights="pretrained", source="folder")
+FP32 = Effective(weights_dtype="float32", output_dtype="float32", attention="sdpa", compiled=False, threads=2)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A case and what happens to it: steps of these times, then this end; None leaves it unfinished."""
+
+    config: Config
+    ms: Sequence[float] = ()
+    outcome: str | None = "ok"
+    end: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    warmup_ms: Sequence[float] = ()
+    model: Model | None = MODEL
+    effective: Effective | None = FP32
+    marks: tuple[str, ...] = ()
+
+    def events(self, index: int) -> list[AnyEvent]:
+        t = float(index)
+        found: list[AnyEvent] = []
+        if self.outcome != "skipped":
+            found.append(CaseStarted(t=t, case=index, config=self.config))
+        if self.ms and self.model:
+            found.append(
+                CasePrepared(t=t, case=index, model=self.model, effective=self.effective, marks=self.marks)
+            )
+        if self.warmup_ms:
+            found.append(Steps(t=t, case=index, phase="warmup", wall_ms=list(self.warmup_ms)))
+        if self.ms:
+            found.append(
+                Steps(
+                    t=t,
+                    case=index,
+                    phase="measure",
+                    wall_ms=list(self.ms),
+                    parts_ms=self.parts,
+                    tokens=[100] * len(self.ms),
+                )
+            )
+        if self.outcome:
+            found.append(CaseFinished(t=t, case=index, outcome=self.outcome, **self.end))  # type: ignore[arg-type]
+        return found
+
+
+class Bench:
+    """Makes cases, sessions and results."""
+
+    def case(self, batch_size: int = 1, ms: Sequence[float] | float = (), **options: Any) -> Made:
+        """A case; a single time stands for 30 steps spread by 1% around it."""
+        names = set(Config.__struct_fields__)
+        config = Config(
+            **{"device": "cpu", "batch_size": batch_size} | {k: v for k, v in options.items() if k in names}
+        )
+        times = spread(ms) if isinstance(ms, int | float) else ms
+        return Made(config, ms=times, **{k: v for k, v in options.items() if k not in names})
+
+    def session(
+        self,
+        *made: Made,
+        sweep: Sweep | None = None,
+        host: Host | None = None,
+        finished: str | None = "completed",
+        more: Sequence[AnyEvent] = (),
+    ) -> Session:
+        """A session of these cases, in this order."""
+        session = Session()
+        session.apply_all(self.events(*made, sweep=sweep, host=host, finished=finished, more=more))
+        return session
+
+    def events(
+        self,
+        *made: Made,
+        sweep: Sweep | None = None,
+        host: Host | None = None,
+        finished: str | None = "completed",
+        more: Sequence[AnyEvent] = (),
+    ) -> list[AnyEvent]:
+        start = SessionStarted(
+            t=0.0,
+            id="abc",
+            created="2026-11-21T10:00:00Z",
+            sweep=sweep or Sweep(name="hand", model="tiny"),
+            plan=tuple(each.config for each in made),
+            host=host or Host(platform="Linux", absent={"gpu": "no NVIDIA driver"}),
+        )
+        events: list[AnyEvent] = [start, Runtime(t=0.0, torch="2.9")]
+        for index, each in enumerate(made):
+            events += each.events(index)
+        events += more
+        if finished:
+            events.append(SessionFinished(t=99.0, outcome=finished))  # type: ignore[arg-type]
+        return events
+
+    def results(self, *made: Made) -> tuple[Result, ...]:
+        """The measured ones of these cases."""
+        return measured(self.session(*made))
+
+    def effective(self, **options: Any) -> Effective:
+        """What was in force: plain fp32 but for these."""
+        return msgspec.structs.replace(FP32, **options)
+
+
+def spread(middle_ms: float) -> list[float]:
+    """30 times between 99.5% and 100.5%, whose mean and median are the middle."""
+    return [middle_ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """Makes cases, sessions and results by hand."""
+    return Bench()

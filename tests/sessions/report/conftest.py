@@ -1,0 +1,101 @@
+"""Reads a report as a renderer would."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+
+@dataclass
+class Section:
+    """What stands under a heading, up to the next one."""
+
+    title: str
+    paragraphs: list[str] = field(default_factory=list)
+    tables: list[list[list[str]]] = field(default_factory=list)
+    """Rows of cells, the header first."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.paragraphs)
+
+    def columns(self, *titles: str) -> list[list[str]]:
+        """The body of the first table, in these columns."""
+        header, *rows = self.tables[0]
+        places = [header.index(title) for title in titles]
+        return [[row[place] for place in places] for row in rows]
+
+
+@dataclass
+class Document:
+    """A rendered report."""
+
+    sections: list[Section]
+    tokens: list[Token]
+
+    def __getitem__(self, title: str) -> Section:
+        return next(section for section in self.sections if section.title == title)
+
+    def under(self, title: str) -> list[Section]:
+        """The subsections of a section of the second level."""
+        levels = [(token.tag, place) for place, token in enumerate(self.headings)]
+        start = next(place for _, place in levels if self.sections[place + 1].title == title)
+        found = []
+        for tag, place in levels[start + 1 :]:
+            if tag != "h3":
+                break
+            found.append(self.sections[place + 1])
+        return found
+
+    @property
+    def headings(self) -> list[Token]:
+        return [token for token in self.tokens if token.type == "heading_open"]
+
+    @property
+    def titles(self) -> list[str]:
+        return [section.title for section in self.sections]
+
+    @property
+    def kinds(self) -> set[str]:
+        """Every kind of token, inline ones included."""
+        return {child.type for token in self.tokens for child in (token, *(token.children or ()))}
+
+
+def parse(markdown: str) -> Document:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(markdown)
+    document = Document([Section("")], tokens)
+    row: list[str] | None = None
+    heading = False
+    for token in tokens:
+        match token.type:
+            case "heading_open":
+                heading = True
+            case "table_open":
+                document.sections[-1].tables.append([])
+            case "tr_open":
+                row = []
+            case "tr_close":
+                assert row is not None
+                document.sections[-1].tables[-1].append(row)
+                row = None
+            case "inline" if heading:
+                document.sections.append(Section(shown(token)))
+                heading = False
+            case "inline" if row is not None:
+                row.append(shown(token))
+            case "inline":
+                document.sections[-1].paragraphs.append(shown(token))
+    return document
+
+
+def shown(token: Token) -> str:
+    """The text a reader sees."""
+    return "".join(" " if child.type == "softbreak" else child.content for child in token.children or ())
+
+
+@pytest.fixture
+def read() -> Any:
+    """Turns markdown into its sections, tables and tokens."""
+    return parse

@@ -1,0 +1,358 @@
+"""Reports of sessions of every kind, read as a renderer would."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Energy, Gpu, Host, Memory, Message, Model
+from benchtui.sessions.journal import Journal
+from benchtui.sessions.report import markdown
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+Read = Callable[[str], Any]
+
+EVIL = "a|b`c`<script>alert(1)</script>\n# h\n[x](javascript:1) **b** \x1b[31m http://evil.example &lt; {{ 1 }}"
+
+
+def parts(forward_ms: float, steps: int) -> dict[str, list[float]]:
+    return {"tokenize": [2.0] * steps, "forward": [forward_ms] * steps}
+
+
+def eight(bench: Any) -> list[Any]:
+    """Batch sizes 1 to 8 at two lengths; times grow less than the batch."""
+    return [
+        bench.case(size, 10.0 * size**0.8 * length / 32, sequence_length=length, end={"stop": "30 steps"})
+        for length in (32, 128)
+        for size in (1, 2, 4, 8)
+    ]
+
+
+def title(document: Any) -> Any:
+    return document.sections[1]
+
+
+def check(document: Any) -> None:
+    """What holds of every report."""
+    assert (
+        not {"html_block", "html_inline", "link_open", "image", "code_inline", "fence", "hr"} & document.kinds
+    )
+    assert document.titles[0] == ""
+    assert not document.sections[0].paragraphs
+    for place, section in enumerate(document.sections[1:], 1):
+        empty = not section.paragraphs and not section.tables
+        followed = document.headings[place].tag if place < len(document.headings) else None
+        assert not empty or (document.headings[place - 1].tag, followed) == ("h2", "h3"), section.title
+        for header, *rows in section.tables:
+            assert rows
+            assert all(header)
+            assert all(len(row) == len(header) for row in rows)
+            assert all(cell for row in rows for cell in row)
+    words = " ".join(text for section in document.sections for text in section.paragraphs).split()
+    assert not {"None", "nan", "inf", "N/A"} & {word.strip(".,;:()") for word in words}
+
+
+def test_cpu_session_with_everything_measured(bench: Any, read: Read) -> None:
+    sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=1)))
+    document = read(markdown(bench.session(*eight(bench), sweep=sweep)))
+    check(document)
+    assert document.titles[1:3] == ["Benchmark report: tiny", "Summary"]
+    assert len(title(document).paragraphs) == 1
+    assert document["Summary"].paragraphs[0] == "Measured: 8 of 8 planned cases."
+    assert (
+        document["Summary"]
+        .paragraphs[2]
+        .startswith(
+            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.51 to 1.52) "
+            "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.00 samples/s). "
+            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is clearly behind, by 1.15 × (1.14 to 1.15)"
+        )
+    )
+    assert [section.title for section in document.under("Performance metrics")] == [
+        "CPU – FP32, 32 tokens",
+        "CPU – FP32, 128 tokens",
+    ]
+    assert len(document["Every case"].tables[0]) == 9
+    for absent in ("Precision gain", "Device speedup", "Compile gain", "Parts of a step", "Warnings"):
+        assert absent not in document.titles
+    assert "GPU: none: no NVIDIA driver" in document["System information"].paragraphs
+
+
+def test_percentile_of_too_few_steps_is_a_dash(bench: Any, read: Read) -> None:
+    many = [10.0 + place / 100 for place in range(200)]
+    document = read(
+        markdown(bench.session(bench.case(1, many), bench.case(2, 12.0), bench.case(4, [13.0] * 5)))
+    )
+    found = document["CPU – FP32"].columns("n", "p90 (ms)", "p99 (ms)", "± 95% interval (%)")
+    assert [row[:3] for row in found] == [["200", "11.79", "11.97"], ["30", "12.05", "–"], ["5", "–", "–"]]
+    assert [row[3] == "–" for row in found] == [False, False, True]
+
+
+def test_columns_nobody_filled_are_left_out(bench: Any, read: Read) -> None:
+    document = read(markdown(bench.session(bench.case(ms=[10.0] * 3))))
+    header = document["CPU – FP32"].tables[0][0]
+    assert "p99 (ms)" not in header
+    assert not [name for name in header if "GPU" in name or "(W)" in name or "(J" in name]
+
+
+def test_every_planned_case_has_a_row_whatever_became_of_it(bench: Any, read: Read) -> None:
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(2, outcome="skipped", end={"reason": "needs a GPU"}),
+        bench.case(4, outcome="failed", end={"reason": "killed", "signal": "SIGKILL", "exit_code": -9}),
+        bench.case(8, [11.0] * 7, outcome="oom", end={"reason": "out of memory", "stderr_line": "Killed"}),
+        bench.case(16, outcome="timeout", end={"reason": "after 600 s"}),
+        bench.case(32, outcome="interrupted", end={"reason": "stopped by the user"}),
+        finished="interrupted",
+    )
+    document = read(markdown(session))
+    check(document)
+    found = document["Every case"].columns("Outcome", "Steps", "Reason", "Signal", "Exit code")
+    assert found == [
+        ["ok", "30", "–", "–", "–"],
+        ["skipped", "–", "needs a GPU", "–", "–"],
+        ["failed", "–", "killed", "SIGKILL", "-9"],
+        ["out of memory", "7", "out of memory", "–", "–"],
+        ["timeout", "–", "after 600 s", "–", "–"],
+        ["interrupted", "–", "stopped by the user", "–", "–"],
+    ]
+    assert document["Every case"].columns("Last line on stderr")[3] == ["Killed"]
+    assert "1 of 6 planned cases; 1 skipped, 1 failed, 1 out of memory, 1 timeout and 1 interrupted" in (
+        document["Summary"].text
+    )
+    assert "batch size 2 (skipped), 4 (failed), 8 (out of memory)" in document["CPU – FP32"].text
+    assert "stay at batch size 1 or below; 8 ran out of memory" in document["Recommendations"].text
+    assert title(document).paragraphs[1].startswith("Interrupted: the session didn't complete; 1 of 6")
+
+
+def test_all_failed(bench: Any, read: Read) -> None:
+    cases = [bench.case(size, outcome="failed", end={"reason": "no such model"}) for size in (1, 2)]
+    document = read(markdown(bench.session(*cases)))
+    check(document)
+    assert document["Summary"].paragraphs == ["Measured: 0 of 2 planned cases; 2 failed."]
+    assert document["Model information"].text == "No case came as far as loading the model."
+    assert document.titles[-1] == "Every case"
+
+
+def test_cut_off_with_a_torn_line(bench: Any, read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    journal = Journal(path)
+    made = bench.case(1, 10.0), bench.case(2, 15.0, outcome=None), bench.case(4)
+    for event in bench.events(*made[:2], finished=None):
+        journal.append(event)
+    journal.close()
+    path.write_bytes(path.read_bytes() + b'{"event":"steps","t":3')
+    document = read(markdown(Session.load(path)))
+    check(document)
+    assert title(document).paragraphs[1:3] == [
+        "Cut off: the record ends after 1.0 s without the session's end; 1 of 2 planned cases measured.",
+        "Torn line: the last line of the file was unfinished, and was dropped.",
+    ]
+    assert document["Every case"].columns("Outcome", "Steps") == [["ok", "30"], ["unfinished", "30"]]
+
+
+def test_nothing_started(bench: Any, read: Read) -> None:
+    session = bench.session(finished=None)
+    document = read(markdown(session))
+    check(document)
+    assert document["Summary"].paragraphs == ["Measured: 0 of 0 planned cases."]
+    assert "Every case" not in document.titles
+
+
+def test_a_session_without_its_first_event_is_refused() -> None:
+    with pytest.raises(BenchtuiError, match="no session_started"):
+        markdown(Session())
+
+
+def test_one_case_only_has_nothing_to_compare_with(bench: Any, read: Read) -> None:
+    document = read(markdown(bench.session(bench.case(4, 10.0))))
+    check(document)
+    assert "There is no other case to choose from." in document["Maximum throughput"].text
+    assert "which is the baseline itself" in document["Summary"].text
+    assert "Scaling with batch size" not in document.titles
+    assert "Conclusion" not in document.titles
+
+
+def test_overlapping_intervals_are_no_difference(bench: Any, read: Read) -> None:
+    document = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
+    text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
+    assert "no difference from the baseline, cpu fp32 bs=1 (100.00 samples/s): 1.001 × (0.997 to 1.005)" in text
+    assert "No difference from cpu fp32 bs=1: the intervals overlap" in text
+    assert "of all these cpu fp32 bs=1 has the shortest step (median 10.00 ms)" in text
+    assert "cpu fp32 bs=2 has the highest throughput of 3 measured cases: no difference from 1 other" in (
+        document["Conclusion"].text
+    )
+
+
+def test_baseline_that_was_not_measured_is_said(bench: Any, read: Read) -> None:
+    sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=64)))
+    document = read(markdown(bench.session(bench.case(1, 10.0), sweep=sweep)))
+    assert "the baseline wasn't measured" in document["Summary"].text
+
+
+def test_precision_gain_where_the_option_was_in_force(bench: Any, read: Read) -> None:
+    amp = bench.effective(autocast_dtype="float16", output_dtype="float16")
+    vain = bench.effective(autocast_dtype="float32")
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(2, 20.0),
+        bench.case(4, 40.0),
+        bench.case(1, 5.0, precision="amp-fp16", effective=amp),
+        bench.case(2, 20.01, precision="amp-fp16", effective=amp),
+        bench.case(4, 20.0, precision="amp-fp16", effective=vain),
+    )
+    document = read(markdown(session))
+    check(document)
+    (section,) = document.under("Precision gain")
+    found = section.columns("Throughput gain (%)", "Latency gain (%)", "Verdict", "Applied")
+    assert found == [
+        ["100.00", "50.00", "faster", "yes"],
+        ["-0.05", "-0.05", "no difference", "yes"],
+        ["100.00", "50.00", "–", "no"],
+    ]
+    low, high = section.columns("Interval of the latency gain (%)")[0][0].split(" to ")
+    assert float(low) < 50 < float(high)
+    assert section.text.startswith("amp-fp16 was not applied in 1 row (batch size 4)")
+    assert "Not applied: amp-fp16 was asked for and not in force in 1 case." in title(document).text
+    assert "(faster in 1, no difference in 1 and not applied in 1)" in document["Recommendations"].text
+
+
+def test_compile_gain_costs_what_the_first_step_took(bench: Any, read: Read) -> None:
+    on = bench.effective(compiled=True)
+    session = bench.session(
+        bench.case(1, 10.0, warmup_ms=[12.0, 10.0]),
+        bench.case(2, 20.0, warmup_ms=[22.0, 20.0]),
+        bench.case(1, 8.0, compile="default", effective=on, warmup_ms=[16_008.0, 8.0]),
+        bench.case(2, 20.0, compile="default", effective=on, warmup_ms=[6_520.0, 20.0]),
+    )
+    document = read(markdown(session))
+    check(document)
+    (section,) = document.under("Compile gain")
+    assert section.title == "CPU – FP32, compile default against off"
+    found = section.columns(
+        "Latency gain (%)", "First step beyond a steady one (s)", "Break-even (steps)", "Verdict"
+    )
+    assert found == [["20.00", "16.00", "8,000", "faster"], ["0.00", "6.50", "never", "no difference"]]
+    assert "where faster it pays for itself after 8,000 steps" in document["Recommendations"].text
+
+
+def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
+    session = bench.session(
+        *(
+            bench.case(size, ms, device=device)
+            for device, ms in (("cpu", 50.0), ("cuda:0", 5.0))
+            for size in (1, 2)
+        )
+    )
+    document = read(markdown(session))
+    check(document)
+    found = document["Device speedup"].columns("Batch size", "Baseline device", "Target device", "Verdict")
+    assert found == [["1", "cpu", "cuda:0", "faster"], ["2", "cpu", "cuda:0", "faster"]]
+    assert "Device: use cuda:0; cuda:0 against cpu: 10.00 × the throughput in 2 pairs (faster in 2)." in (
+        document["Recommendations"].paragraphs
+    )
+
+
+def test_parts_with_their_shares(bench: Any, read: Read) -> None:
+    session = bench.session(bench.case(1, [10.0] * 30, parts=parts(8.0, 30)), bench.case(2, 20.0))
+    document = read(markdown(session))
+    check(document)
+    header, *rows = document["Parts of a step"].tables[0]
+    assert header == ["Case", "tokenize (ms)", "tokenize (%)", "forward (ms)", "forward (%)"]
+    assert rows == [["cpu fp32 compile=off bs=1 seq=128", "2.00", "20.0", "8.00", "80.0"]]
+    assert "takes up to 20.0 % of a step" in document["Conclusion"].text
+    assert "A step: tokenize and forward; tokenizing is in the total" in document["Method"].paragraphs
+
+
+def test_energy_and_memory_where_they_were_read(bench: Any, read: Read) -> None:
+    end = {
+        "memory": Memory(peak_rss_mb=650.0, peak_allocated_mb=300.0),
+        "energy": Energy(energy_j=60.0, mean_power_w=200.0, source="counter"),
+    }
+    document = read(markdown(bench.session(bench.case(2, 10.0, device="cuda:0", end=end))))
+    check(document)
+    section = document["CUDA:0 – FP32"]
+    columns = (
+        "CPU memory, peak RSS (MB)",
+        "GPU memory, peak allocated (MB)",
+        "Mean power (W)",
+        "Energy (J/sample)",
+    )
+    assert section.columns(*columns) == [["650.00", "300.00", "200.00", "1.0000"]]
+    assert "Energy: 1.0000 J/sample" in document["Least energy per sample"].paragraphs
+    assert "Energy and power: from counter (1 case)" in document["Method"].paragraphs
+
+
+def test_marks_stand_at_the_top(bench: Any, read: Read) -> None:
+    random = Model(name="tiny", weights="random")
+    session = bench.session(
+        bench.case(1, 10.0, model=random, marks=("sample text",)), bench.case(2, 10.0, model=random)
+    )
+    document = read(markdown(session))
+    assert [text.split(":")[0] for text in title(document).paragraphs[1:]] == ["Sample text", "Random weights"]
+    assert title(document).paragraphs[1].endswith("1 of 2 cases.")
+    assert title(document).paragraphs[2].endswith("all 2 cases.")
+    assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
+
+
+def test_a_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, [10.0] * 29 + [300.0]))
+    note = title(read(markdown(session))).paragraphs[1]
+    assert note.startswith(
+        "Uneven steps: the mean step is more than 1.25 × the median in 1 case, such as cpu fp32"
+    )
+    assert "bs=2" in note
+
+
+def test_warnings_of_the_engine_are_listed(bench: Any, read: Read) -> None:
+    more = [Message(t=2.0, level="warning", text="a|b"), Message(t=3.0, level="info", text="quiet")]
+    document = read(markdown(bench.session(bench.case(1, 10.0), more=more)))
+    assert document["Warnings"].tables == [[["At (s)", "Level", "Message"], ["2.0", "warning", "a|b"]]]
+
+
+def test_no_text_of_a_session_becomes_markup(bench: Any, read: Read) -> None:
+    host = Host(
+        hostname=EVIL,
+        platform=EVIL,
+        python=EVIL,
+        gpus=(Gpu(index=0, name=EVIL),),
+        driver=EVIL,
+        packages={EVIL: EVIL},
+        absent={EVIL: EVIL},
+    )
+    evil = {"device": EVIL, "precision": EVIL, "attention": EVIL, "compile": EVIL}
+    end = {"reason": EVIL, "signal": EVIL, "stderr_line": EVIL, "stop": EVIL, "marks": (EVIL,)}
+    model = Model(name=EVIL, architecture=EVIL, source=EVIL, weights="random")
+    effective = bench.effective(weights_dtype=EVIL, output_dtype=EVIL, attention=EVIL, autocast_dtype=EVIL)
+    options = {"end": end, "model": model, "effective": effective, "marks": (EVIL,)}
+    session = bench.session(
+        bench.case(1, 10.0, parts={EVIL: [1.0] * 30}, **options),
+        bench.case(1, 5.0, **evil, **options),
+        bench.case(2, 5.0, **evil, **options),
+        bench.case(4, outcome="failed", end=end),
+        sweep=Sweep(name=EVIL, model=EVIL, task=EVIL, dataset=EVIL),
+        host=host,
+        finished="interrupted",
+        more=[Message(t=1.0, level="error", text=EVIL)],
+    )
+    document = read(markdown(session))
+    check(document)
+    (reason,) = document["Every case"].columns("Reason")[3]
+    assert reason.startswith(
+        "a|b`c`<script>alert(1)</script> # h [x](javascript:1) **b** \ufffd[31m http://evil"
+    )
+    assert len(document["Every case"].tables[0]) == 5
+
+
+def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
+    code = (
+        "import sys; from benchtui.sessions.report import markdown;"
+        "print([name for name in ('torch', 'pandas', 'textual', 'rich', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

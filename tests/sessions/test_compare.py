@@ -1,0 +1,109 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.compare import (
+    Ratio,
+    Verdict,
+    baseline_of,
+    break_even_steps,
+    cold_cost_ms,
+    comparison,
+    pairs,
+)
+from benchtui.sessions.events import Reported
+from benchtui.sessions.sweep import Baseline
+
+
+def test_ratio_is_above_one_for_the_faster_case_and_its_interval_spans_both_intervals(bench: Any) -> None:
+    slow, fast = bench.results(bench.case(ms=20.0), bench.case(batch_size=2, ms=10.0))
+    latency = comparison(slow, fast).latency
+    (slow_low, slow_high), (fast_low, fast_high) = slow.interval_ms, fast.interval_ms
+    assert latency is not None
+    assert latency.value == pytest.approx(2.0)
+    assert (latency.low, latency.high) == pytest.approx((slow_low / fast_high, slow_high / fast_low))
+    assert latency.verdict is Verdict.FASTER
+
+
+def test_throughput_counts_the_samples_of_a_step(bench: Any) -> None:
+    one, four = bench.results(bench.case(ms=10.0), bench.case(batch_size=4, ms=20.0))
+    throughput = comparison(one, four).throughput
+    assert throughput is not None
+    assert throughput.value == pytest.approx(2.0)
+    assert throughput.low is not None
+    assert 1.9 < throughput.low < 2.0
+
+
+def test_throughput_interval_holds_the_ratio_even_where_an_outlier_moves_the_mean(bench: Any) -> None:
+    steady, disturbed = bench.results(bench.case(ms=10.0), bench.case(batch_size=2, ms=[20.0] * 30 + [900.0]))
+    throughput = comparison(steady, disturbed).throughput
+    assert throughput is not None
+    assert throughput.low == throughput.value < 0.5
+    assert throughput.verdict is Verdict.SAME
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.006, 1.2, Verdict.FASTER),
+        (1.004, 1.2, Verdict.SAME),
+        (0.8, 0.996, Verdict.SAME),
+        (0.8, 0.994, Verdict.SLOWER),
+        (0.9, 1.1, Verdict.SAME),
+        (None, None, Verdict.UNKNOWN),
+    ],
+)
+def test_verdict_needs_intervals_half_a_percent_apart(
+    low: float | None, high: float | None, verdict: Verdict
+) -> None:
+    assert Ratio(1.0, low, high).verdict is verdict
+
+
+def test_without_spread_the_means_are_compared_and_nothing_is_claimed(bench: Any) -> None:
+    ends = [
+        {"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 / ms)} for ms in (20.0, 10.0)
+    ]
+    slow, fast = bench.results(*(bench.case(batch_size=size, end=end) for size, end in enumerate(ends, 1)))
+    found = comparison(slow, fast)
+    assert found.latency == Ratio(2.0)
+    assert found.throughput == Ratio(2.0)
+    assert found.latency.verdict is Verdict.UNKNOWN
+
+
+def test_times_of_zero_have_no_ratio(bench: Any) -> None:
+    slow, none = bench.results(bench.case(ms=10.0), bench.case(batch_size=2, ms=[0.0] * 30))
+    assert comparison(slow, none).latency is None
+    assert comparison(slow, none).throughput is None
+
+
+def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
+    results = bench.results(
+        bench.case(1, 10.0),
+        bench.case(2, 18.0),
+        bench.case(1, 6.0, precision="bf16"),
+        bench.case(1, 5.0, precision="bf16", compile="default"),
+    )
+    found = pairs(results, "precision", "fp32")
+    assert [(pair.base, pair.new) for pair in found] == [(results[0], results[2])]
+
+
+def test_compiling_breaks_even_once_the_first_step_is_repaid(bench: Any) -> None:
+    eager, compiled, slower = bench.results(
+        bench.case(1, 10.0),
+        bench.case(1, 8.0, compile="default", warmup_ms=[1008.0, 8.0]),
+        bench.case(1, 12.0, compile="reduce-overhead", warmup_ms=[1008.0, 12.0]),
+    )
+    assert cold_cost_ms(compiled) == pytest.approx(1000.0)
+    assert break_even_steps(comparison(eager, compiled)) == 500
+    assert break_even_steps(comparison(eager, slower)) is None
+
+
+def test_baseline_is_the_matching_case_that_shares_most_other_options(bench: Any) -> None:
+    results = bench.results(
+        bench.case(1, 10.0, sequence_length=32),
+        bench.case(1, 30.0, sequence_length=128),
+        bench.case(4, 80.0, sequence_length=128),
+    )
+    assert baseline_of(results[2], results, Baseline(batch_size=1)) is results[1]
+    assert baseline_of(results[2], results, None) is results[0]
+    assert baseline_of(results[2], results, Baseline(batch_size=64)) is None

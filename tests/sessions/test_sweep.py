@@ -1,0 +1,92 @@
+import json
+
+import msgspec
+import pytest
+
+from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases, senseless
+
+
+def sweep(**axes: tuple[str, ...] | tuple[int, ...]) -> Sweep:
+    return Sweep(name="s", model="m", axes=Axes(**axes))  # type: ignore[arg-type]
+
+
+def test_the_device_is_outermost_and_the_batch_size_innermost() -> None:
+    planned = cases(sweep(batch_size=(4, 1), sequence_length=(32, 64), device=("cuda:0", "cpu")))
+    assert [case.name for case in planned] == [
+        "cuda:0 fp32 compile=off bs=4 seq=32",
+        "cuda:0 fp32 compile=off bs=1 seq=32",
+        "cuda:0 fp32 compile=off bs=4 seq=64",
+        "cuda:0 fp32 compile=off bs=1 seq=64",
+        "cpu fp32 compile=off bs=4 seq=32",
+        "cpu fp32 compile=off bs=1 seq=32",
+        "cpu fp32 compile=off bs=4 seq=64",
+        "cpu fp32 compile=off bs=1 seq=64",
+    ]
+    assert [case.index for case in planned] == list(range(8))
+
+
+def test_there_are_as_many_cases_as_counted() -> None:
+    axes = {
+        "device": ("cpu", "cuda:0"),
+        "precision": ("fp32", "fp16", "bf16"),
+        "attention": ("eager", "sdpa"),
+        "compile": ("off", "default"),
+        "sequence_length": (32,),
+        "batch_size": (1, 2, 4, 8, 16),
+    }
+    planned = cases(sweep(**axes))  # type: ignore[arg-type]
+    assert len(planned) == sweep(**axes).axes.count == 120  # type: ignore[arg-type]
+    assert len({case.config for case in planned}) == len({case.name for case in planned}) == 120
+
+
+def test_a_sweep_without_axes_is_one_case_on_the_cpu() -> None:
+    assert [case.config for case in cases(sweep())] == [Config(device="cpu")]
+
+
+def test_attention_is_named_only_where_it_was_chosen() -> None:
+    assert Config(device="cpu", attention="sdpa").name == "cpu fp32 compile=off attn=sdpa bs=1 seq=128"
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"precision": "tf32"}, "tf32"),
+        ({"compile": "reduce-overhead"}, "CUDA graphs"),
+        ({"attention": "flash"}, "flash attention"),
+    ],
+)
+def test_what_means_nothing_on_a_cpu_is_planned_as_skipped(options: dict[str, str], word: str) -> None:
+    reason = senseless(Config(device="cpu", **options))  # type: ignore[arg-type]
+    assert reason is not None and word in reason
+    assert senseless(Config(device="cuda:1", **options)) is None  # type: ignore[arg-type]
+    (case,) = cases(sweep(**{axis: (value,) for axis, value in options.items()}))
+    assert case.skip == reason
+
+
+@pytest.mark.parametrize("options", [{}, {"compile": "max-autotune"}, {"precision": "amp-bf16"}])
+def test_the_rest_makes_sense_on_a_cpu(options: dict[str, str]) -> None:
+    assert senseless(Config(device="cpu", **options)) is None  # type: ignore[arg-type]
+
+
+def test_a_baseline_matches_by_the_options_it_names() -> None:
+    baseline = Baseline(precision="fp32", batch_size=8)
+    assert baseline.matches(Config(device="cpu", batch_size=8))
+    assert baseline.matches(Config(device="cuda:0", batch_size=8, compile="default"))
+    assert not baseline.matches(Config(device="cpu", batch_size=1))
+    assert not baseline.matches(Config(device="cpu", batch_size=8, precision="bf16"))
+    assert Baseline().matches(Config(device="cpu"))
+
+
+def test_options_are_written_out_with_their_defaults() -> None:
+    """Another version may have other defaults, and scripts know none."""
+    written = json.loads(msgspec.json.encode(Sweep(name="s", model="m")))
+    assert written["measure"]["iterations"] == Measure().iterations
+    assert written["axes"]["precision"] == ["fp32"]
+    assert json.loads(msgspec.json.encode(Config(device="cpu"))) == {
+        "device": "cpu",
+        "precision": "fp32",
+        "batch_size": 1,
+        "sequence_length": 128,
+        "attention": "auto",
+        "compile": "off",
+    }

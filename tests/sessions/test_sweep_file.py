@@ -1,0 +1,341 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, cases
+from benchtui.sessions.sweep_file import load_sweep, parse_sweep, preset_names
+
+FULL = """
+name = "mine"
+model = "gpt2"
+weights = "random"
+task = "classify"
+dataset = "texts.txt"
+
+[axes]
+device = ["cpu", "cuda"]
+precision = ["fp32", "amp-fp16"]
+attention = "sdpa"
+compile = "off, default"
+sequence_length = 64
+batch_size = "1..4*2"
+
+[measure]
+warmup = 0
+iterations = 7
+until = "1.5%"
+max_time = "1m30s"
+timeout = 90
+baseline = { precision = "fp32", batch_size = 1, device = "cuda" }
+"""
+HOSTILE = [
+    "true",
+    "-1",
+    "0",
+    "1.5",
+    "inf",
+    "nan",
+    "9223372036854775808",
+    "9" * 400,
+    "9" * 5000,
+    '""',
+    '"\\u001b[2J"',
+]
+HOSTILE += [
+    "[]",
+    "[[]]",
+    "[[1]]",
+    "{}",
+    "{ x = 1 }",
+    "2020-01-01",
+    "[" * 5000 + "]" * 5000,
+    '"' + "9" * 5000 + '"',
+]
+
+
+def parse(*lines: str, overrides: tuple[str, ...] = ()) -> Sweep:
+    return parse_sweep("\n".join(('model = "m"', *lines)), "my.toml", overrides)
+
+
+def refused(*lines: str, overrides: tuple[str, ...] = ()) -> str:
+    with pytest.raises(BenchtuiError) as caught:
+        parse(*lines, overrides=overrides)
+    return str(caught.value)
+
+
+def test_every_entry_is_read() -> None:
+    assert parse_sweep(FULL, "my.toml") == Sweep(
+        name="mine",
+        model="gpt2",
+        weights="random",
+        dataset="texts.txt",
+        axes=Axes(
+            device=("cpu", "cuda:0"),
+            precision=("fp32", "amp-fp16"),
+            attention=("sdpa",),
+            compile=("off", "default"),
+            sequence_length=(64,),
+            batch_size=(1, 2, 4),
+        ),
+        measure=Measure(
+            warmup=0,
+            iterations=7,
+            until_percent=1.5,
+            max_time_s=90.0,
+            timeout_s=90.0,
+            baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0"),
+        ),
+    )
+
+
+def test_a_model_is_enough() -> None:
+    assert parse_sweep('model = "m"', "my.toml", default_name="file") == Sweep(name="file", model="m")
+
+
+def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "night.toml"
+    path.write_text('model = "m"\n')
+    assert load_sweep(str(path)).name == "night"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("wieghts = 1", "wieghts: unknown entry (did you mean 'weights'?); allowed: name, model, weights"),
+        ("axes.batchsize = 1", "axes.batchsize: unknown entry (did you mean 'batch_size'?); allowed: device,"),
+        ("measure.zzz = 1", "measure.zzz: unknown entry; allowed: warmup, iterations, until"),
+        ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
+        ("name = 3", "name: 3 is not text; write it in quotes"),
+        ('name = " "', "name: ' ' is not text"),
+        ('weights = "none"', "weights: 'none' is not known; allowed: pretrained, random"),
+        ("weights = ['random']", "weights: ['random'] is not text"),
+        ("axes = 3", "axes: 3 is not a table of entries"),
+        (
+            "axes.precision = 'fp61'",
+            "axes.precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32, tf32",
+        ),
+        ("axes.device = 'gpu'", "axes.device: 'gpu' is not a device; allowed: cpu, cuda, cuda:N"),
+        ("axes.device = 'cuda:01'", "axes.device: 'cuda:01' is not a device"),
+        ("axes.batch_size = '1..8*1'", "axes.batch_size: '1..8*1' never gets on"),
+        ("measure.warmup = -1", "measure.warmup: -1 is not a whole number from 0 to"),
+        ("measure.iterations = 0", "measure.iterations: 0 is not a whole number from 1 to"),
+        ("measure.iterations = true", "measure.iterations: True is not a whole number"),
+        ("measure.iterations = '20'", "measure.iterations: '20' is not a whole number"),
+        (
+            "measure.baseline = { batch_size = '1..2' }",
+            "measure.baseline.batch_size: '1..2' is not a single value",
+        ),
+        ("measure.baseline = 'fp32'", "measure.baseline: 'fp32' is not a table"),
+        ("task = 'clasify'", "task: 'clasify' is not known (did you mean 'classify'?)"),
+    ],
+)
+def test_a_wrong_entry_is_named_with_its_value_and_what_is_allowed(line: str, message: str) -> None:
+    assert refused(line).startswith(f"my.toml: {message}")
+
+
+@pytest.mark.parametrize("task", ["lm-forward", "lm-train", "generate", "mine.py:forward"])
+def test_a_task_of_a_later_version_is_refused_with_a_word(task: str) -> None:
+    assert f"task: {task!r} can't be measured yet by this version" in refused(f'task = "{task}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("0.5", 0.5),
+        ('"90s"', 90),
+        ('"10m"', 600),
+        ('"1h30m"', 5400),
+        ('"1.5h"', 5400),
+        ('" 1m 1s "', 61),
+    ],
+)
+def test_times_are_read(text: str, seconds: float) -> None:
+    assert parse(f"measure.timeout = {text}").measure.timeout_s == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '""',
+        '" "',
+        '"90"',
+        '"5 d"',
+        '"m"',
+        '"30s10m"',
+        '"1 0m"',
+        '"-1s"',
+        "0",
+        "-1",
+        '"0s"',
+        "true",
+        "[1]",
+        "nan",
+        "inf",
+        "9" * 400,
+        f'"{"9" * 400}h"',
+    ],
+)
+def test_what_is_no_time_is_refused(text: str) -> None:
+    message = refused(f"measure.max_time = {text}")
+    assert "measure.max_time: " in message and 'is not a time; write seconds, or such as "90s"' in message
+
+
+@pytest.mark.parametrize(("text", "percent"), [('"1%"', 1.0), ('"0.5 %"', 0.5), ("2", 2.0), ("0.1", 0.1)])
+def test_widths_in_percent_are_read(text: str, percent: float) -> None:
+    assert parse(f"measure.until = {text}").measure.until_percent == percent
+
+
+@pytest.mark.parametrize(
+    "text", ['"0%"', '"100%"', '"-1%"', '"x"', '""', "true", "[1]", "nan", "inf", '"nan%"']
+)
+def test_what_is_no_width_is_refused(text: str) -> None:
+    assert 'is not a width in percent, such as "1%"' in refused(f"measure.until = {text}")
+
+
+def test_a_sweep_without_a_model_is_refused() -> None:
+    with pytest.raises(BenchtuiError, match=r"^my\.toml: model is missing; name a hub id"):
+        parse_sweep('name = "x"', "my.toml")
+
+
+def test_too_many_cases_are_refused_before_they_are_made() -> None:
+    axes = ("axes.batch_size = '1..10000'", "axes.sequence_length = '1..10000'")
+    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 100,000 are allowed"
+
+
+def test_broken_toml_names_the_line() -> None:
+    message = refused("", "name = = 3")
+    assert message.startswith("my.toml: not valid TOML: ") and "line 3" in message
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "name",
+        "weights",
+        "task",
+        "dataset",
+        "axes",
+        "axes.device",
+        "axes.precision",
+        "axes.batch_size",
+        "measure",
+        "measure.warmup",
+        "measure.until",
+        "measure.timeout",
+        "measure.baseline",
+        "measure.baseline.batch_size",
+    ],
+)
+def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str) -> None:
+    try:
+        planned = cases(parse(f"{entry} = {value}"))
+    except BenchtuiError as error:
+        assert str(error).startswith("my.toml: ")
+    else:
+        assert planned
+
+
+@pytest.mark.parametrize(
+    ("override", "sweep"),
+    [
+        ("model=org/other", Sweep(name="sweep", model="org/other")),
+        ("name='a=b'", Sweep(name="a=b", model="m")),
+        ("batch_size=1..4*2", Sweep(name="sweep", model="m", axes=Axes(batch_size=(1, 2, 4)))),
+        ("batch_size=[4, 1]", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
+        (" batch_size = 4, 1 ", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
+        ("axes.device=cpu,cuda:1", Sweep(name="sweep", model="m", axes=Axes(device=("cpu", "cuda:1")))),
+        ("until=2%", Sweep(name="sweep", model="m", measure=Measure(until_percent=2.0))),
+        ("measure.timeout=1m", Sweep(name="sweep", model="m", measure=Measure(timeout_s=60.0))),
+        (
+            "baseline={ batch_size = 2 }",
+            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(batch_size=2))),
+        ),
+        (
+            "measure.baseline.precision=fp16",
+            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(precision="fp16"))),
+        ),
+        ("axes={ batch_size = 2 }", Sweep(name="sweep", model="m", axes=Axes(batch_size=(2,)))),
+    ],
+)
+def test_an_override_reaches_its_entry(override: str, sweep: Sweep) -> None:
+    assert parse(overrides=(override,)) == sweep
+
+
+def test_an_override_replaces_what_the_file_says_and_the_last_one_holds() -> None:
+    sweep = parse_sweep(FULL, "my.toml", ["batch_size=16", "batch_size=32", "model=other"])
+    assert (sweep.axes.batch_size, sweep.model, sweep.axes.sequence_length) == ((32,), "other", (64,))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("batch_size", "--set batch_size: write key=value, such as"),
+        (
+            "batchsize=1",
+            "--set batchsize=1: no entry 'batchsize' (did you mean 'batch_size'?); entries: name, model",
+        ),
+        ("=1", "--set =1: no entry ''"),
+        ("model.x=1", "--set model.x=1: model is not a table"),
+        ("axes.batchsize=1", "my.toml: axes.batchsize: unknown entry (did you mean 'batch_size'?)"),
+        ("axes.=1", "my.toml: axes.: unknown entry"),
+        (".=1", "my.toml: : unknown entry"),
+        ("batch_size=", "my.toml: axes.batch_size: '' is not a whole number"),
+        ("batch_size=" + "9" * 5000, "my.toml: axes.batch_size: '999"),
+        ("warmup=few", "my.toml: measure.warmup: 'few' is not a whole number"),
+        ("device=tpu", "my.toml: axes.device: 'tpu' is not a device"),
+    ],
+)
+def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> None:
+    told = refused(overrides=(override,))
+    assert told.startswith(message) and "\n" not in told
+
+
+@pytest.mark.parametrize("name", ["distilbert-sst2", "quick"])
+def test_a_preset_loads_under_its_name_with_its_baseline_among_its_cases(name: str) -> None:
+    sweep = load_sweep(name)
+    assert sweep.name == name
+    assert sweep.measure.baseline is not None
+    assert any(sweep.measure.baseline.matches(case.config) for case in cases(sweep))
+
+
+def test_every_preset_that_ships_is_tried_here() -> None:
+    assert preset_names() == ["distilbert-sst2", "gpt2-train", "quick"]
+
+
+def test_the_training_preset_waits_for_its_task() -> None:
+    with pytest.raises(BenchtuiError, match=r"^preset gpt2-train: task: 'lm-train' can't be measured yet"):
+        load_sweep("gpt2-train")
+    assert len(cases(load_sweep("gpt2-train", ["task=classify"]))) == 30
+
+
+def test_overrides_apply_to_presets() -> None:
+    assert load_sweep("quick", ["device=cpu", "batch_size=2"]).axes.count == 2
+
+
+def test_a_file_goes_before_a_preset_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick").write_text('model = "mine"\n')
+    assert load_sweep("quick").model == "mine"
+
+
+def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: dist"
+    ):
+        load_sweep("quik")
+
+
+def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b'model = "\xff\xfe"')
+    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(binary))}: not a text file in UTF-8$"):
+        load_sweep(str(binary))
+    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(tmp_path))}: can't be read: Is a directory$"):
+        load_sweep(str(tmp_path))
+    for name in ("a\0b", "a" * 5000):
+        with pytest.raises(BenchtuiError, match="can't be read: "):
+            load_sweep(name)
