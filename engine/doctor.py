@@ -68,7 +68,7 @@ def _torch() -> list[Finding]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.preload"])
     probe = LocalProbe(context)
-    wait(probe.sources, timeout=_TORCH_S)
+    wait([probe.source], timeout=_TORCH_S)
     runtime = probe.result(0.0)
     if isinstance(runtime, str):
         return [Finding("torch", "broken", f"{runtime}; reinstall with `pip install torch`")]

@@ -103,7 +103,7 @@ class Supervisor:
         probe = LocalProbe(self._context)
         deadline_s = monotonic() + _PROBE_S
         while not probe.ended and monotonic() < deadline_s and not self._stopping:
-            self._wait(probe.sources, deadline_s - monotonic())
+            self._wait([probe.source], deadline_s - monotonic())
         runtime = probe.result(self._now_s())
         if isinstance(runtime, Runtime):
             self._journal.append(runtime)

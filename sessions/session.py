@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
 
+from msgspec import structs
+
 from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
@@ -248,5 +250,10 @@ class Session:
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:
             self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
-            self.gpu_readings[readings.index] = readings
+            self.gpu_readings[readings.index] = self._with_reasons(readings)
         self.host.extend(event.at_s, event.host, HOST_COLUMNS)
+
+    def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
+        """The readings with every reason told so far: the sampler tells each once."""
+        before = self.gpu_readings.get(readings.index)
+        return structs.replace(readings, absent=before.absent | readings.absent) if before else readings

@@ -85,6 +85,7 @@ _session_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Session file to write; without it one in the library is made.",
 )
+_theme_option = click.option("--theme", help="Colours of the screen; `benchtui themes` lists them.")
 _ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
 
 
@@ -102,13 +103,14 @@ def app(context: click.Context) -> None:
     you choose one.
     """
     if context.invoked_subcommand is None:
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, ascii_only=False)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, theme=None, ascii_only=False)
 
 
 @app.command("open", hidden=True)
 @_sweep_argument
 @_set_option
 @_session_option
+@_theme_option
 @_ascii_option
 def open_app(
     sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, ascii_only: bool
@@ -119,7 +121,7 @@ def open_app(
     loaded = load_sweep(sweep, overrides) if sweep else None
     _require_terminal()
     engine = _start(loaded, session_path) if loaded else None
-    _show(engine, engine.path if engine else None, ascii_only)
+    _show(engine, engine.path if engine else None, theme, ascii_only)
 
 
 @app.command()
@@ -152,8 +154,9 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
 
 @app.command()
 @click.argument("session", required=False, shell_complete=_complete_session)
+@_theme_option
 @_ascii_option
-def attach(session: str | None, ascii_only: bool) -> None:
+def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
     """Watch a running sweep.
 
     SESSION is a path or a name of the library; without it the newest that runs.
@@ -164,7 +167,7 @@ def attach(session: str | None, ascii_only: bool) -> None:
     _require_terminal()
     if session:
         path = library.resolve(session)
-        _show(client.find(path), path, ascii_only)
+        _show(client.find(path), path, theme, ascii_only)
         return
     running = client.running()
     if not running:
@@ -172,7 +175,7 @@ def attach(session: str | None, ascii_only: bool) -> None:
             "no sweep is running; `benchtui SWEEP` starts one, `benchtui sessions` lists the recorded ones",
             USAGE,
         )
-    _show(running[0], running[0].path, ascii_only)
+    _show(running[0], running[0].path, theme, ascii_only)
 
 
 @app.command()
@@ -258,6 +261,15 @@ def doctor() -> None:
 _STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
 
 
+@app.command("themes")
+def list_themes() -> None:
+    """List the themes of the app."""
+    from benchtui import themes  # after the command is known
+
+    for name in themes.names():
+        click.echo(name)
+
+
 @app.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
@@ -297,10 +309,10 @@ def _status(session: "Session") -> int:
     return 0 if measured else CASE_FAILED
 
 
-def _show(engine: "Engine | None", path: Path | None, ascii_only: bool) -> None:
+def _show(engine: "Engine | None", path: Path | None, theme: str | None, ascii_only: bool) -> None:
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
-    run_app(engine=engine, session_path=path, ascii_only=ascii_only)
+    run_app(engine=engine, session_path=path, theme=theme, ascii_only=ascii_only)
 
 
 def _require_terminal() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -129,31 +130,37 @@ class LocalProbe:
     """A process that asks torch about the machine; starting it starts the fork server, which imports torch."""
 
     def __init__(self, context: ForkServerContext) -> None:
-        self._answer, answer_out = context.Pipe(duplex=False)
-        self._process: BaseProcess = context.Process(target=_run_probe, args=(answer_out,))
-        self._process.start()
-        answer_out.close()
+        self._answer, self._answer_out = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(target=_run_probe, args=(self._answer_out,))
+        # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
+        threading.Thread(target=self._start, daemon=True).start()
 
     @property
-    def sources(self) -> list[int]:
-        """File descriptors that become readable when there is an answer, or none to come."""
-        return [self._answer.fileno(), self._process.sentinel]
+    def source(self) -> int:
+        """A file descriptor that becomes readable when there is an answer, or none to come."""
+        return self._answer.fileno()
 
     @property
     def ended(self) -> bool:
         """Whether an answer has come, or none will."""
-        return self._answer.poll() or not self._process.is_alive()
+        return self._answer.poll()
 
     def result(self, now_s: float) -> Runtime | str:
-        """What torch said, or why it said nothing; ends the process if it is still at it."""
+        """What torch said, or why it said nothing."""
+        if not self.ended:
+            return "it is still being imported"
         message = _receive(self._answer)
-        if message is None and self._process.is_alive():
-            self._process.kill()
         self._process.join()
         if message is None:
             return f"its process ended with exit status {self._process.exitcode}"
         answer = msgspec.json.decode(message, type=Runtime | Failure)
         return answer.error if isinstance(answer, Failure) else msgspec.structs.replace(answer, t=now_s)
+
+    def _start(self) -> None:
+        try:
+            self._process.start()
+        finally:
+            self._answer_out.close()
 
 
 def _run_probe(answer: Connection) -> None:

@@ -1,0 +1,125 @@
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.session import Session
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
+    ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--json")
+    assert ran.returncode == 0, ran.stderr
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [row["config"].get("batch_size", 1) for row in rows] == [1, 2]
+    assert all(row["outcome"] == "ok" and row["metrics"]["latency_ms"]["n"] == 20 for row in rows)
+    assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in ran.stderr
+    assert "2 cases: 2 ok; session " in ran.stderr
+
+    exported = benchtui("export", "latest")
+    assert exported.returncode == 0, exported.stderr
+    assert exported.stdout.startswith("# ")
+    assert "random weights" in exported.stdout
+    written = benchtui("export", "latest", "-o", str(home / "report.md"))
+    assert (written.returncode, written.stdout) == (0, "")
+    assert (home / "report.md").read_text() == exported.stdout
+
+    listed = benchtui("sessions")
+    assert listed.stdout.startswith("tiny-")
+    assert "finished" in listed.stdout
+    (path,) = (home / "data" / "benchtui" / "sessions").glob("*.json")
+    assert len(json.loads(path.read_text())) > 5
+    assert Session.load(path).finished is not None
+
+
+def test_a_failed_case_gives_exit_status_1_and_the_others_are_measured(
+    benchtui: Run, sweep_file: Path, home: Path, tiny_model: Path
+) -> None:
+    ran = benchtui("run", str(sweep_file), "--set", "timeout=0.001s", "--set", "batch_size=1")
+    assert ran.returncode == 1
+    assert "timeout: still running after 0.001 s" in ran.stderr
+
+
+def test_interrupting_closes_the_session_and_exits_130(home: Path, command: str, sweep_file: Path) -> None:
+    process = subprocess.Popen(
+        [command, "run", str(sweep_file), "--set", "iterations=1000000", "-o", str(home / "s.json")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("session ")
+    os.kill(process.pid, signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "2 interrupted; session" in rest
+    session = Session.load(home / "s.json")
+    assert session.finished is not None
+    assert session.finished.outcome == "interrupted"
+
+
+def test_a_hang_up_ends_the_command_and_not_the_sweep(
+    home: Path, command: str, sweep_file: Path, benchtui: Run
+) -> None:
+    process = subprocess.Popen(
+        [command, "run", str(sweep_file), "--set", "iterations=1000000", "-o", str(home / "s.json")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    os.kill(process.pid, signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert f"{home / 's.json'}" in benchtui("sessions").stdout
+    stopped = benchtui("stop")
+    assert stopped.returncode == 0, stopped.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "quik"), "quik: no such file or preset (did you mean 'quick'?)"),
+        (("run", "gpt2-train"), "'lm-train' can't be measured yet by this version; it measures: classify"),
+        (("run", "quick", "--set", "batch_size=0"), "preset quick: axes.batch_size: 0 is not a whole number"),
+        (("quick",), "the app needs a terminal; without one use `benchtui run SWEEP`"),
+        ((), "the app needs a terminal"),
+        (("attach",), "needs a terminal"),
+        (("stop",), "running: none"),
+        (("export", "nothing.json"), "nothing.json: no such session"),
+        (("export", "./nothing.json"), "nothing.json: can't be read: No such file or directory"),
+        (("export", "latest"), "no session yet in "),
+        (("export",), "Missing argument 'SESSION...'"),
+        (("run", "quick", "-o", "nowhere/at/all.json"), "the session can't be written there: No such file"),
+        (("export", "tiny.toml"), "tiny.toml"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_status_2(
+    arguments: tuple[str, ...], said: str, benchtui: Run, sweep_file: Path
+) -> None:
+    ran = benchtui(*arguments)
+    assert ran.returncode == 2, ran.stderr
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_doctor_says_what_is_there_and_what_is_missing(benchtui: Run) -> None:
+    ran = benchtui("doctor")
+    assert ran.returncode == 0, ran.stderr
+    for what in ("processor", "torch", "torch.compile", "sessions folder", "runtime folder"):
+        assert f" {what} " in ran.stdout
+
+
+def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path) -> None:
+    (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
+    ran = benchtui("export", "new.json")
+    assert ran.returncode == 2
+    assert "schema 9; this version reads up to 1: update benchtui" in ran.stderr
+
+
+def test_completion_prints_a_script(benchtui: Run) -> None:
+    assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout

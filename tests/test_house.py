@@ -1,0 +1,117 @@
+"""The house rules that hold for the whole: what imports what, and what is installed."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("engine", "sessions", "themes", "tui")
+IN_THE_WORKER = {
+    "benchtui.engine.compiled",
+    "benchtui.engine.devices",
+    "benchtui.engine.hub",
+    "benchtui.engine.measure",
+    "benchtui.engine.models",
+    "benchtui.engine.precision",
+    "benchtui.engine.preload",
+    "benchtui.engine.probe",
+    "benchtui.engine.worker",
+    "benchtui.engine.workloads",
+}
+"""What runs inside the measured process, and may import torch."""
+
+
+def modules(*folders: str) -> list[str]:
+    found = []
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found.append(".".join(("benchtui", *(part for part in parts if part != "__init__"))))
+    return found
+
+
+def allowed_torch(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in IN_THE_WORKER)
+
+
+def loaded(script: str) -> set[str]:
+    script += "\nimport sys; print('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(done.stdout.split())
+
+
+def test_record_and_supervisor_load_neither_torch_nor_a_terminal_library() -> None:
+    headless = [
+        name
+        for name in modules("engine", "sessions", "themes")
+        if not allowed_torch(name) and not name.endswith(("__main__", "make_sample"))
+    ]
+    assert "benchtui.engine.supervisor" in headless
+    names = loaded("import " + ", ".join(headless))
+    assert not names & {"torch", "transformers", "datasets", "textual", "rich", "click", "matplotlib"}
+
+
+def test_the_screen_loads_no_torch() -> None:
+    names = loaded("import " + ", ".join(modules("tui")))
+    assert "textual" in names
+    assert not names & {"torch", "transformers", "datasets", "pandas"}
+
+
+def test_help_loads_hardly_more_than_click() -> None:
+    names = loaded("import benchtui.tui.cli")
+    assert not names & {"torch", "textual", "rich", "msgspec", "numpy", "psutil", "pandas"}
+
+
+def test_export_loads_no_torch(tmp_path: Path) -> None:
+    fixture = ROOT / "tests" / "fixtures" / "comprehensive-report.json"
+    names = loaded(
+        "from benchtui.tui.cli import app\n"
+        f"app(['export', {str(fixture)!r}, '-o', {str(tmp_path / 'report.md')!r}], standalone_mode=False)"
+    )
+    assert "pandas" in names
+    assert not names & {"torch", "transformers", "datasets", "textual"}
+    assert (tmp_path / "report.md").read_text().startswith("# ")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, built from a copy so that building leaves nothing in the tree."""
+    copy = tmp_path_factory.mktemp("copy") / "benchtui"
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in files.stdout.splitlines():
+        source = ROOT / name
+        if source.is_file() and not source.is_symlink():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes(source.read_bytes())
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(copy / "dist"), str(copy)],
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    (path,) = (copy / "dist").glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_holds_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"benchtui"}
+
+
+def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> None:
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.name not in ("make_sample.py", "grammar.txt")
+    }
+    assert {f"benchtui/{name}" for name in wanted} <= set(wheel.namelist())
