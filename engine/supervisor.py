@@ -90,13 +90,21 @@ class Supervisor:
         for reading, missing in self._host.absent.items():
             self._tell(f"no {reading} readings: {missing}")
         runtime = self._ask_torch()
-        for case in self._cases:
+        for case in self._skip_first(runtime):
             if self._stopping:
                 self._not_run(case, "interrupted", self._stopping)
-            elif reason := case.skip or _missing_device(case, runtime):
-                self._not_run(case, "skipped", reason)
             else:
                 self._run_case(case, scratch / f"case-{case.index}")
+
+    def _skip_first(self, runtime: Runtime | None) -> list[Case]:
+        """Record what can't be run on this machine before anything runs; gives the cases that are left."""
+        left = []
+        for case in self._cases:
+            if reason := case.skip or _missing_device(case, runtime):
+                self._not_run(case, "skipped", reason)
+            else:
+                left.append(case)
+        return left
 
     def _ask_torch(self) -> Runtime | None:
         """What torch says of the machine; without an answer every case will tell its own reason."""

@@ -85,7 +85,20 @@ _session_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Session file to write; without it one in the library is made.",
 )
-_theme_option = click.option("--theme", help="Colours of the screen; `benchtui themes` lists them.")
+
+
+def _known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Check a theme before anything is started on its account."""
+    from benchtui import themes  # after the command is known
+
+    if name is not None and name not in themes.names():
+        raise click.BadParameter(f"{name!r} is not known; themes: {', '.join(themes.names())}")
+    return name
+
+
+_theme_option = click.option(
+    "--theme", callback=_known_theme, help="Colours of the screen; `benchtui themes` lists them."
+)
 _ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
 
 
@@ -113,7 +126,11 @@ def app(context: click.Context) -> None:
 @_theme_option
 @_ascii_option
 def open_app(
-    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, ascii_only: bool
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    theme: str | None,
+    ascii_only: bool,
 ) -> None:
     """Run a sweep and show it live."""
     from benchtui.sessions.sweep_file import load_sweep  # after the command is known
@@ -312,7 +329,25 @@ def _status(session: "Session") -> int:
 def _show(engine: "Engine | None", path: Path | None, theme: str | None, ascii_only: bool) -> None:
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
-    run_app(engine=engine, session_path=path, theme=theme, ascii_only=ascii_only)
+    ending = run_app(engine=engine, session_path=path, theme=theme, ascii_only=ascii_only)
+    if ending.path is None:
+        return
+    click.echo(_plain(_FAREWELLS[ending.how].format(path=ending.path)), err=True)
+    if ending.how in ("finished", "stopped"):
+        from benchtui.sessions.session import Session  # the outcome is asked for only here
+
+        sys.exit(_status(Session.load(ending.path)))
+    sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
+
+
+_FAREWELLS = {
+    "detached": "the sweep goes on: benchtui attach {path}",
+    "stopped": "stopped; what was measured: benchtui export {path}",
+    "finished": "the report: benchtui export {path}",
+    "cut off": "the engine is gone and the record was cut off; what was measured: benchtui export {path}",
+    "closed": "session {path}",
+    "lost": "the terminal is gone; session {path}",
+}
 
 
 def _require_terminal() -> None:

@@ -55,11 +55,11 @@ def test_a_finished_file_is_an_array_of_its_events_one_a_line(tmp_path: Path, ev
         "session_finished",
     ]
     assert whole[0]["schema"] == 1
-    assert read(path) == journal.Recording(events, torn=False)
+    assert read(path) == journal.Recording([*events], torn=False)
 
 
 def test_an_unfinished_file_is_read(tmp_path: Path, events: list[AnyEvent]) -> None:
-    assert read(written(tmp_path / "s.json", events[:-1])) == journal.Recording(events[:-1], torn=False)
+    assert read(written(tmp_path / "s.json", events[:-1])) == journal.Recording([*events[:-1]], torn=False)
 
 
 def test_cut_anywhere_it_holds_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
@@ -284,8 +284,8 @@ def test_a_tail_reads_no_more_than_it_is_asked_for(tmp_path: Path, events: list[
     path = written(tmp_path / "s.json", events)
     first = path.read_bytes().index(b"\n", 2) + 1
     tail = Tail(path)
-    assert tail.read(first - 1) == [] and tail.torn
-    assert tail.read(1) == events[:1] and not tail.torn
+    assert (tail.read(first - 1), tail.torn) == ([], True)
+    assert (tail.read(1), tail.torn) == (events[:1], False)
     assert tail.read() == events[1:]
     tail.close()
 

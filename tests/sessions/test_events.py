@@ -1,0 +1,245 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchtui.sessions.events import (
+    SCHEMA,
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Data,
+    Effective,
+    Energy,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Memory,
+    Message,
+    Model,
+    Reported,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+    Telemetry,
+    json_schema,
+)
+from benchtui.sessions.journal import Journal
+from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
+
+CONFIG = Config(device="cuda:0", precision="amp-fp16", batch_size=8, attention="sdpa", compile="default")
+FULL: tuple[AnyEvent, ...] = (
+    SessionStarted(
+        t=0.0,
+        id="5b99b6e42f48",
+        created="2026-11-21T02:34:15Z",
+        sweep=Sweep(
+            name="s",
+            model="m",
+            axes=Axes(batch_size=(1, 8)),
+            measure=Measure(until_percent=1.0, max_time_s=60.0, baseline=Baseline(batch_size=1)),
+        ),
+        plan=(CONFIG, Config(device="cpu")),
+        host=Host(
+            hostname="h",
+            cpu_count=2,
+            memory_mb=25276.5,
+            gpus=(Gpu(index=0, name="T4", uuid="GPU-1", memory_mb=16e3, power_limit_w=70.0),),
+            packages={"torch": "2.9"},
+            absent={"rapl": "no energy counters"},
+        ),
+        version="0.1.0",
+    ),
+    Runtime(t=1.0, torch="2.9", cuda="12.8", cudnn=91002, threads=2, cuda_devices=("T4",)),
+    CaseStarted(t=2.0, case=0, config=CONFIG, pid=77),
+    CasePrepared(
+        t=3.0,
+        case=0,
+        model=Model(name="m", architecture="A", parameters=66_955_010, weights="random", source="bundled"),
+        data=Data(dataset="sample", samples=100, tokenizer="t"),
+        effective=Effective(weights_dtype="float32", autocast_dtype="float16", compiled=True, threads=2),
+        marks=("random weights",),
+        load_s=0.5,
+        gpu_uuid="GPU-1",
+    ),
+    Steps(
+        t=4.0,
+        case=0,
+        phase="measure",
+        round=2,
+        wall_ms=[2.0, 2.5],
+        device_ms=[1.5, 2.0],
+        parts_ms={"tokenize": [0.5, 0.5], "forward": [1.5, 2.0]},
+        tokens=[512, 480],
+    ),
+    Telemetry(
+        t=5.0,
+        at_s=[4.5, 5.0],
+        gpus=(
+            GpuReadings(
+                index=0,
+                power_w=[70.0, None],
+                power_limit_w=70.0,
+                memory_used_mb=[500.0, 500.0],
+                memory_total_mb=16e3,
+                utilisation_percent=[99.0, None],
+                temperature_c=[-5.0, None],
+                sm_clock_mhz=[1590.0, None],
+                throttle=["", "power+thermal"],
+                energy_j=[1e6, None],
+                absent={"fan": "not supported"},
+            ),
+        ),
+        host=HostReadings(
+            cpu_percent=[None, 195.5], worker_rss_mb=[None, 700.0], engine_cpu_percent=[0.2, 0.2]
+        ),
+    ),
+    CaseFinished(
+        t=6.0,
+        case=0,
+        outcome="failed",
+        reason="killed",
+        signal="SIGKILL",
+        exit_code=-9,
+        stderr_line="Killed",
+        measured_s=(3.5, 5.5),
+        stop="20 steps",
+        memory=Memory(peak_allocated_mb=1.0, peak_reserved_mb=2.0, peak_device_mb=3.0, peak_rss_mb=4.0),
+        energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter"),
+        marks=("throttled",),
+        reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
+    ),
+    Message(t=6.0, level="warning", text="“odd” \x1b[31m"),
+    SessionFinished(t=7.0, outcome="interrupted", reason="stopped by SIGTERM"),
+)
+
+text = st.text(st.characters(exclude_categories=["Cs"]))
+times_ms = st.floats(0, 1e18)
+
+
+def again(event: AnyEvent) -> AnyEvent:
+    found: AnyEvent = msgspec.json.decode(msgspec.json.encode(event), type=AnyEvent)
+    return found
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    found: dict[str, Any] = json_schema()["$defs"][kind.__name__]
+    return found
+
+
+@pytest.mark.parametrize("event", FULL, ids=lambda event: type(event).__name__)
+def test_an_event_comes_back_as_it_was_written(event: AnyEvent) -> None:
+    assert again(event) == event
+
+
+def test_there_is_an_example_of_every_event() -> None:
+    assert {type(event) for event in FULL} == set(AnyEvent.__args__)
+
+
+@given(st.data())
+def test_any_steps_come_back_as_they_were_written(data: st.DataObject) -> None:
+    n = data.draw(st.integers(0, 5))
+
+    def column(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+        return st.lists(values, min_size=n, max_size=n)
+
+    steps = st.builds(
+        Steps,
+        t=st.floats(0, 1e9),
+        case=st.integers(0, 10**18),
+        phase=st.sampled_from(["warmup", "measure"]),
+        wall_ms=column(times_ms),
+        device_ms=st.none() | column(times_ms),
+        parts_ms=st.dictionaries(text, column(times_ms), max_size=3),
+        tokens=st.none() | column(st.integers(0, 10**18)),
+    )
+    event = data.draw(steps)
+    assert again(event) == event
+
+
+@given(text, text)
+def test_any_text_comes_back_as_it_was_written(reason: str, line: str) -> None:
+    event = CaseFinished(t=0.0, case=0, outcome="failed", reason=reason, stderr_line=line)
+    assert again(event) == event
+    assert b"\n" not in msgspec.json.encode(event)
+
+
+def test_the_file_says_which_schema_it_follows() -> None:
+    assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 1
+
+
+def test_a_case_says_all_its_options_and_steps_their_round() -> None:
+    started = json.loads(msgspec.json.encode(CaseStarted(t=0.0, case=0, config=Config(device="cpu"))))
+    assert started["config"].keys() == set(Config.__struct_fields__)
+    steps = json.loads(msgspec.json.encode(Steps(t=0.0, case=0, phase="warmup", wall_ms=[])))
+    assert (steps["phase"], steps["round"]) == ("warmup", 0)
+
+
+def test_a_journal_follows_the_schema(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "s.json")
+    for event in FULL:
+        journal.append(event)
+    journal.close()
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads((tmp_path / "s.json").read_text()), schema)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"event": "steps", "t": 0.0, "case": 0, "phase": "cool-down", "wall_ms": []},
+        {"event": "steps", "t": 0.0, "case": 0, "phase": "measure", "wall_ms": [-1.0]},
+        {"event": "steps", "t": 0.0, "phase": "measure", "wall_ms": []},
+        {"event": "case_finished", "t": 0.0, "case": 0, "outcome": "lost"},
+        {"event": "message", "t": "now", "level": "info", "text": ""},
+        {"t": 0.0},
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(wrong: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([wrong], json_schema())
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(json.dumps(wrong), type=AnyEvent)
+
+
+@pytest.mark.parametrize("kind", AnyEvent.__args__)
+def test_the_schema_names_every_event_its_fields_and_what_it_is(kind: type[msgspec.Struct]) -> None:
+    schema = schema_of(kind)
+    assert schema["properties"].keys() == {"event", *kind.__struct_fields__}
+    assert schema["properties"]["event"]["enum"] == [kind.__struct_config__.tag]
+    assert schema["description"] == (kind.__doc__ or "").strip()
+    assert {"$ref": f"#/$defs/{kind.__name__}"} in json_schema()["items"]["anyOf"]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ('{"event":"message","t":-1,"level":"info","text":""}', r"\$\.t"),
+        ('{"event":"message","t":1e300,"level":"info","text":""}', r"\$\.t"),
+        ('{"event":"steps","t":0,"case":99999999999999999999,"phase":"measure","wall_ms":[]}', r"\$\.case"),
+        ('{"event":"steps","t":0,"case":0,"phase":"measure","wall_ms":[1e300]}', r"\$\.wall_ms\[0\]"),
+        ('{"event":"steps","t":0,"case":0,"phase":"measure","wall_ms":[1],"tokens":[1e2]}', r"\$\.tokens\[0\]"),
+        (
+            '{"event":"case_started","t":0,"case":0,"config":{"device":"cpu","batch_size":0}}',
+            r"config\.batch_size",
+        ),
+    ],
+)
+def test_numbers_beyond_all_measure_are_refused_by_field(line: str, field: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=field):
+        msgspec.json.decode(line, type=AnyEvent)
+
+
+def test_a_plan_of_more_cases_than_a_sweep_may_have_is_refused() -> None:
+    line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 100_000)
+    with pytest.raises(msgspec.ValidationError, match=r"length <= 100000 - at `\$\.plan`"):
+        msgspec.json.decode(line, type=AnyEvent)

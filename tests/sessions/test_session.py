@@ -1,0 +1,270 @@
+import copy
+import json
+from collections.abc import Iterator
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    GpuReadings,
+    HostReadings,
+    Message,
+    Model,
+    Runtime,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.journal import Journal, Unknown
+from benchtui.sessions.metrics import metrics
+from benchtui.sessions.session import Columns, Session, Trace
+from benchtui.sessions.sweep import Config
+
+
+@pytest.fixture
+def session(bench: Any) -> Session:
+    """A session of two planned cases that has just begun."""
+    made: Session = bench.session(
+        bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
+    )
+    for case in made.cases:
+        case.finished = None
+    return made
+
+
+def steps(case: int = 0, **columns: Any) -> Steps:
+    given: dict[str, Any] = {"t": 2.0, "case": case, "phase": "measure", "wall_ms": [1.0]} | columns
+    return Steps(**given)
+
+
+def test_nothing_is_known_before_the_first_event() -> None:
+    session = Session()
+    assert (session.cases, session.current, session.done, session.cut_off) == ([], None, 0, True)
+    with pytest.raises(BenchtuiError, match="the session has no session_started event"):
+        _ = session.start
+
+
+def test_a_case_goes_from_queued_over_running_to_its_outcome(session: Session) -> None:
+    case, later = session.cases
+    assert (case.state, case.name) == ("queued", "cpu fp32 compile=off bs=1 seq=128")
+    session.apply(CaseStarted(t=1.0, case=0, config=case.config))
+    assert (case.state, session.current, session.done) == ("running", case, 0)
+    session.apply(CaseFinished(t=3.0, case=0, outcome="oom", reason="full"))
+    assert (case.state, session.current, session.done) == ("oom", None, 1)
+    assert later.state == "queued"
+
+
+@pytest.mark.parametrize("outcome", ["ok", "oom", "skipped", "failed", "timeout", "interrupted"])
+def test_an_ended_case_shows_its_outcome_whether_it_started_or_not(session: Session, outcome: Any) -> None:
+    session.apply(CaseFinished(t=1.0, case=1, outcome=outcome))
+    assert [case.state for case in session.cases] == ["queued", outcome]
+
+
+def test_the_end_of_another_case_leaves_the_current_one(session: Session) -> None:
+    session.apply(CaseStarted(t=1.0, case=1, config=session.cases[1].config))
+    session.apply(CaseFinished(t=1.0, case=0, outcome="skipped"))
+    assert session.current is session.cases[1]
+
+
+def test_marks_come_from_loading_and_from_the_end_each_once(session: Session) -> None:
+    session.apply(CasePrepared(t=1.0, case=0, model=Model(name="m"), marks=("random weights", "cut text")))
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok", marks=("throttled", "random weights")))
+    assert session.cases[0].marks == ("random weights", "cut text", "throttled")
+    assert session.cases[1].marks == ()
+
+
+def test_steps_gather_by_phase_in_columns(session: Session) -> None:
+    session.apply(steps(phase="warmup", wall_ms=[9.0], tokens=[5]))
+    session.apply(
+        steps(wall_ms=[1.0, 2.0], device_ms=[0.5, 1.5], parts_ms={"forward": [1.0, 1.0]}, tokens=[3, 4])
+    )
+    session.apply(steps(wall_ms=[3.0], device_ms=[2.5], parts_ms={"forward": [1.0]}, tokens=[5]))
+    case = session.cases[0]
+    assert (len(case.warmup), list(case.warmup.wall_ms), case.warmup.parts_ms) == (1, [9.0], {})
+    assert len(case.measured) == 3
+    assert list(case.measured.wall_ms) == [1.0, 2.0, 3.0]
+    assert list(case.measured.device_ms) == [0.5, 1.5, 2.5]
+    assert list(case.measured.tokens) == [3, 4, 5]
+    assert {part: list(ms) for part, ms in case.measured.parts_ms.items()} == {"forward": [1.0, 1.0, 1.0]}
+    assert len(session.cases[1].measured) == 0
+
+
+@pytest.mark.parametrize(
+    "columns", [{"device_ms": []}, {"tokens": [1, 2]}, {"parts_ms": {"a": [1.0], "b": []}}]
+)
+def test_columns_of_unequal_length_are_refused(session: Session, columns: dict[str, Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"^case 1, steps at 2 s: columns of unequal length$"):
+        session.apply(steps(case=1, **columns))
+    assert len(session.cases[1].measured) == 0
+
+
+def test_columns_without_steps_are_empty() -> None:
+    columns = Columns()
+    columns.extend(steps(wall_ms=[], device_ms=None, tokens=None))
+    assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
+
+
+@pytest.mark.parametrize("case", [-1, 2, 10**12])
+def test_a_case_that_was_not_planned_is_refused(session: Session, case: int) -> None:
+    events: list[AnyEvent] = [
+        steps(case=case),
+        CaseStarted(t=1.0, case=case, config=Config(device="cpu")),
+        CasePrepared(t=1.0, case=case, model=Model(name="m")),
+        CaseFinished(t=1.0, case=case, outcome="ok"),
+    ]
+    for event in events:
+        with pytest.raises(
+            BenchtuiError, match=rf"^the session speaks of case {case}, and its plan has 2 cases$"
+        ):
+            session.apply(event)
+
+
+def test_a_second_start_is_refused(session: Session) -> None:
+    with pytest.raises(BenchtuiError, match="a second session_started event"):
+        session.apply(session.start)
+
+
+def test_a_newer_schema_is_refused(session: Session) -> None:
+    newer = msgspec.structs.replace(session.start, schema=2)
+    with pytest.raises(
+        BenchtuiError, match="written with schema 2; this version reads up to 1: update benchtui"
+    ):
+        Session().apply(newer)
+
+
+def test_the_time_is_that_of_the_newest_event(session: Session) -> None:
+    session.apply(Unknown("new", 50.0, b"{}"))
+    session.apply(Message(t=40.0, level="info", text="late"))
+    assert session.now_s == 50.0
+
+
+def test_the_rest_is_kept(session: Session) -> None:
+    message, runtime = Message(t=1.0, level="info", text="x"), Runtime(t=1.0, torch="3.0")
+    session.apply_all([message, runtime])
+    assert (session.messages, session.runtime, session.finished) == ([message], runtime, None)
+
+
+def test_a_closed_session_runs_nothing(bench: Any) -> None:
+    running = bench.case(1, outcome=None, ms=[1.0])
+    open_, closed = bench.session(running, finished=None), bench.session(running, finished="interrupted")
+    assert open_.current is open_.cases[0] and open_.cut_off
+    assert closed.current is None and not closed.cut_off
+    assert closed.finished.outcome == "interrupted"
+
+
+def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> None:
+    session.apply(
+        Telemetry(
+            t=1.0,
+            at_s=[0.5, 1.0],
+            gpus=(GpuReadings(index=3, power_w=[70.0, None], throttle=["", "power"]),),
+            host=HostReadings(cpu_percent=[None, 90.0]),
+        )
+    )
+    assert session.host.latest("cpu_percent") == 90.0
+    assert session.gpus[3].latest("power_w") is None
+    session.apply(Telemetry(t=2.0, at_s=[1.5, 2.0], gpus=(GpuReadings(index=3, temperature_c=[50.0, 60.0]),)))
+    gpu = session.gpus[3]
+    assert list(gpu.at_s) == [0.5, 1.0, 1.5, 2.0]
+    assert gpu.between("power_w", 0.0, 9.0) == [70.0]
+    assert gpu.between("temperature_c", 1.5, 1.5) == [50.0]
+    assert gpu.between("temperature_c", 9.0, 0.0) == gpu.between("fan", 0.0, 9.0) == []
+    assert (gpu.latest("temperature_c"), gpu.latest("power_w"), gpu.latest("fan")) == (60.0, None, None)
+    assert session.host.latest("cpu_percent") is None
+    assert session.gpu_readings[3].temperature_c == [50.0, 60.0]
+
+
+def test_every_column_of_a_trace_is_as_long_as_its_times() -> None:
+    trace = Trace()
+    trace.extend([1.0], HostReadings(), ["cpu_percent", "memory_used_mb"])
+    trace.extend([2.0, 3.0], HostReadings(cpu_percent=[5.0]), ["cpu_percent", "memory_used_mb"])
+    trace.extend([4.0], HostReadings(cpu_percent=[6.0, 7.0, 8.0], memory_used_mb=[9.0]), ["cpu_percent"])
+    assert list(trace.at_s) == [1.0, 2.0, 3.0, 4.0]
+    assert trace.columns.keys() == {"cpu_percent"}
+    column = trace.columns["cpu_percent"]
+    assert [None if isnan(value) else value for value in column] == [None, 5.0, None, 6.0]
+
+
+def write(path: Path, events: list[Any]) -> Path:
+    path.write_text("[\n" + ",\n".join(json.dumps(event) for event in events) + "\n]\n")
+    return path
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, bench: Any) -> list[Any]:
+    """The events of a small file, as plain JSON."""
+    journal = Journal(tmp_path / "recorded.json")
+    end = {"measured_s": (0.0, 1.0), "energy": {"energy_j": 5.0, "mean_power_w": 2.0, "source": "counter"}}
+    ended = msgspec.convert(
+        {"event": "case_finished", "t": 1.0, "case": 0, "outcome": "ok", **end}, CaseFinished
+    )
+    readings = GpuReadings(index=0, power_w=[1.0], throttle=[""])
+    telemetry = Telemetry(t=1.0, at_s=[0.5], gpus=(readings,), host=HostReadings(cpu_percent=[1.0]))
+    case = bench.case(ms=[1.0, 2.0], outcome=None, parts={"forward": [1.0, 1.5]}, warmup_ms=[3.0])
+    for event in bench.events(case, more=[telemetry, ended]):
+        journal.append(event)
+    journal.close()
+    events: list[Any] = json.loads((tmp_path / "recorded.json").read_text())
+    return events
+
+
+def test_a_loaded_file_is_the_fold_of_its_events(tmp_path: Path, recorded: list[Any]) -> None:
+    session = Session.load(write(tmp_path / "s.json", recorded))
+    assert (session.done, session.torn, session.cut_off, session.start.id) == (1, False, False, "abc")
+    cut = tmp_path / "cut.json"
+    cut.write_bytes((tmp_path / "s.json").read_bytes()[:-20])
+    session = Session.load(cut)
+    assert (session.done, session.torn, session.cut_off) == (1, True, True)
+
+
+def test_what_does_not_fit_together_names_the_file(tmp_path: Path, recorded: list[Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"s\.json: a second session_started event"):
+        Session.load(write(tmp_path / "s.json", [recorded[0], *recorded]))
+    with pytest.raises(BenchtuiError, match=r"t\.json: the session speaks of case 0, and its plan has 0 cases"):
+        Session.load(write(tmp_path / "t.json", [recorded[0] | {"plan": []}, *recorded[1:]]))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to everything within a JSON value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    changed = copy.deepcopy(value)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = new
+    return changed
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [None, True, -1, 10**18, 10**40, -1e18, 1e308, float("nan"), "\x1b[2J|<b>", [], {}, [1.0] * 5],
+    ids=repr,
+)
+def test_a_strangers_file_is_read_or_refused_wherever_it_lies(
+    tmp_path: Path, recorded: list[Any], hostile: Any
+) -> None:
+    """Warnings are errors here, so that an overflow within the figures shows."""
+    refused = 0
+    for path in places(recorded):
+        try:
+            session = Session.load(write(tmp_path / "s.json", replaced(recorded, path, hostile)))
+        except BenchtuiError as error:
+            assert str(error).startswith(f"{tmp_path}/s.json") and "\x1b" not in str(error)
+            refused += 1
+        else:
+            for case in session.cases:
+                metrics(case)
+    assert refused
