@@ -89,4 +89,5 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "sequence_length": 128,
         "attention": "auto",
         "compile": "off",
+        "repeat": 0,
     }
