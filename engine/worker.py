@@ -20,7 +20,7 @@ from benchtui.engine.job import Job
 from benchtui.engine.measure import Recorder, measure, warm_up
 from benchtui.engine.workloads import make_workload
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Steps
 from benchtui.sessions.in_force import in_vain
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -98,7 +98,7 @@ class _Case:
             case=job.case,
             outcome="ok",
             effective=effective,
-            marks=in_vain(job.config, effective),
+            marks=(*in_vain(job.config, effective), *_unsteady(measured.compiling)),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             warmup_stop=warmup_stop,
@@ -128,3 +128,10 @@ class _Case:
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s
+
+
+def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
+    """A mark for a case in whose measured steps the compiler was at work."""
+    if compiling is None or not compiling.unsteady:
+        return ()
+    return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)

@@ -1,6 +1,6 @@
 """What a case's steps amount to: latency with its spread, throughput as totals over totals, parts of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
@@ -68,6 +68,8 @@ class Metrics:
     """What the first step took beyond a steady one; with compiling that is the compiler's time."""
     rounds_ms: tuple[float, ...]
     """Median step of each round; empty where there was but one."""
+    rounds_least_ms: tuple[float, ...]
+    """Fastest step of each round; empty where there was but one."""
     between_rounds_percent: float | None
     """Range of the rounds' medians over the median of all steps, in percent."""
     outliers: tuple[int, ...]
@@ -111,7 +113,7 @@ def metrics(case: CaseState) -> Metrics | None:
     parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
     energy = case.finished.energy if case.finished else None
     first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
-    rounds_ms = _round_medians(case)
+    rounds_ms = _by_round(case, np.median)
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
@@ -122,6 +124,7 @@ def metrics(case: CaseState) -> Metrics | None:
         first_step_ms=first_step_ms,
         cold_cost_ms=None if latency.median is None else max(first_step_ms - latency.median, 0.0),
         rounds_ms=rounds_ms,
+        rounds_least_ms=_by_round(case, np.min),
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
         outliers=outliers(steps.wall_ms),
         mean_power_w=energy.mean_power_w if energy else None,
@@ -143,6 +146,7 @@ def _reported(case: CaseState) -> Metrics | None:
         first_step_ms=None,
         cold_cost_ms=None,
         rounds_ms=(),
+        rounds_least_ms=(),
         between_rounds_percent=None,
         outliers=(),
         mean_power_w=reported.mean_power_w,
@@ -150,9 +154,10 @@ def _reported(case: CaseState) -> Metrics | None:
     )
 
 
-def _round_medians(case: CaseState) -> tuple[float, ...]:
+def _by_round(case: CaseState, figure: Callable[[np.ndarray], float]) -> tuple[float, ...]:
+    """A figure of the step times of each round, where there are several."""
     rounds = case.measured.by_round()
-    return tuple(float(np.median(times)) for times in rounds) if len(rounds) > 1 else ()
+    return tuple(float(figure(np.asarray(times))) for times in rounds) if len(rounds) > 1 else ()
 
 
 def _range_percent(rounds_ms: tuple[float, ...], middle_ms: float | None) -> float | None:

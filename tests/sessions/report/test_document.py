@@ -68,9 +68,9 @@ def test_cpu_session_with_everything_measured(bench: Any, read: Read) -> None:
         document["Summary"]
         .paragraphs[2]
         .startswith(
-            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.51 to 1.52) "
+            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.50 to 1.53) "
             "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.00 samples/s). "
-            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is clearly behind, by 1.15 × (1.14 to 1.15)"
+            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is clearly behind, by 1.15 × (1.14 to 1.16)"
         )
     )
     assert [section.title for section in document.under("Performance metrics")] == [
@@ -181,7 +181,7 @@ def test_one_case_only_has_nothing_to_compare_with(bench: Any, read: Read) -> No
 def test_overlapping_intervals_are_no_difference(bench: Any, read: Read) -> None:
     document = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
     text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
-    assert "no difference from the baseline, cpu fp32 bs=1 (100.00 samples/s): 1.001 × (0.997 to 1.005)" in text
+    assert "no difference from the baseline, cpu fp32 bs=1 (100.00 samples/s): 1.001 × (0.994 to 1.009)" in text
     assert "No difference from cpu fp32 bs=1: the intervals overlap" in text
     assert "of all these cpu fp32 bs=1 has the shortest step (median 10.00 ms)" in text
     assert "cpu fp32 bs=2 has the highest throughput of 3 measured cases: no difference from 1 other" in (
