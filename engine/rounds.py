@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from benchtui.engine import energy
-from benchtui.sessions.disturbance import sharing, throttling
+from benchtui.sessions.disturbance import over_rounds, sharing, throttling
 from benchtui.sessions.events import CaseFinished, Memory, RoundFinished
 from benchtui.sessions.sweep import Measure
 
@@ -95,7 +95,7 @@ def _case(ends: list[CaseFinished]) -> CaseFinished:
         ends[-1],
         memory=_peaks([end.memory for end in ends if end.memory]),
         energy=energy.total(energies) if energies else None,
-        marks=tuple(dict.fromkeys(mark for end in ends for mark in end.marks)),
+        marks=over_rounds([end.marks for end in ends]),
     )
 
 

@@ -1,5 +1,8 @@
 """Whether something else than the case had a hand in its times: pure rules over what was recorded around it."""
 
+import re
+from collections.abc import Sequence
+
 from benchtui.sessions.events import Environment
 
 OTHERS_PERCENT = 25.0
@@ -11,6 +14,8 @@ LEAST_S = 0.2
 """Measured span below which a rate of such events says nothing."""
 LEAST_CLOCK = 0.75
 """Share of its default below which a GPU's mean clock is worth measuring again (NVBench's threshold)."""
+KINDS = ("disturbed", "throttled", "clock", "shared GPU")
+"""How the marks of this module begin."""
 THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
 
@@ -42,6 +47,31 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Every mark that the surroundings of a case earn it."""
     return (*throttling(environment), *sharing(environment, span_s))
+
+
+def kind(mark: str) -> str:
+    """What a mark says without its figures, for counting cases; marks of other modules are kinds of their own."""
+    return next((name for name in KINDS if mark.startswith(name)), mark)
+
+
+def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The marks of several rounds as those of their case: each disturbance at its worst, and in how many rounds."""
+    marks = [mark for each in rounds for mark in each]
+    found: dict[str, list[str]] = {}
+    for mark in marks:
+        found.setdefault(_without_figures(mark), []).append(mark)
+    worst = ((max(same, key=_figure), len(same)) for same in found.values())
+    return tuple(
+        mark if kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds" for mark, amount in worst
+    )
+
+
+def _without_figures(mark: str) -> str:
+    return re.sub(r"\d+", "", mark) if kind(mark) != mark else mark
+
+
+def _figure(mark: str) -> int:
+    return int(next(iter(re.findall(r"\d+", mark)), 0))
 
 
 def _others_limit(environment: Environment) -> float:

@@ -1,8 +1,8 @@
-"""How often the verdict on a pair of cases is right, with and without a neighbour: real steps, the real timed loop.
+"""How often the verdict on a pair of cases is right, with and without neighbours: the real timed loop.
 
-Equal cases with a neighbour switched on at random are to be SAME, or marked as disturbed; a case made 3% slower on
-purpose is to be SLOWER without load. A step is a row of small matrix products, and the slower one has one more. Where
-the machine itself was busy in a repetition without load, the repetition says nothing and is drawn again, within limits.
+Equal cases with a neighbour switched on at random are to be SAME, or marked as disturbed; a case made 3% slower
+on purpose is to be SLOWER without load. A step is a row of small matrix products, and the slower one has one
+more. Where others used the machine in a repetition without load, it says nothing and is drawn again, within limits.
 """
 
 import random

@@ -38,7 +38,10 @@ def test_rounds_end_apart_and_the_last_one_tells_of_all() -> None:
     assert isinstance(last, CaseFinished)
     assert last.memory == Memory(peak_rss_mb=500.0)
     assert last.energy == Energy(energy_j=30.0, mean_power_w=5.0, source="counter")
-    assert (last.marks, last.stop) == (("random weights", "throttled: sw_thermal"), "stop 2")
+    assert (last.marks, last.stop) == (
+        ("random weights", "throttled: sw_thermal, in 1 of 3 rounds"),
+        "stop 2",
+    )
 
 
 def test_a_round_that_goes_wrong_is_the_end() -> None:

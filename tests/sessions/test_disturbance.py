@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.disturbance import disturbances, sharing, throttling
+from benchtui.sessions.disturbance import disturbances, kind, over_rounds, sharing, throttling
 from benchtui.sessions.events import Environment
 
 
@@ -56,3 +56,22 @@ def test_heat_brakes_and_low_clocks_mark_a_case(readings: dict[str, Any], marks:
 def test_a_case_earns_every_mark_at_once() -> None:
     found = disturbances(around(throttle=("hw_thermal",), gpu_processes=3), 1.0)
     assert found == ("throttled: hw_thermal", "shared GPU with 3 other processes")
+
+
+def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> None:
+    others = "disturbed: others used {}% of a processor"
+    rounds = [
+        ("random weights", others.format(63)),
+        ("random weights",),
+        (others.format(160), "shared GPU with 1 other process"),
+    ]
+    assert over_rounds(rounds) == (
+        "random weights",
+        others.format(160) + ", in 2 of 3 rounds",
+        "shared GPU with 1 other process, in 1 of 3 rounds",
+    )
+
+
+def test_marks_are_counted_by_kind() -> None:
+    marks = ("disturbed: interrupted 500 times a second", "clock at 70% of its default", "random weights")
+    assert [kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Energy, Gpu, Host, Memory, Message, Model
+from benchtui.sessions.events import Energy, Environment, Gpu, Host, Idle, Memory, Message, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
@@ -356,3 +356,41 @@ def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_disturbances_are_one_note_and_the_method_tells_rounds_and_noise_floor(bench: Any, read: Read) -> None:
+    marks = [
+        (f"disturbed: others used {percent}% of a processor", "disturbed: interrupted 300 times a second")
+        for percent in (63, 90)
+    ]
+    times = [[10.0] * 10, [10.1] * 10, [10.2] * 10]
+    environment = Environment(others_cpu_percent=63.0)
+    made = [
+        bench.case(
+            1,
+            rounds=times,
+            repeat=again,
+            end={"marks": marks[again], "environment": environment, "warmup_stop": "stable"},
+        )
+        for again in (0, 1)
+    ]
+    rules = Measure(rounds=3, aa=True, warmup_auto=True, until_auto=True, mode="throughput")
+    sweep = Sweep(name="hand", model="tiny", measure=rules, env={"A": "b"})
+    idle = Idle(t=0.5, window_s=1.25, power_w={"gpu 0": 70.0})
+    document = read(markdown(bench.session(*made, sweep=sweep, more=[idle])))
+    check(document)
+    assert [text for text in title(document).paragraphs if text.startswith("Disturbed")] == [
+        "Disturbed: all 2 cases, such as: disturbed: others used 63% of a processor."
+    ]
+    text = document["Method"].text
+    assert "Rounds: 3 of every case, in alternating order; their medians differ by up to 2.0%" in text
+    assert (
+        "Noise floor: cpu fp32 compile=off bs=1 seq=128 measured twice: medians +0.00 % apart, no difference"
+        in text
+    )
+    assert "Environment variables: A=b" in text
+    assert "Idle power: gpu 0 70.0 W, over 1.2 s before the first case; not subtracted" in text
+    assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
+    assert "Mode: throughput" in text
+    assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
+    assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"
