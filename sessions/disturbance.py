@@ -50,12 +50,12 @@ def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
 
 
 def kind(mark: str) -> str:
-    """What a mark says without its figures, for counting cases; marks of other modules are kinds of their own."""
+    """What a mark says without its figures, for counting cases; a mark of another module is its own kind."""
     return next((name for name in KINDS if mark.startswith(name)), mark)
 
 
 def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The marks of several rounds as those of their case: each disturbance at its worst, and in how many rounds."""
+    """The marks of several rounds as those of their case: each disturbance at its worst, with its rounds."""
     marks = [mark for each in rounds for mark in each]
     found: dict[str, list[str]] = {}
     for mark in marks:

@@ -2,7 +2,7 @@
 
 Equal cases with a neighbour switched on at random are to be SAME, or marked as disturbed; a case made 3% slower
 on purpose is to be SLOWER without load. A step is a row of small matrix products, and the slower one has one
-more. Where others used the machine in a repetition without load, it says nothing and is drawn again, within limits.
+more. A repetition without load in which others used the machine is drawn again, within limits.
 """
 
 import random
