@@ -1,4 +1,101 @@
-from benchtui.engine.case_run import others
+from typing import Any
+
+import pytest
+
+from benchtui.engine.case_run import CaseRun, others
+from benchtui.engine.readings import Readings
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    Environment,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Model,
+    Telemetry,
+)
+
+WORKER = 41
+HOST = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0),), absent={"rapl": "no counters"})
+
+
+class Execution:
+    """A case that has run already."""
+
+    pid = WORKER
+
+    def __init__(self, gpu_uuid: str | None, **ended: Any) -> None:
+        self._events = [
+            CasePrepared(t=0.0, case=0, model=Model(name="m"), gpu_uuid=gpu_uuid),
+            CaseFinished(**{"t": 9.0, "case": 0, "outcome": "ok", "measured_s": (1.0, 5.0)} | ended),
+        ]
+
+    def collect(self, now_s: float) -> Any:
+        return iter(self._events)
+
+
+class Driver:
+    """A driver that lists two processes on the GPU."""
+
+    def processes(self, uuid: str) -> dict[int, float | None]:
+        return {WORKER: 900.0, 7: None}
+
+
+def telemetry() -> Readings:
+    readings, at_s = Readings(), [0.5, 1.5, 2.5, 3.5, 4.5]
+    gpu = GpuReadings(
+        index=0,
+        power_w=[50.0, 100.0, 100.0, 100.0, 100.0],
+        power_limit_w=700.0,
+        temperature_c=[90.0, 60.0, 70.0, 65.0, None],
+        sm_clock_mhz=[300.0, 1500.0, 1300.0, 1200.0, 1200.0],
+        throttle=["hw_thermal", "", "sw_thermal", "sw_power_cap+sw_thermal", None],
+        energy_j=[0.0, 50.0, 150.0, 250.0, 350.0],
+    )
+    host = HostReadings(engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0])
+    readings.add(Telemetry(t=5.0, at_s=at_s, gpus=(gpu,), host=host))
+    return readings
+
+
+def finished(gpu_uuid: str | None, **ended: Any) -> CaseFinished:
+    execution: Any = Execution(gpu_uuid, **ended)
+    driver: Any = Driver()
+    run = CaseRun(execution, driver, HOST, telemetry())
+    list(run.collect(9.0))
+    assert run.finished is not None
+    return run.finished
+
+
+def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() -> None:
+    ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=12.0), marks=("sample",))
+    seen = ended.environment
+    assert seen is not None
+    assert seen.others_cpu_percent == 10.0, "the engine is no other"
+    assert (seen.sm_clock_mhz, seen.sm_clock_least_mhz, seen.sm_clock_default_mhz) == (1300.0, 1200.0, 2000.0)
+    assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
+    assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
+    assert ended.marks == (
+        "sample",
+        "throttled: sw_thermal",
+        "clock at 65% of its default",
+        "shared GPU with 1 other process",
+    )
+    assert ended.memory is not None and ended.memory.peak_device_mb == 900.0
+    assert ended.energy is not None and ended.energy.source == "counter"
+    assert ended.energy.energy_j == pytest.approx(400.0)
+
+
+def test_a_case_on_the_processor_says_why_its_energy_is_absent() -> None:
+    ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
+    assert ended.energy is not None and ended.energy.absent == "no counters"
+    assert ended.marks == ("disturbed: others used 62% of a processor",)
+    assert ended.environment is not None and ended.environment.sm_clock_mhz is None
+
+
+def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
+    ended = finished("GPU-1", outcome="failed", reason="killed")
+    assert (ended.environment, ended.energy, ended.memory) == (None, None, None)
 
 
 def test_other_processes_on_a_gpu_are_counted_without_the_worker() -> None:

@@ -1,10 +1,12 @@
 from time import sleep
+from typing import ClassVar
 
 import pytest
 import torch
 
 from benchtui.engine.devices import Lap, open_device, rss
 from benchtui.engine.devices.cpu import Cpu
+from benchtui.engine.devices.cuda import Cuda
 from benchtui.sessions.errors import BenchtuiError
 
 
@@ -51,3 +53,63 @@ def test_the_peak_of_resident_memory_counts_from_its_reset() -> None:
 def test_a_device_that_is_not_there_is_named() -> None:
     with pytest.raises(BenchtuiError, match=r"cuda:0: no such device; torch .* sees 0 CUDA devices"):
         open_device("cuda:0")
+
+
+class FakeEvent:
+    """A device event; the device's clock goes on by a millisecond with each."""
+
+    recorded: ClassVar[list["FakeEvent"]] = []
+
+    def __init__(self, enable_timing: bool) -> None:
+        assert enable_timing
+
+    def record(self) -> None:
+        self.recorded.append(self)
+        self.at_ms = float(len(self.recorded))
+
+    def elapsed_time(self, later: "FakeEvent") -> float:
+        return later.at_ms - self.at_ms
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> tuple[Cuda, list[str]]:
+    """A GPU that isn't there, and what is done on it."""
+    done: list[str] = []
+    monkeypatch.setattr(FakeEvent, "recorded", [])
+    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: done.append("synchronised"))
+    device = object.__new__(Cuda)
+    device.torch_device = torch.device("cuda:0")
+    return device, done
+
+
+def test_a_gpu_is_synchronised_at_both_ends_of_a_step(cuda: tuple[Cuda, list[str]]) -> None:
+    device, done = cuda
+
+    def step(lap: Lap) -> str:
+        lap("transfer")
+        done.append("step")
+        lap("forward")
+        return "given"
+
+    time, given = device.time(step)
+    assert done == ["synchronised", "step", "synchronised"]
+    assert given == "given"
+    assert (time.device_ms, time.parts_ms) == (2.0, {"transfer": 1.0, "forward": 1.0})
+
+
+def test_in_a_block_a_gpu_is_synchronised_before_the_first_and_after_the_last_step(
+    cuda: tuple[Cuda, list[str]],
+) -> None:
+    device, done = cuda
+
+    def step(lap: Lap) -> int:
+        done.append("step")
+        lap("forward")
+        return len(done)
+
+    rows = device.time_block(step, 3)
+    assert done == ["synchronised", "step", "step", "step", "synchronised"]
+    assert [given for _, given in rows] == [2, 3, 4]
+    assert [time.device_ms for time, _ in rows] == [1.0, 1.0, 1.0]
+    assert all(time.wall_ms >= 0 for time, _ in rows)

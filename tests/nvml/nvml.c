@@ -250,6 +250,13 @@ int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz) {
     return SUCCESS;
 }
 
+/* Graphics 1980 MHz, SM 1981 MHz; the default of applications is a question that this driver doesn't know. */
+int nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz) {
+    ANSWER(device, "GetMaxClockInfo")
+    *mhz = 1980 + (unsigned)type;
+    return SUCCESS;
+}
+
 static unsigned long long throttle_bits(unsigned gpu, unsigned call) {
     for (const char *entry = setting("FAKE_NVML_THROTTLE"); *entry; entry = next_entry(entry)) {
         char *at;

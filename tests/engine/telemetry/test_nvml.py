@@ -32,6 +32,7 @@ result = dict(
         nvml.process_memory_mb("{UUID.format(1)}", 42), nvml.process_memory_mb("{UUID.format(1)}", 43),
         nvml.process_memory_mb("GPU-unheard-of", 41),
     ],
+    processes=[nvml.processes("GPU-unheard-of"), nvml.processes("{UUID.format(1)}")],
     deprecated=[calls(0, "GetTemperature"), calls(0, "GetCurrentClocksThrottleReasons")],
 )
 nvml.close()
@@ -49,6 +50,7 @@ result["closed"] = nvml.sample()
         "uuid": UUID.format(1),
         "memory_mb": 80000.0,
         "power_limit_w": 700.0,
+        "sm_clock_mhz": 1981.0,
     }
     first, second = got["samples"]
     assert first[0] == {
@@ -68,6 +70,7 @@ result["closed"] = nvml.sample()
     assert [gpu["throttle"] for gpu in second] == ["sw_power_cap+hw_thermal", "app_clocks+0x800"]
     assert got["energy_j"] == 1076.5
     assert got["memory_mb"] == [2000.0, 3.5, None, None, None]
+    assert got["processes"] == [None, {"41": 3.5, "42": None, "43": None}]
     assert got["deprecated"] == [0, 0]
     for gpu in got["closed"]:
         assert [gpu[name] for name in READINGS] == [None] * len(READINGS)
