@@ -262,7 +262,7 @@ def test_events_are_few_however_fast_the_steps(
     watched = start(tiny_sweep(*ENDLESS, "max_time=2s"))
     session = watched.until_ended()
     steps = [event for event in watched.events if isinstance(event, Steps)]
-    assert len(session.cases[0].measured) > 100
+    assert len(session.cases[0].measured) > len(steps) > 0
     assert len(steps) <= 25
 
 
