@@ -59,12 +59,12 @@ class BenchtuiApp(App[Ending]):
         ascii_only: bool = False,
         clock: Clock = time.monotonic,
     ) -> None:
+        """Open the session, if one is named; raises BenchtuiError where it can't be read."""
         # without colours Textual has to leave the terminal's own alone, or it makes them black on black
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
         self._surroundings = surroundings
-        self._first = (session_path, engine)
-        self._shown: Path | None = None
+        self._feed = Feed(session_path, engine, clock) if session_path else None
         self._theme_names = themes.names()
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._clock = clock
@@ -77,21 +77,27 @@ class BenchtuiApp(App[Ending]):
         """Colours of our own names, for a theme that lacks them."""
         return variables(themes.load(themes.DEFAULT))
 
-    def on_mount(self) -> None:
-        """Open the session that was named, or ask for one, and listen for the terminal's end."""
-        path, engine = self._first
-        if path is None:
-            from benchtui.tui.screens.chooser import Chooser  # the Monitor's first paint doesn't wait for it
+    def get_default_screen(self) -> Screen[None]:
+        """The session that was named, or the question for one."""
+        if self._feed is not None:
+            return self._monitor(self._feed)
+        from benchtui.tui.screens.chooser import Chooser  # the Monitor's first paint doesn't wait for it
 
-            self.push_screen(Chooser(self._surroundings, self._symbols))
-        else:
-            self._open(path, engine)
+        return Chooser(self._surroundings, self._symbols)
+
+    def on_mount(self) -> None:
+        """Listen for the terminal's end."""
         if self._link.terminal is not None:
             self._listen()
 
     def on_opened(self, event: Opened) -> None:
         """Show the session that was chosen."""
-        self._open(event.path, event.engine)
+        try:
+            self._feed = Feed(event.path, event.engine, self._clock)
+        except BenchtuiError as error:
+            self.notify(str(error), markup=False)
+            return
+        self.push_screen(self._monitor(self._feed))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen, and every theme, by name."""
@@ -112,15 +118,9 @@ class BenchtuiApp(App[Ending]):
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
 
-    def _open(self, path: Path, engine: Engine | None) -> None:
-        try:
-            feed = Feed(path, engine, self._clock)
-        except BenchtuiError as error:
-            self.notify(str(error), markup=False)
-            return
-        self._shown = path
-        name = self._surroundings.name_of(path)
-        self.push_screen(Monitor(feed, name, self._symbols, self._link, self._clock))
+    def _monitor(self, feed: Feed) -> Monitor:
+        name = self._surroundings.name_of(feed.path)
+        return Monitor(feed, name, self._symbols, self._link, self._clock)
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -138,7 +138,7 @@ class BenchtuiApp(App[Ending]):
         """Leave the engine alone, and go without a word to a terminal that may not be there."""
         if self._link.terminal is not None:
             self._link.terminal.lost = True
-        self.exit(Ending("lost", self._shown))
+        self.exit(Ending("lost", self._feed.path if self._feed else None))
 
 
 def run_app(
@@ -151,7 +151,7 @@ def run_app(
     """Show the app until the reader leaves it, and say how that was.
 
     Raises:
-        BenchtuiError: for a theme that isn't known.
+        BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
     if theme is not None and theme not in themes.names():
         raise BenchtuiError(f"theme {theme!r} is not known; themes: {', '.join(themes.names())}")

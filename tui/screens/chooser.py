@@ -20,6 +20,7 @@ from benchtui.tui.screens.help import chooser_help
 from benchtui.tui.screens.page import Page
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.text import clean
+from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.choices import Choices, choice_lines
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.log import Log, log_lines
@@ -29,6 +30,7 @@ from benchtui.tui.widgets.panel import Panel
 class Chooser(Screen[None]):
     """A list of sweeps and sessions; opens what is chosen."""
 
+    COMPONENT_CLASSES = inks.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", show=False),
         Binding("up,k", "move(-1)", "Up", show=False),

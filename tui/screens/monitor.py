@@ -20,6 +20,7 @@ from benchtui.tui.foot import Foot
 from benchtui.tui.pace import Pace
 from benchtui.tui.terminal import Link
 from benchtui.tui.views import View
+from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.band import Band, band_lines
 from benchtui.tui.widgets.current import Current, Part, current_lines, part_lines
 from benchtui.tui.widgets.gauges import Machines, gauge_lines
@@ -58,6 +59,7 @@ KEYS: list[BindingType] = [
 class Monitor(Screen[None]):
     """Reads a session on, folds it, and draws what differs, all on one timer."""
 
+    COMPONENT_CLASSES = inks.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, feed: Feed, name: str, symbols: Symbols, link: Link, clock: Clock) -> None:

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from benchtui.themes import Symbols
+from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.panel import Panel
@@ -22,6 +23,7 @@ Content = Callable[[int], Sequence[Line]]
 class Page(Screen[None]):
     """Lines that can be scrolled and are renewed once a second; a screen below goes on reading."""
 
+    COMPONENT_CLASSES = inks.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark,f1", "leave", "back", show=False),
         Binding("down,j", "move(1)", "down", show=False),

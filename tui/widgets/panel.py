@@ -20,7 +20,6 @@ Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
 class Panel(Widget, Generic[Snapshot]):
     """Shows a snapshot by a plain function that turns it into lines."""
 
-    COMPONENT_CLASSES = inks.CLASSES
     can_focus = False
 
     def __init__(self, draw: Draw[Snapshot], symbols: Symbols, *, id: str | None = None) -> None:

@@ -16,7 +16,6 @@ NOTHING = Rows(0, lambda index: Row(("", "plain"), {}), 0, None, None)
 class CaseTable(ScrollView):
     """The cases below each other; a row is drawn again only where it differs."""
 
-    COMPONENT_CLASSES = inks.CLASSES
     can_focus = False
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
