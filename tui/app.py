@@ -125,19 +125,20 @@ class BenchtuiApp(App[Ending]):
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            loop.add_signal_handler(signal.SIGHUP, self._lose)
-        loop.add_signal_handler(signal.SIGTERM, self._lose)
+            loop.add_signal_handler(signal.SIGHUP, self._go)
+        loop.add_signal_handler(signal.SIGTERM, self._go)
         self.set_interval(LOOK_S, self._look)
 
     def _look(self) -> None:
         terminal = self._link.terminal
         if terminal is not None and (terminal.lost or terminal.hung_up()):
-            self._lose()
+            self._go()
 
-    def _lose(self) -> None:
-        """Leave the engine alone, and go without a word to a terminal that may not be there."""
-        if self._link.terminal is not None:
-            self._link.terminal.lost = True
+    def _go(self) -> None:
+        """Leave the engine alone and go, without a word to a terminal that isn't there any more."""
+        terminal = self._link.terminal
+        if terminal is not None:
+            terminal.lost = terminal.lost or terminal.hung_up()
         self.exit(Ending("lost", self._feed.path if self._feed else None))
 
 

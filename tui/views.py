@@ -28,7 +28,6 @@ def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tupl
         total=len(session.cases),
         progress=outlook.progress(feed.now_s, feed.running),
         state=_state(feed),
-        elapsed_s=feed.now_s,
         left=outlook.sweep_left(feed.now_s) if feed.running else None,
         about=_about(session),
         marks=marks,

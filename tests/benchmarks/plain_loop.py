@@ -1,7 +1,7 @@
 """Step times under benchtui, with its screen attached, over those of a plain loop: `make bench`.
 
 Both are run in turns, pair by pair, so that a machine whose speed drifts drifts for both; what counts is the
-ratio of each pair's medians, and the median of those. The plain loop is a script that knows nothing of benchtui.
+ratio of each pair's medians, and the median of those. The plain loop knows nothing of benchtui.
 """
 
 import json

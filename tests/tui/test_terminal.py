@@ -69,6 +69,17 @@ def test_without_its_terminal_the_screen_goes(story: Any, hearing: str) -> None:
 
 
 @pytest.mark.terminal
+def test_a_polite_end_gives_the_terminal_back(story: Any) -> None:
+    story.begin().start(0)
+    pid, terminal = launch(story.path, "hears")
+    read_until(terminal, b"cases")
+    os.kill(pid, signal.SIGTERM)
+    assert b"\x1b[?1049l" in read_until(terminal, b"\x1b[?1049l")
+    assert gone(pid, within_s=10)
+    os.close(terminal)
+
+
+@pytest.mark.terminal
 def test_detaching_leaves_the_terminal_as_it_was(story: Any) -> None:
     story.begin().start(0)
     pid, terminal = launch(story.path, "hears")

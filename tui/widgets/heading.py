@@ -22,7 +22,6 @@ class Heading:
     """Share of the sweep's time that is behind, from 0 to 1."""
     state: str
     """``running``, ``completed``, ``interrupted``, ``failed``, or ``cut off``."""
-    elapsed_s: float
     left: Estimate | None
     about: str
     """Model and its size."""
