@@ -150,6 +150,8 @@ class CaseBook:
         if base is None:
             return self._symbols.absent
         own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
+        if not own.mean or not other.mean:
+            return self._symbols.absent
         same = (
             case is not base and other.low <= own.high * (1 + MARGIN) and own.low <= other.high * (1 + MARGIN)
         )

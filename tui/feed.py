@@ -6,7 +6,7 @@ from pathlib import Path
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
-from benchtui.sessions.journal import Tail
+from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import CaseState, Session
 
 BATCH_BYTES = 1 << 16
@@ -81,15 +81,19 @@ class Feed:
             size = self._size()
             events = self._tail.read(batch)
             self._read_bytes = min(self._read_bytes + batch, size)
-            self.session.apply_all(events)
-            finished = (event.case for event in events if isinstance(event, CaseFinished))
-            self.ended += [self.session.cases[index] for index in finished]
+            for event in events:
+                self._apply(event)
             if events:
                 self._newest = (self._clock(), self.session.now_s)
             self.caught_up = self._read_bytes >= size
             batch *= 1 if events else 2  # a line may be long, and reading on in it copies what there is of it
             if self.caught_up or self._clock() - began_s > PATIENCE_S:
                 return
+
+    def _apply(self, event: Read) -> None:
+        self.session.apply(event)
+        if isinstance(event, CaseFinished):
+            self.ended.append(self.session.cases[event.case])
 
     def _size(self) -> int:
         try:

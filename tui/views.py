@@ -44,6 +44,9 @@ def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | N
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
         return _ended(case, book, position)
+    if case.started is not None and feed.cut_off:
+        figures = book.figures(case)
+        return Current(text.clean(case.name), position, "cut short", "bad", figures=figures)
     if case.started is None or not feed.running:
         return Current(text.clean(case.name), position, case.state, ROLES[case.state])
     return _running(feed, book, outlook, case, position)
@@ -103,7 +106,6 @@ def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, posi
         left=outlook.case_left(feed.now_s),
         remark=f"for {text.duration(max(0.0, feed.now_s - since))}",
         figures=book.figures(case),
-        parts=book.parts(case),
     )
 
 
@@ -117,7 +119,6 @@ def _ended(case: CaseState, book: CaseBook, position: str) -> Current:
         role=ROLES[case.state],
         remark=reason,
         figures=book.figures(case),
-        parts=book.parts(case),
     )
 
 

@@ -85,3 +85,9 @@ def test_no_steps_and_no_room_draw_nothing() -> None:
 def test_more_steps_than_planned_find_room() -> None:
     rows = text(Band([], [10.0] * 100, (0, 100), 20, Scale(8.0, 12.0)))
     assert "4 steps a column" in rows[-1]
+
+
+def test_a_scale_of_steps_that_took_no_time_still_has_a_height() -> None:
+    scale = Scale.around(0.0, 0.0, 0.0)
+    assert scale.low < scale.high
+    assert scale.level(0.0) == 0.0

@@ -40,3 +40,7 @@ def test_a_late_reading_leaves_no_hole_and_a_long_silence_does() -> None:
 def test_buckets_forget_what_is_older_than_they_reach() -> None:
     assert buckets([1.0, 50.0], [1.0, 2.0], 2, 1.0)[-1] == 2.0
     assert buckets([], [], 2, 1.0) == []
+
+
+def test_readings_out_of_order_do_no_harm() -> None:
+    assert buckets([9.0, 50.0, 3.0], [1.0, 2.0, 3.0], 4, 1.0)[-1] == 3.0

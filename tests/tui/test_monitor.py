@@ -416,3 +416,26 @@ async def test_no_color_is_obeyed(
         colours = {colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
         assert all(colour.is_default for colour in colours)
         assert "✓ ok" in seen.table[0]
+
+
+@pytest.mark.parametrize("ms", [0.0, 5e-324, 1e9])
+async def test_figures_of_any_size_are_survived(story: Any, engine: Any, opened: Any, ms: float) -> None:
+    story.begin().telemetry()
+    for case in (0, 1):
+        story.start(case).prepare(case).steps(case, [ms] * 2, "warmup")
+        story.t = 5.0
+        story.steps(case, [ms] * 20)
+        story.t = 5.0
+        story.finish(case)
+    async with opened(story.path, engine) as seen:
+        assert "2/3 cases" in seen.panel("heading")[0]
+        await seen.press("g", "enter", "escape")
+        assert "✓ ok" in seen.table[1]
+
+
+async def test_the_case_that_was_cut_short_still_has_its_figures(story: Any, opened: Any) -> None:
+    story.begin().start(0).prepare(0).steps(0, [10.0] * 8)
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        assert seen.panel("current")[1].startswith("cut short")
+        assert "p50   10.00" in seen.panel("current")[2]

@@ -47,7 +47,8 @@ class Scale:
         low = min(least, median * (1 - NARROWEST))
         high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
         step = _round_step((high - low) / 4)
-        return cls(floor(low / step) * step, ceil(high / step) * step)
+        low, high = floor(low / step) * step, ceil(high / step) * step
+        return cls(low, high if high > low else low + 1.0)
 
     def level(self, value: float) -> float:
         """Where a time stands between the ends: 0 at the low one, 1 at the high one, more above it."""

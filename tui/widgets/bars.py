@@ -35,7 +35,7 @@ def buckets(at_s: Sequence[float], values: Sequence[float], width: int, bucket_s
         place = width - 1 - (last - int(at // bucket_s))
         if place < 0:
             break
-        if value == value:
+        if value == value and place < width:
             sums[place] += value
             counts[place] += 1
     means = [total / count if count else nan for total, count in zip(sums, counts, strict=True)]

@@ -51,7 +51,6 @@ class Current:
     hint: str = ""
     """What to do next, where there are no figures."""
     figures: Figures | None = None
-    parts: tuple[Part, ...] = ()
 
 
 def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
