@@ -356,9 +356,7 @@ def _require_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
-        _fail(
-            "the app needs a terminal that can move its cursor (TERM is dumb); use `benchtui run SWEEP`", USAGE
-        )
+        _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
 
 
 def _plain(text: str) -> str:
