@@ -1,36 +1,49 @@
 """One running case: its execution, and what the supervisor's own readings add to its outcome."""
 
 from collections.abc import Iterator
+from statistics import fmean
 from time import monotonic
 
-import msgspec
+from msgspec.structs import replace
 
-from benchtui.engine.energy import PowerLog
+from benchtui.engine.energy import gpu_energy, processor_energy
 from benchtui.engine.executors.local import LocalExecution, WorkerEvent
+from benchtui.engine.readings import Readings
 from benchtui.engine.telemetry.nvml import Nvml
-from benchtui.sessions.events import CaseFinished, CasePrepared, Energy, Host, Memory, Outcome
+from benchtui.sessions.disturbance import disturbances
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    Energy,
+    Environment,
+    Gpu,
+    Host,
+    Memory,
+    Outcome,
+)
 
-_DEVICE_MEMORY_PERIOD_S = 1.0
+_PROCESSES_PERIOD_S = 1.0
 """Process lists hold the driver's lock, and are asked for this often at most."""
 
 
 class CaseRun:
-    """A case on its way, with the power and the memory that the driver shows of it."""
+    """A case on its way, with what the machine's readings show of it."""
 
-    def __init__(self, execution: LocalExecution, nvml: Nvml | None, host: Host, power: PowerLog) -> None:
+    def __init__(self, execution: LocalExecution, nvml: Nvml | None, host: Host, readings: Readings) -> None:
         self.execution = execution
         self.finished: CaseFinished | None = None
         self._nvml = nvml
         self._host = host
-        self._power = power
+        self._readings = readings
         self._gpu_uuid: str | None = None
         self._device_mb: float | None = None
+        self._others: int | None = None
         self._asked_s = 0.0
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """The events that have come, the last one with the supervisor's readings added."""
         for event in self.execution.collect(now_s):
-            self._read_device_memory()
+            self._read_processes()
             if isinstance(event, CasePrepared):
                 self._gpu_uuid = event.gpu_uuid
             if isinstance(event, CaseFinished):
@@ -41,27 +54,76 @@ class CaseRun:
         """Kill the case."""
         self.execution.end(outcome, reason, now_s)
 
-    def _read_device_memory(self) -> None:
-        if not self._nvml or not self._gpu_uuid or monotonic() - self._asked_s < _DEVICE_MEMORY_PERIOD_S:
+    def _read_processes(self) -> None:
+        if not self._nvml or not self._gpu_uuid or monotonic() - self._asked_s < _PROCESSES_PERIOD_S:
             return
         self._asked_s = monotonic()
-        used_mb = self._nvml.process_memory_mb(self._gpu_uuid, self.execution.pid)
+        processes = self._nvml.processes(self._gpu_uuid)
+        if processes is None:
+            return
+        used_mb = processes.get(self.execution.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
+        self._others = max(others(processes, self.execution.pid), self._others or 0)
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
             return event
-        memory = msgspec.structs.replace(event.memory or Memory(), peak_device_mb=self._device_mb)
-        return msgspec.structs.replace(event, memory=memory, energy=self._energy(*event.measured_s))
+        begin_s, end_s = event.measured_s
+        environment = self._environment(event.environment or Environment(), begin_s, end_s)
+        return replace(
+            event,
+            memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
+            energy=self._energy(begin_s, end_s),
+            environment=environment,
+            marks=(*event.marks, *disturbances(environment, end_s - begin_s)),
+        )
 
     def _energy(self, begin_s: float, end_s: float) -> Energy:
         if not self._gpu_uuid:
-            reason = self._host.absent.get("rapl", "the processor's energy counter isn't read by this version")
-            return Energy(absent=reason)
-        index = next((gpu.index for gpu in self._host.gpus if gpu.uuid == self._gpu_uuid), None)
-        if index is None:
+            reason = self._host.absent.get("rapl")
+            return Energy(absent=reason) if reason else processor_energy(self._readings, begin_s, end_s)
+        gpu = self._gpu()
+        if gpu is None:
             return Energy(
                 absent=self._host.absent.get("gpu", "the driver doesn't list the device torch computes on")
             )
-        return self._power.over(index, begin_s, end_s)
+        return gpu_energy(self._readings, gpu.index, begin_s, end_s)
+
+    def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
+        """What the worker saw, the engine's part taken out, with what the driver says of the GPU."""
+        engine = [percent for _, percent in self._readings.host("engine_cpu_percent", begin_s, end_s)]
+        if seen.others_cpu_percent is not None and engine:
+            others_percent = max(0.0, seen.others_cpu_percent - fmean(engine))
+            seen = replace(seen, others_cpu_percent=round(others_percent, 1))
+        gpu = self._gpu()
+        return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
+
+    def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
+        clocks, temperatures = (
+            [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
+            for name in ("sm_clock_mhz", "temperature_c")
+        )
+        return replace(
+            seen,
+            sm_clock_mhz=round(fmean(clocks), 1) if clocks else None,
+            sm_clock_least_mhz=min(clocks, default=None),
+            sm_clock_default_mhz=gpu.sm_clock_mhz,
+            throttle=self._readings.throttle(gpu.index, begin_s, end_s),
+            temperature_c=max(temperatures, default=None),
+            power_limit_w=self._readings.power_limit_w(gpu.index),
+            gpu_processes=self._others,
+        )
+
+    def _gpu(self) -> Gpu | None:
+        known = (gpu for gpu in self._host.gpus if gpu.uuid is not None and gpu.uuid == self._gpu_uuid)
+        return next(known, None)
+
+
+def others(processes: dict[int, float | None], worker: int) -> int:
+    """How many processes beside the worker compute on a GPU.
+
+    In a container with process numbers of its own the driver lists the worker under a number we don't know; one
+    of those listed is then taken to be the worker.
+    """
+    return max(len(processes) - 1, 0) if worker not in processes else len(processes.keys() - {worker})

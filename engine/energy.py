@@ -1,58 +1,77 @@
-"""Power and energy of a GPU over the measured span of a case."""
+"""Power and energy of a device over the measured span of a case, and while idle."""
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import pairwise
 
-from benchtui.sessions.events import Energy, Telemetry
+from benchtui.engine.readings import Points, Readings
+from benchtui.sessions.events import Energy, Gpu
 
 LEAST_COUNTER_S = 2.0
-"""The driver's energy counter is trusted over at least this long: about 20 of its update periods."""
+"""The GPU driver's energy counter is trusted over at least this long: about 20 of its update periods."""
+LEAST_RAPL_S = 0.5
+"""The processor's counter moves every millisecond; this is for the two moments at which it is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    at_s: float
-    power_w: float | None
-    energy_j: float | None
+def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> Energy:
+    """Energy and mean power of a GPU between two moments of session time, or why there are none."""
+    powers = readings.gpu(index, "power_w", begin_s, end_s)
+    if len(powers) < 2:
+        return Energy(absent=f"measured for {end_s - begin_s:.2f} s, too short for two readings of power")
+    integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
+    mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
+    counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), LEAST_COUNTER_S)
+    if counted_w is not None:
+        return Energy(energy_j=counted_w * (end_s - begin_s), mean_power_w=mean_power_w, source="counter")
+    return Energy(energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power")
 
 
-class PowerLog:
-    """Keeps the readings of power since the case began."""
-
-    def __init__(self) -> None:
-        self._samples: dict[int, list[_Sample]] = defaultdict(list)
-
-    def clear(self) -> None:
-        """Forget everything; a new case begins."""
-        self._samples = defaultdict(list)
-
-    def add(self, event: Telemetry) -> None:
-        """Take in an event; called from the sampler's thread."""
-        for gpu in event.gpus:
-            rows = zip(event.at_s, gpu.power_w, gpu.energy_j, strict=False)
-            self._samples[gpu.index].extend(_Sample(*row) for row in rows)
-
-    def over(self, index: int, begin_s: float, end_s: float) -> Energy:
-        """Energy and mean power of a GPU between two moments of session time, or why there are none."""
-        samples = [sample for sample in self._samples[index] if begin_s <= sample.at_s <= end_s]
-        powers = [(sample.at_s, sample.power_w) for sample in samples if sample.power_w is not None]
-        if len(powers) < 2:
-            return Energy(absent=f"measured for {end_s - begin_s:.2f} s, too short for two readings of power")
-        integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
-        mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
-        return _counted(samples, end_s - begin_s, mean_power_w) or Energy(
-            energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power"
-        )
+def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy:
+    """Energy and mean power of all processor packages, whoever used them, or why there are none."""
+    power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    if power_w is None:
+        return Energy(absent=f"measured for {end_s - begin_s:.2f} s, too short for the processor's counter")
+    dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    span_s = end_s - begin_s
+    return Energy(
+        energy_j=power_w * span_s,
+        mean_power_w=power_w,
+        source="counter",
+        dram_j=None if dram_w is None else dram_w * span_s,
+    )
 
 
-def _counted(samples: list[_Sample], window_s: float, mean_power_w: float) -> Energy | None:
-    """By the counter, stretched from its first and last reading within the span to the whole span."""
-    counts = [(sample.at_s, sample.energy_j) for sample in samples if sample.energy_j is not None]
-    if len(counts) < 2:
+def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s: float) -> dict[str, float]:
+    """Mean power of each device that gives it between two moments of session time."""
+    found = {}
+    for gpu in gpus:
+        powers = [power for _, power in readings.gpu(gpu.index, "power_w", begin_s, end_s)]
+        if powers:
+            found[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
+    processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    return found if processor_w is None else found | {"processor": round(processor_w, 2)}
+
+
+def total(parts: Iterable[Energy]) -> Energy:
+    """The energy of several rounds together; without that of one of them there is no sum."""
+    rounds = list(parts)
+    missing = next((each for each in rounds if each.energy_j is None or not each.mean_power_w), None)
+    if missing is not None:
+        return missing
+    energy_j = sum(each.energy_j or 0.0 for each in rounds)
+    lasted_s = sum((each.energy_j or 0.0) / (each.mean_power_w or 1.0) for each in rounds)
+    drams = [each.dram_j for each in rounds if each.dram_j is not None]
+    counted = all(each.source == "counter" for each in rounds)
+    return Energy(
+        energy_j=energy_j,
+        mean_power_w=energy_j / lasted_s,
+        source="counter" if counted else "sampled power",
+        dram_j=sum(drams) if len(drams) == len(rounds) else None,
+    )
+
+
+def _rate(counts: Points[float], least_s: float) -> float | None:
+    """Mean power by a running total, from its first and last reading; None where they lie too close."""
+    if len(counts) < 2 or counts[-1][0] - counts[0][0] < least_s:
         return None
     (begin_s, first_j), (end_s, last_j) = counts[0], counts[-1]
-    if end_s - begin_s < LEAST_COUNTER_S:
-        return None
-    energy_j = (last_j - first_j) * window_s / (end_s - begin_s)
-    return Energy(energy_j=energy_j, mean_power_w=mean_power_w, source="counter")
+    return (last_j - first_j) / (end_s - begin_s)

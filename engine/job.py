@@ -12,4 +12,5 @@ class Job(Record, frozen=True, kw_only=True):
     zero_s: float
     """Monotonic clock at the session's start: both sides count from there."""
     scratch: str
-    """A folder for this case's compiler caches, removed when the session ends."""
+    """A folder for compiler caches, removed when the session ends."""
+    round: int = 0

@@ -1,36 +1,40 @@
-"""The timed loop: warm-up, measured steps, and when to stop."""
+"""The timed loop: warm-up and measured steps, and what goes on around them."""
 
 from __future__ import annotations
 
 import gc
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
+from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, StepTime
+from benchtui.engine.stopping import StopRule
+from benchtui.engine.surroundings import Surroundings
+from benchtui.engine.warmup import warmed_up
 from benchtui.engine.workloads.base import Workload
-from benchtui.sessions.events import Phase, Steps
-from benchtui.sessions.metrics import distribution
+from benchtui.sessions.events import Compiling, Environment, Phase, Steps
 from benchtui.sessions.sweep import Measure
 
 FLUSH_S = 0.1
 """Steps travel in columns, one event in this many seconds at most."""
-CHECK_S = 0.5
-"""How often the width of the interval is worked out, and the least time measured before it counts."""
+THROUGHPUT_BLOCK = 16
+"""Steps between two synchronisations in throughput mode."""
 
 Emit = Callable[[Steps], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What measuring came to."""
+    """What measuring came to, and what went on around it."""
 
     begin_s: float
     """Monotonic clock when the first measured step began, and when the last one ended."""
     end_s: float
     stop: str
     """Why it ended."""
+    environment: Environment
+    compiling: Compiling | None
 
 
 @dataclass(slots=True)
@@ -41,6 +45,9 @@ class Recorder:
     phase: Phase
     emit: Emit
     clock: Callable[[], float]
+    round: int = 0
+    added: int = 0
+    """Steps of this phase so far."""
     times: list[StepTime] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     flushed_s: float = field(default_factory=monotonic)
@@ -49,6 +56,7 @@ class Recorder:
         """Keep a step, and pass on what has gathered when it is time."""
         self.times.append(time)
         self.tokens.append(tokens)
+        self.added += 1
         if monotonic() - self.flushed_s >= FLUSH_S:
             self.flush()
 
@@ -66,6 +74,7 @@ class Recorder:
             t=self.clock(),
             case=self.case,
             phase=self.phase,
+            round=self.round,
             wall_ms=[time.wall_ms for time in self.times],
             device_ms=device_ms or None,
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
@@ -73,58 +82,45 @@ class Recorder:
         )
 
 
-class StopRule:
-    """Says when enough has been measured, and why."""
-
-    def __init__(self, rules: Measure) -> None:
-        self._rules = rules
-        self._wall_ms: array[float] = array("d")
-        self._begin_s = self._checked_s = monotonic()
-
-    def reason(self, wall_ms: float) -> str | None:
-        """Take in one more step; why measuring should end now, or None."""
-        self._wall_ms.append(wall_ms)
-        now_s = monotonic()
-        if self._rules.max_time_s is not None and now_s - self._begin_s >= self._rules.max_time_s:
-            return f"time limit of {self._rules.max_time_s:g} s"
-        if len(self._wall_ms) < self._rules.iterations:
-            return None
-        if self._rules.until_percent is None:
-            return f"{self._rules.iterations} steps"
-        if now_s - self._checked_s < CHECK_S:
-            return None
-        self._checked_s = now_s
-        return self._narrow(self._rules.until_percent)
-
-    def _narrow(self, until_percent: float) -> str | None:
-        spread = distribution(self._wall_ms)
-        width = spread.interval_percent if spread else None
-        if width is None or width > until_percent:
-            return None
-        return f"interval of the median within ±{until_percent:g}% after {len(self._wall_ms)} steps"
-
-
-def warm_up(workload: Workload, device: Device, steps: int, record: Recorder) -> None:
-    """Run the steps that are recorded and not counted."""
-    for _ in range(steps):
-        _step(workload, device, record)
+def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
+    """Run the steps that are recorded and not counted; gives why they end."""
+    times_ms: list[float] = []
+    while (stop := warmed_up(times_ms, rules)) is None:
+        (time,) = _steps(workload, device, record, 1)
+        times_ms.append(time.wall_ms)
     record.flush()
+    return stop
 
 
-def measure(workload: Workload, device: Device, rules: Measure, record: Recorder) -> Measured:
+def measure(
+    workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
+) -> Measured:
     """Run measured steps until the rules say that it is enough."""
     gc.collect()
     device.reset_peaks()
-    rule = StopRule(rules)
+    rule, surroundings = StopRule(rules), Surroundings()
     begin_s, stop = monotonic(), None
     while stop is None:
-        stop = rule.reason(_step(workload, device, record))
+        for time in _steps(workload, device, record, _block(rules, record.added)):
+            stop = stop or rule.reason(time.wall_ms, time.device_ms, monotonic() - begin_s)
+        if watch:
+            watch.look(record.added)
     end_s = monotonic()
+    environment = surroundings.since()
     record.flush()
-    return Measured(begin_s, end_s, stop)
+    return Measured(begin_s, end_s, stop, environment, watch.facts() if watch else None)
 
 
-def _step(workload: Workload, device: Device, record: Recorder) -> float:
-    time, done = device.time(workload.step)
-    record.add(time, workload.tokens(done))
-    return time.wall_ms
+def _block(rules: Measure, done: int) -> int:
+    """How many steps to run without synchronising between them."""
+    if rules.mode == "latency":
+        return 1
+    left = rules.iterations - done
+    return min(THROUGHPUT_BLOCK, left) if left > 0 else THROUGHPUT_BLOCK
+
+
+def _steps(workload: Workload, device: Device, record: Recorder, amount: int) -> list[StepTime]:
+    rows = [device.time(workload.step)] if amount == 1 else device.time_block(workload.step, amount)
+    for time, done in rows:
+        record.add(time, workload.tokens(done))
+    return [time for time, _ in rows]

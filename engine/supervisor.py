@@ -19,15 +19,20 @@ from time import monotonic
 from benchtui.engine import client
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.control import Answer, Command, ControlServer
-from benchtui.engine.energy import PowerLog
+from benchtui.engine.energy import idle_power_w
 from benchtui.engine.executors.local import LocalExecution, LocalProbe
 from benchtui.engine.job import Job
+from benchtui.engine.readings import Readings
+from benchtui.engine.rounds import Again, Rounds
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, open_nvml
+from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.sessions.events import (
     CaseFinished,
+    CaseRepeated,
     CaseStarted,
+    Idle,
     Level,
     Message,
     Outcome,
@@ -38,8 +43,10 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.sweep import Case, Sweep, cases
+from benchtui.sessions.sweep import Case, Sweep, cases, turns
 
+_IDLE_S = 1.25
+"""How long power is watched before the first case, where it can be: five samples."""
 _PROBE_S = 300.0
 """How long importing torch and asking it about the machine may take."""
 
@@ -65,8 +72,10 @@ class Supervisor:
         self._host = describe_host(nvml)
         self._others = client.running()
         self._control = ControlServer(session_id, self._selector, self._on_command)
-        self._power = PowerLog()
-        self._sampler = Sampler(self._nvml, clock=self._now_s, emit=self._on_telemetry)
+        self._readings = Readings()
+        rapl = Rapl() if "rapl" not in self._host.absent else None
+        self._sampler = Sampler(self._nvml, clock=self._now_s, emit=self._on_telemetry, rapl=rapl)
+        self._rounds = Rounds(sweep.measure)
 
     def run(self) -> None:
         """Run every case, and close the session; the journal tells how it went."""
@@ -94,12 +103,33 @@ class Supervisor:
             self._tell(f"no {reading} readings: {missing}")
         for other in self._others:
             self._tell(f"another sweep runs on this machine and disturbs this one: {other.path}", "warning")
+        self._watch_idle()
+        os.environ.update(self._sweep.env)  # for the fork server: libraries read theirs when they are loaded
         runtime = self._ask_torch()
-        for case in self._skip_first(runtime):
+        for turn, case in turns(self._skip_first(runtime), self._sweep.measure.rounds):
+            if self._rounds.over(case.index):
+                continue
             if self._stopping:
                 self._not_run(case, "interrupted", self._stopping)
+                self._rounds.close(case.index)
             else:
-                self._run_case(case, scratch / f"case-{case.index}")
+                self._run_round(case, turn, scratch)
+
+    def _watch_idle(self) -> None:
+        """Record what the devices draw before there is anything to do, where that can be read."""
+        if self._nvml is None and "rapl" in self._host.absent:
+            return
+        begin_s = self._now_s()
+        self._pause(_IDLE_S)
+        power_w = idle_power_w(self._readings, self._host.gpus, begin_s, self._now_s())
+        if power_w:
+            self._journal.append(Idle(t=self._now_s(), window_s=_IDLE_S, power_w=power_w))
+
+    def _pause(self, seconds: float) -> None:
+        """Let the machine come to rest; commands are served meanwhile."""
+        until_s = monotonic() + seconds
+        while not self._stopping and (left_s := until_s - monotonic()) > 0:
+            self._wait([], left_s)
 
     def _skip_first(self, runtime: Runtime | None) -> list[Case]:
         """Record what can't be run on this machine before anything runs; gives the cases that are left."""
@@ -124,22 +154,53 @@ class Supervisor:
         self._tell(f"torch doesn't answer: {runtime}", "error")
         return None
 
-    def _run_case(self, case: Case, scratch: Path) -> None:
+    def _run_round(self, case: Case, turn: int, scratch: Path) -> None:
+        """Measure a case in one round, again and again within limits while something disturbs it."""
+        attempt = 0
+        while True:
+            ended = self._run_case(case, turn, scratch)
+            again = self._rounds.again(ended, attempt)
+            if again is None or not self._rest(case, again):
+                break
+            repeated = CaseRepeated(
+                t=self._now_s(), case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s
+            )
+            self._journal.append(repeated)
+            attempt += 1
+        self._journal.append(self._rounds.ended(ended, turn))
+
+    def _rest(self, case: Case, again: Again) -> bool:
+        """Wait before a case is measured again; False where the sweep was stopped meanwhile."""
+        self._tell(f"{case.name}: {again.reason}; measured again in {again.pause_s:g} s")
+        self._pause(again.pause_s)
+        return not self._stopping
+
+    def _run_case(self, case: Case, turn: int, scratch: Path) -> CaseFinished:
+        """One case in one process; gives its end, which isn't written yet."""
         job = Job(
-            case=case.index, config=case.config, sweep=self._sweep, zero_s=self._zero_s, scratch=str(scratch)
+            case=case.index,
+            config=case.config,
+            sweep=self._sweep,
+            zero_s=self._zero_s,
+            scratch=str(scratch / self._rounds.scratch(case.index)),
+            round=turn,
         )
-        self._power.clear()
+        self._readings.clear()
         started_s = self._now_s()
         execution = LocalExecution(self._context, job)
-        run = self._running = CaseRun(execution, self._nvml, self._host, self._power)
-        self._journal.append(CaseStarted(t=started_s, case=case.index, config=case.config, pid=execution.pid))
+        run = self._running = CaseRun(execution, self._nvml, self._host, self._readings)
+        self._journal.append(
+            CaseStarted(t=started_s, case=case.index, round=turn, config=case.config, pid=execution.pid)
+        )
         self._sampler.watch(execution.pid)
         while run.finished is None:
             self._wait(execution.sources, execution.left_s)
             for event in run.collect(self._now_s()):
-                self._journal.append(event)
+                if event is not run.finished:
+                    self._journal.append(event)
         self._sampler.watch(None)
         self._running = None
+        return run.finished
 
     def _not_run(self, case: Case, outcome: Outcome, reason: str) -> None:
         self._journal.append(CaseFinished(t=self._now_s(), case=case.index, outcome=outcome, reason=reason))
@@ -185,7 +246,7 @@ class Supervisor:
         return Answer(ok=True, id=self._id, path=str(self._path), pid=os.getpid())
 
     def _on_telemetry(self, event: Telemetry) -> None:
-        self._power.add(event)
+        self._readings.add(event)
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             self._journal.append(event)
 

@@ -14,12 +14,13 @@ from time import monotonic
 import msgspec
 
 from benchtui.engine import precision
+from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, open_device
 from benchtui.engine.job import Job
 from benchtui.engine.measure import Recorder, measure, warm_up
 from benchtui.engine.workloads import make_workload
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Steps
 from benchtui.sessions.in_force import in_vain
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -88,19 +89,26 @@ class _Case:
                 gpu_uuid=device.uuid,
             )
         )
-        warm_up(workload, device, rules.warmup, Recorder(job.case, "warmup", self._emit, self._now_s))
-        measured = measure(workload, device, rules, Recorder(job.case, "measure", self._emit, self._now_s))
+        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
+        watch = CompileWatch() if job.config.compile != "off" else None
+        measured = measure(workload, device, rules, self._recorder("measure"), watch)
         effective = workload.read_back()
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
             outcome="ok",
             effective=effective,
-            marks=in_vain(job.config, effective),
+            marks=(*in_vain(job.config, effective), *_unsteady(measured.compiling)),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
+            warmup_stop=warmup_stop,
             memory=device.peaks(),
+            environment=measured.environment,
+            compiling=measured.compiling,
         )
+
+    def _recorder(self, phase: Phase) -> Recorder:
+        return Recorder(self._job.case, phase, self._emit, self._now_s, self._job.round)
 
     def _isolate_caches(self) -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
@@ -120,3 +128,10 @@ class _Case:
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s
+
+
+def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
+    """A mark for a case in whose measured steps the compiler was at work."""
+    if compiling is None or not compiling.unsteady:
+        return ()
+    return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)

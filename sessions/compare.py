@@ -1,7 +1,7 @@
 """One case against another: a ratio with its interval, and the word for it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
@@ -10,8 +10,10 @@ import msgspec
 from benchtui.sessions.results import Result
 from benchtui.sessions.sweep import Baseline, Config
 
+Range = tuple[float, float] | None
+
 MARGIN = 0.005
-"""Intervals must lie apart by this share before one case is called faster; less isn't worth a word."""
+"""Ranges must lie apart by this share before one case is called faster; less isn't worth a word."""
 
 
 class Verdict(StrEnum):
@@ -20,9 +22,9 @@ class Verdict(StrEnum):
     FASTER = "faster"
     SLOWER = "slower"
     SAME = "no difference"
-    """The intervals overlap."""
-    UNKNOWN = "not known"
-    """There are no intervals: too few steps, or a source that kept none."""
+    """The ranges overlap."""
+    UNSURE = "not known"
+    """There are no ranges: too few steps, or a source that kept none. Or the rounds don't confirm the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +34,20 @@ class Ratio:
     value: float
     low: float | None = None
     high: float | None = None
-    """Bounds that hold if both cases lie anywhere within their 95% intervals, which is wider than 95%."""
+    """Bounds that hold if both cases lie anywhere within their ranges (see Result.range_ms)."""
+    contested: bool = False
+    """Whether the steps of the two cases lie apart, and their rounds don't."""
 
     @property
     def verdict(self) -> Verdict:
-        """The word that the interval carries."""
+        """The word that the bounds carry."""
         if self.low is None or self.high is None:
-            return Verdict.UNKNOWN
+            return Verdict.UNSURE
         if self.low > 1 + MARGIN:
             return Verdict.FASTER
-        return Verdict.SLOWER if self.high < 1 - MARGIN else Verdict.SAME
+        if self.high < 1 - MARGIN:
+            return Verdict.SLOWER
+        return Verdict.UNSURE if self.contested else Verdict.SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +70,21 @@ def comparison(base: Result, new: Result) -> Comparison:
 def latency_ratio(base: Result, new: Result) -> Ratio | None:
     """The base's median step over the new one's; None where a time is no time."""
     value = _quotient(base.typical_ms, new.typical_ms)
-    return None if value is None else Ratio(value, *_bounds(base, new))
+    return None if value is None else _ratio(value, base, new, 1.0)
 
 
 def throughput_ratio(base: Result, new: Result) -> Ratio | None:
-    """The new case's samples per second over the base's.
-
-    Rates are totals over totals while the interval comes from the medians, so it is widened to hold the ratio.
-    """
+    """The new case's samples per second over the base's, as totals over totals."""
     value = _quotient(new.metrics.samples_per_s, base.metrics.samples_per_s)
     if value is None:
         return None
     samples = _quotient(new.config.batch_size, base.config.batch_size)
-    low, high = _bounds(base, new)
-    if low is None or high is None or samples is None:
-        return Ratio(value)
-    return Ratio(value, min(value, samples * low), max(value, samples * high))
+    return Ratio(value) if samples is None else _ratio(value, base, new, samples)
 
 
 def cold_cost_ms(result: Result) -> float | None:
     """What the first step took beyond a steady one; with compiling that is the compiler's time."""
-    first = result.metrics.first_step_ms
-    return None if first is None else max(first - result.typical_ms, 0.0)
+    return result.metrics.cold_cost_ms
 
 
 def break_even_steps(pair: Comparison) -> int | None:
@@ -129,11 +128,20 @@ def _with(config: Config, option: str, value: str) -> Config:
     return msgspec.structs.replace(config, **{option: value})
 
 
-def _bounds(base: Result, new: Result) -> tuple[float | None, float | None]:
-    if base.interval_ms is None or new.interval_ms is None:
-        return None, None
-    (base_low, base_high), (new_low, new_high) = base.interval_ms, new.interval_ms
-    return _quotient(base_low, new_high), _quotient(base_high, new_low)
+def _ratio(value: float, base: Result, new: Result, samples: float) -> Ratio:
+    """A ratio with its bounds, widened to hold it: it is one of medians or totals, and they are of ranges."""
+    found = _bounded(value, base.range_ms, new.range_ms, samples)
+    by_steps = _bounded(value, base.steps_range_ms, new.steps_range_ms, samples)
+    return replace(found, contested=by_steps.verdict in (Verdict.FASTER, Verdict.SLOWER))
+
+
+def _bounded(value: float, base: Range, new: Range, samples: float) -> Ratio:
+    if base is None or new is None:
+        return Ratio(value)
+    low, high = _quotient(base[0], new[1]), _quotient(base[1], new[0])
+    if low is None or high is None:
+        return Ratio(value)
+    return Ratio(value, min(value, samples * low), max(value, samples * high))
 
 
 def _quotient(amount: float | None, by: float | None) -> float | None:

@@ -36,6 +36,8 @@ class Gpu(Record, frozen=True, kw_only=True):
     uuid: str | None = None
     memory_mb: Amount | None = None
     power_limit_w: Amount | None = None
+    sm_clock_mhz: Amount | None = None
+    """The clock that applications run at by default, or at most where the driver names no default."""
 
 
 class Host(Record, frozen=True, kw_only=True):
@@ -48,6 +50,12 @@ class Host(Record, frozen=True, kw_only=True):
     cpu_count: Count | None = None
     """Logical processors that this process may use."""
     memory_mb: Amount | None = None
+    governor: str | None = None
+    """How the kernel chooses the processors' clocks; several, joined by ``+``, where they differ."""
+    container_cpus: Amount | None = None
+    """Processors' worth of time that the control group allows; null where it sets no limit."""
+    container_memory_mb: Amount | None = None
+    """Memory that the control group allows; null where it sets no limit."""
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
@@ -113,7 +121,47 @@ class Energy(Record, frozen=True, kw_only=True):
     energy_j: Amount | None = None
     mean_power_w: Amount | None = None
     source: Literal["counter", "sampled power"] | None = None
+    dram_j: Amount | None = None
+    """Energy of the memory modules, which the processor counts apart and which isn't part of ``energy_j``."""
     absent: str | None = None
+
+
+class Environment(Record, frozen=True, kw_only=True):
+    """What went on around a case while it was measured."""
+
+    worker_cpu: Amount | None = None
+    """Processor time of the worker over wall time; 2 is two whole processors."""
+    involuntary_switches: Count | None = None
+    """How often the kernel took the processor from the worker though it wanted on."""
+    others_cpu_percent: Amount | None = None
+    """Processors used by neither worker nor engine; 100 is one whole processor."""
+    processors: Count | None = None
+    """Logical processors of the machine, which the others had as well."""
+    load_average: Amount | None = None
+    """The kernel's average over the last minute, at the end of measuring."""
+    sm_clock_mhz: Amount | None = None
+    """Mean clock of the GPU."""
+    sm_clock_least_mhz: Amount | None = None
+    sm_clock_default_mhz: Amount | None = None
+    throttle: tuple[str, ...] = ()
+    """Every reason that held the GPU's clock down at some moment."""
+    temperature_c: Amount | None = None
+    """The highest of the GPU."""
+    power_limit_w: Amount | None = None
+    gpu_processes: Count | None = None
+    """Other processes on the GPU, the most at any moment; null where the driver doesn't list them."""
+
+
+class Compiling(Record, frozen=True, kw_only=True):
+    """What torch's compiler did in a case, by its own counters."""
+
+    graphs: Count
+    graph_breaks: Count
+    """Places where it gave up on a graph and went on with plain Python."""
+    recompiles: Count
+    """Graphs compiled while measuring: for a shape or a value that warming up hadn't met."""
+    unsteady: tuple[Count, ...] = ()
+    """Measured steps, counted from 0 in their round, in which the compiler was at work."""
 
 
 class Reported(Record, frozen=True, kw_only=True):
@@ -155,6 +203,10 @@ class HostReadings(Record, frozen=True, kw_only=True):
     worker_rss_mb: list[Amount | None] = []
     engine_cpu_percent: list[Amount | None] = []
     """The supervisor with its samplers: what measuring costs."""
+    package_energy_j: list[Amount | None] = []
+    """Energy of all processor packages since sampling began; empty where it can't be read."""
+    dram_energy_j: list[Amount | None] = []
+    """Energy of the memory modules since sampling began, where the processor counts it apart."""
 
 
 class Event(Record, tag_field="event", frozen=True, kw_only=True):
@@ -190,10 +242,19 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     """Name of each device that torch sees."""
 
 
+class Idle(Event, tag="idle", frozen=True, kw_only=True):
+    """Mean power before the first case, while the machine had nothing of ours to do; never subtracted."""
+
+    window_s: Seconds
+    power_w: dict[str, Amount] = {}
+    """By device: ``gpu 0`` by the driver's index, ``processor`` for all packages."""
+
+
 class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
-    """A worker process for this case begins."""
+    """A worker process for this case begins; another one in each round."""
 
     case: Count
+    round: Count = 0
     config: Config
     pid: Count | None = None
 
@@ -235,8 +296,38 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
     host: HostReadings = HostReadings()
 
 
+class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
+    """A round of a case ended well, and another is to come; the last round ends in the CaseFinished."""
+
+    case: Count
+    round: Count
+    measured_s: tuple[Seconds, Seconds] | None = None
+    """Session time at which measuring began and ended in this round."""
+    stop: str | None = None
+    warmup_stop: str | None = None
+    memory: Memory | None = None
+    energy: Energy | None = None
+    environment: Environment | None = None
+    compiling: Compiling | None = None
+    marks: tuple[str, ...] = ()
+
+
+class CaseRepeated(Event, tag="case_repeated", frozen=True, kw_only=True):
+    """What was just measured was disturbed, and is measured once more; the steps of that round don't count."""
+
+    case: Count
+    round: Count = 0
+    reason: str
+    pause_s: Seconds
+    """Time given to the machine to come to rest."""
+
+
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
-    """How a case ended. Every planned case has exactly one."""
+    """How a case ended. Every planned case has exactly one.
+
+    After several rounds ``memory`` holds the highest peaks of all of them, ``energy`` their sum and ``marks``
+    all that any of them earned; the other fields are those of the last round.
+    """
 
     case: Count
     outcome: Outcome
@@ -246,13 +337,18 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     stderr_line: str | None = None
     """The last line the worker wrote to its standard error."""
     measured_s: tuple[Seconds, Seconds] | None = None
-    """Session time at which measuring began and ended."""
+    """Session time at which measuring began and ended, in the last round."""
     stop: str | None = None
     """Why measuring ended."""
+    warmup_stop: str | None = None
+    """Why warming up ended."""
     effective: Effective | None = None
     """What was in force, read back once more after measuring: only then is it known what was compiled."""
     memory: Memory | None = None
     energy: Energy | None = None
+    environment: Environment | None = None
+    compiling: Compiling | None = None
+    """Null for a case that was asked to run uncompiled."""
     marks: tuple[str, ...] = ()
     reported: Reported | None = None
 
@@ -274,10 +370,13 @@ class SessionFinished(Event, tag="session_finished", frozen=True, kw_only=True):
 AnyEvent = (
     SessionStarted
     | Runtime
+    | Idle
     | CaseStarted
     | CasePrepared
     | Steps
     | Telemetry
+    | RoundFinished
+    | CaseRepeated
     | CaseFinished
     | Message
     | SessionFinished

@@ -1,10 +1,13 @@
 """How long a sweep still takes: plain arithmetic on the cases that this session has finished."""
 
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.session import CaseState, Columns
 from benchtui.sessions.sweep import Config, Measure, senseless
 
 MOST_ESTIMATED = 2000
@@ -39,7 +42,7 @@ class Experience:
         step_s = _mean_step_s(case)
         if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
             return
-        steps_s = (sum(case.measured.wall_ms) + sum(case.warmup.wall_ms)) / 1000
+        steps_s = sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
         self._learned += 1
         self._preparations_s += max(0.0, case.finished.t - case.started.t - steps_s)
         for key in _groups(case.config):
@@ -58,7 +61,7 @@ class Experience:
         return Estimate(_scaled(known, work(config)), rough=True) if known else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
-        """Time of a whole case that hasn't begun, preparation included; None before anything is known."""
+        """Time of one whole round of a case, preparation included; None before anything is known."""
         step = self.step(config)
         if step is None:
             return None
@@ -75,14 +78,24 @@ def work(config: Config) -> int:
 
 
 def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: float) -> Estimate | None:
-    """Time until a started case ends, at session time ``now_s``; None before anything is known."""
-    step_s = _mean_step_s(case)
-    if step_s is not None:
-        warmup_s = max(0, measure.warmup - len(case.warmup)) * step_s
-        return Estimate(
-            warmup_s + _measuring_s(max(0, measure.iterations - len(case.measured)), step_s, measure)
-        )
+    """Time until a started case ends, its rounds to come included; None before anything is known."""
     whole = experience.case(case.config, measure)
+    turn = case.started.round if case.started else 0
+    now = _round_left(case, measure, turn, whole, now_s)
+    later = measure.rounds - turn - 1
+    if now is None or later <= 0:
+        return now
+    return None if whole is None else Estimate(now.seconds + later * whole.seconds, now.rough or whole.rough)
+
+
+def _round_left(
+    case: CaseState, measure: Measure, turn: int, whole: Estimate | None, now_s: float
+) -> Estimate | None:
+    warmed, measured = case.warmup.round.count(turn), case.measured.round.count(turn)
+    step_s = _mean_step_s(case)
+    if step_s is not None and warmed + measured:
+        warmup_s = max(0, measure.warmup - warmed) * step_s
+        return Estimate(warmup_s + _measuring_s(max(0, measure.iterations - measured), step_s, measure))
     if whole is None or case.started is None:
         return whole
     return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
@@ -92,12 +105,14 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experie
     """Time of all cases that haven't started; None before anything is known."""
     queued = [case for case in cases if case.started is None and case.finished is None]
     stride = len(queued) // MOST_ESTIMATED + 1
-    estimates = [experience.case(case.config, measure) for case in queued[::stride]]
-    known = [estimate for estimate in estimates if estimate is not None]
-    if len(known) < len(estimates):
+    looked_at = queued[::stride]
+    rounds = [max(0, measure.rounds - len(case.rounds)) for case in looked_at]
+    known = [each for case in looked_at if (each := experience.case(case.config, measure)) is not None]
+    if len(known) < len(looked_at):
         return None
     scale = len(queued) / len(known) if known else 0.0
-    return Estimate(sum(each.seconds for each in known) * scale, any(each.rough for each in known))
+    seconds = sum(each.seconds * times for each, times in zip(known, rounds, strict=True))
+    return Estimate(seconds * scale, any(each.rough for each in known))
 
 
 def together(case: Estimate | None, queue: Estimate | None) -> Estimate | None:
@@ -110,6 +125,12 @@ def together(case: Estimate | None, queue: Estimate | None) -> Estimate | None:
 def _mean_step_s(case: CaseState) -> float | None:
     steps = case.measured.wall_ms or case.warmup.wall_ms[1:]
     return sum(steps) / len(steps) / 1000 if steps else None
+
+
+def _last_round(columns: Columns) -> array[float]:
+    if not columns.round:
+        return columns.wall_ms
+    return columns.wall_ms[columns.round.index(columns.round[-1]) :]
 
 
 def _measuring_s(steps: int, step_s: float, measure: Measure) -> float:

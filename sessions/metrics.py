@@ -1,13 +1,15 @@
 """What a case's steps amount to: latency with its spread, throughput as totals over totals, parts of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
 import numpy as np
 
+from benchtui.sessions.outliers import outliers
 from benchtui.sessions.session import CaseState
 
+LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
 LEAST_FOR_P95 = 40
 LEAST_FOR_P99 = 100
@@ -30,6 +32,8 @@ class Distribution:
     high: float | None = None
     """95% interval of the median, by order statistics."""
     least: float | None = None
+    q3: float | None = None
+    """The third quartile; None where there is no interval either."""
     most: float | None = None
 
     @property
@@ -60,6 +64,16 @@ class Metrics:
     """Tokens with the padding that the model computed too."""
     first_step_ms: float | None
     """The very first step of the worker, warm-up included; with compiling it carries the compiler's time."""
+    cold_cost_ms: float | None
+    """What the first step took beyond a steady one; with compiling that is the compiler's time."""
+    rounds_ms: tuple[float, ...]
+    """Median step of each round; empty where there was but one."""
+    rounds_least_ms: tuple[float, ...]
+    """Fastest step of each round; empty where there was but one."""
+    between_rounds_percent: float | None
+    """Range of the rounds' medians over the median of all steps, in percent."""
+    outliers: tuple[int, ...]
+    """Steps, counted from 0, so far off that something else must have happened; they stay in all figures."""
     mean_power_w: float | None
     energy_per_sample_j: float | None
 
@@ -82,6 +96,7 @@ def distribution(values: Sequence[float]) -> Distribution | None:
         low=low,
         high=high,
         least=float(ordered[0]),
+        q3=_percentile(ordered, 75, LEAST_FOR_INTERVAL),
         most=float(ordered[-1]),
     )
 
@@ -97,6 +112,8 @@ def metrics(case: CaseState) -> Metrics | None:
     tokens = float(np.sum(steps.tokens, dtype=float)) if len(steps.tokens) == len(steps) else None
     parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
     energy = case.finished.energy if case.finished else None
+    first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
+    rounds_ms = _by_round(case, np.median)
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
@@ -104,7 +121,12 @@ def metrics(case: CaseState) -> Metrics | None:
         samples_per_s=_ratio(samples, total_s),
         tokens_per_s=_ratio(tokens, total_s),
         padded_tokens_per_s=_ratio(samples * config.sequence_length, total_s) if tokens is not None else None,
-        first_step_ms=next(iter(case.warmup.wall_ms or case.measured.wall_ms)),
+        first_step_ms=first_step_ms,
+        cold_cost_ms=None if latency.median is None else max(first_step_ms - latency.median, 0.0),
+        rounds_ms=rounds_ms,
+        rounds_least_ms=_by_round(case, np.min),
+        between_rounds_percent=_range_percent(rounds_ms, latency.median),
+        outliers=outliers(steps.wall_ms),
         mean_power_w=energy.mean_power_w if energy else None,
         energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,
     )
@@ -122,9 +144,24 @@ def _reported(case: CaseState) -> Metrics | None:
         tokens_per_s=reported.tokens_per_s,
         padded_tokens_per_s=None,
         first_step_ms=None,
+        cold_cost_ms=None,
+        rounds_ms=(),
+        rounds_least_ms=(),
+        between_rounds_percent=None,
+        outliers=(),
         mean_power_w=reported.mean_power_w,
         energy_per_sample_j=None,
     )
+
+
+def _by_round(case: CaseState, figure: Callable[[np.ndarray], float]) -> tuple[float, ...]:
+    """A figure of the step times of each round, where there are several."""
+    rounds = case.measured.by_round()
+    return tuple(float(figure(np.asarray(times))) for times in rounds) if len(rounds) > 1 else ()
+
+
+def _range_percent(rounds_ms: tuple[float, ...], middle_ms: float | None) -> float | None:
+    return 100 * (max(rounds_ms) - min(rounds_ms)) / middle_ms if rounds_ms and middle_ms else None
 
 
 def _ratio(amount: float | None, total: float) -> float | None:
@@ -141,13 +178,16 @@ def _percentile(ordered: np.ndarray, percent: float, least: int) -> float | None
 
 
 def _median_interval(ordered: np.ndarray) -> tuple[float | None, float | None]:
-    """The 95% interval of the median from the sorted values.
+    """The 95% interval of the median from the sorted values."""
+    ranks = median_ranks(len(ordered))
+    return (None, None) if ranks is None else (float(ordered[ranks[0]]), float(ordered[ranks[1]]))
+
+
+def median_ranks(n: int) -> tuple[int, int] | None:
+    """Places, counted from 0, of the bounds of the median's 95% interval among n sorted values; None below 6.
 
     The ranks follow from the binomial distribution in its normal approximation, which assumes nothing about the
-    shape of the times (Conover, Practical Nonparametric Statistics, section 3.2). Below 6 values there is none.
+    shape of the times (Conover, Practical Nonparametric Statistics, section 3.2).
     """
-    n = len(ordered)
     rank = floor((n + 1) / 2 - 0.98 * sqrt(n))
-    if rank < 1:
-        return None, None
-    return float(ordered[rank - 1]), float(ordered[n - rank])
+    return None if rank < 1 else (rank - 1, n - rank)

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import quantiles
+
+from msgspec import structs
 
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
@@ -9,6 +12,10 @@ from benchtui.sessions.sweep import Config
 
 SERIES_OPTIONS = ("device", "precision", "attention", "compile", "sequence_length")
 """Every option but the batch size."""
+
+
+LEAST_ROUNDS = 3
+"""Rounds from which their spread says more of the noise than the spread of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +42,26 @@ class Result:
         return latency.mean if latency.median is None else latency.median
 
     @property
-    def interval_ms(self) -> tuple[float, float] | None:
-        """95% interval of the median step in milliseconds."""
+    def steps_range_ms(self) -> tuple[float, float] | None:
+        """From the fastest step to the third quartile of all steps, in milliseconds."""
         latency = self.metrics.latency_ms
-        return None if latency.low is None or latency.high is None else (latency.low, latency.high)
+        return None if latency.least is None or latency.q3 is None else (latency.least, latency.q3)
+
+    @property
+    def range_ms(self) -> tuple[float, float] | None:
+        """Where a comparison takes the case to lie, in milliseconds.
+
+        From three rounds on it is the spread between rounds: from the fastest to the third quartile of each
+        round's fastest step, since whatever else runs on a machine only ever adds to a step. Below, it is that
+        of the steps, widened to hold the median of each round.
+        """
+        steps, fastest = self.steps_range_ms, self.metrics.rounds_least_ms
+        if steps is None:
+            return None
+        if len(fastest) >= LEAST_ROUNDS:
+            return min(fastest), quantiles(fastest, n=4, method="inclusive")[2]
+        rounds_ms = self.metrics.rounds_ms
+        return min((steps[0], *rounds_ms)), max((steps[1], *rounds_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +77,23 @@ class Series:
 
 
 def measured(session: Session) -> tuple[Result, ...]:
-    """The cases that ended well, in the order of the plan; their figures are computed here and only once."""
-    ended = (case for case in session.cases if case.state == "ok")
+    """The cases that ended well, in the order of the plan; their figures are computed here and only once.
+
+    The second case of an A/A pair is left out: it is no choice of its own.
+    """
+    return _with_figures(case for case in session.cases if case.state == "ok" and not case.config.repeat)
+
+
+def aa_pair(session: Session) -> tuple[Result, Result] | None:
+    """The two cases of the session's A/A pair, where there is one and both ended well."""
+    again = [case for case in session.cases if case.config.repeat]
+    wanted = [structs.replace(case.config, repeat=0) for case in again]
+    first = [case for case in session.cases if case.config in wanted]
+    found = _with_figures(case for case in (*first[:1], *again[:1]) if case.state == "ok")
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _with_figures(ended: Iterable[CaseState]) -> tuple[Result, ...]:
     figures = ((case, metrics(case)) for case in ended)
     return tuple(Result(case, found) for case, found in figures if found)
 

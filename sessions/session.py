@@ -16,11 +16,14 @@ from benchtui.sessions.events import (
     SCHEMA,
     CaseFinished,
     CasePrepared,
+    CaseRepeated,
     CaseStarted,
     Effective,
     GpuReadings,
     HostReadings,
+    Idle,
     Message,
+    RoundFinished,
     Runtime,
     SessionFinished,
     SessionStarted,
@@ -28,6 +31,8 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.sweep import Config
+
+CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 
 
 @dataclass(slots=True)
@@ -40,6 +45,8 @@ class Columns:
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
     tokens: array[int] = field(default_factory=lambda: array("q"))
     """Real tokens of each step; empty where the task has none."""
+    round: array[int] = field(default_factory=lambda: array("q"))
+    """The round of each step."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError where they differ in length."""
@@ -47,10 +54,26 @@ class Columns:
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         self.wall_ms.extend(steps.wall_ms)
+        self.round.extend([steps.round] * len(steps.wall_ms))
         self.device_ms.extend(steps.device_ms or ())
         self.tokens.extend(steps.tokens or ())
         for part, times in steps.parts_ms.items():
             self.parts_ms.setdefault(part, array("d")).extend(times)
+
+    def drop(self, turn: int) -> None:
+        """Forget the steps of a round and of those after it: it is measured once more."""
+        kept = next((place for place, each in enumerate(self.round) if each >= turn), len(self))
+        for times in (self.wall_ms, self.device_ms, *self.parts_ms.values()):
+            del times[kept:]
+        for counts in (self.tokens, self.round):
+            del counts[kept:]
+
+    def by_round(self) -> list[array[float]]:
+        """Times of the steps in milliseconds, a column for each round that has any."""
+        columns: dict[int, array[float]] = {}
+        for turn, time_ms in zip(self.round, self.wall_ms, strict=True):
+            columns.setdefault(turn, array("d")).append(time_ms)
+        return list(columns.values())
 
     def __len__(self) -> int:
         return len(self.wall_ms)
@@ -63,8 +86,15 @@ class CaseState:
     index: int
     config: Config
     started: CaseStarted | None = None
+    """The newest, where there are several rounds."""
     prepared: CasePrepared | None = None
     finished: CaseFinished | None = None
+    rounds: list[RoundFinished] = field(default_factory=list)
+    """The rounds that ended before the last one."""
+    repeated: list[CaseRepeated] = field(default_factory=list)
+    """The attempts that were disturbed and don't count."""
+    resting: bool = False
+    """Whether the case waits for its next round."""
     warmup: Columns = field(default_factory=Columns)
     measured: Columns = field(default_factory=Columns)
 
@@ -75,10 +105,10 @@ class CaseState:
 
     @property
     def state(self) -> str:
-        """``queued``, ``running``, or the outcome."""
+        """``queued``, ``running``, or the outcome; between two rounds a case is queued again."""
         if self.finished:
             return self.finished.outcome
-        return "running" if self.started else "queued"
+        return "running" if self.started and not self.resting else "queued"
 
     @property
     def effective(self) -> Effective | None:
@@ -141,6 +171,7 @@ HOST_COLUMNS = (
     "worker_cpu_percent",
     "worker_rss_mb",
     "engine_cpu_percent",
+    "package_energy_j",
 )
 
 
@@ -150,6 +181,7 @@ class Session:
     def __init__(self) -> None:
         self.started: SessionStarted | None = None
         self.runtime: Runtime | None = None
+        self.idle: Idle | None = None
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.current: CaseState | None = None
@@ -205,12 +237,14 @@ class Session:
                 self._steps(event)
             case Telemetry():
                 self._telemetry(event)
-            case CaseStarted() | CasePrepared() | CaseFinished():
+            case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
             case SessionStarted():
                 self._session_started(event)
             case Runtime():
                 self.runtime = event
+            case Idle():
+                self.idle = event
             case Message():
                 self.messages.append(event)
             case SessionFinished():
@@ -231,17 +265,28 @@ class Session:
             raise BenchtuiError(f"the session speaks of case {index}, and its plan has {len(self.cases)} cases")
         return self.cases[index]
 
-    def _case_event(self, event: CaseStarted | CasePrepared | CaseFinished) -> None:
+    def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started = event
+                case.started, case.resting = event, False
                 self.current = case
             case CasePrepared():
                 case.prepared = event
+            case CaseRepeated():
+                case.repeated.append(event)
+                case.warmup.drop(event.round)
+                case.measured.drop(event.round)
+            case RoundFinished():
+                case.rounds.append(event)
+                case.resting = True
+                self._leave(case)
             case CaseFinished():
                 case.finished = event
-                self.current = None if self.current is case else self.current
+                self._leave(case)
+
+    def _leave(self, case: CaseState) -> None:
+        self.current = None if self.current is case else self.current
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)

@@ -1,17 +1,22 @@
 """A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 Weights = Literal["pretrained", "random"]
+Mode = Literal["latency", "throughput"]
+Caches = Literal["cold", "shared"]
 
 TASKS = ("classify",)
 """Tasks this version measures."""
 LATER_TASKS = ("lm-forward", "lm-train", "generate")
 """Tasks whose names are fixed, and that this version refuses with a word instead of guessing."""
+
+T = TypeVar("T")
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16")
 ATTENTIONS = ("auto", "eager", "sdpa", "flash")
@@ -21,6 +26,8 @@ LARGEST = 10**9
 """Largest number an option may have; more is taken for a slip of the keyboard."""
 MOST_CASES = 100_000
 """Cases a sweep may have."""
+MOST_ROUNDS = 100
+MOST_RETRIES = 10
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """A whole number from 1 up."""
@@ -49,6 +56,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Attention implementation; ``auto`` leaves the choice to transformers."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
+    repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    """1 for the second case of an A/A pair: the same case again, under a name of its own."""
 
     @property
     def name(self) -> str:
@@ -56,7 +65,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
         attention = "" if self.attention == "auto" else f" attn={self.attention}"
         return (
             f"{self.device} {self.precision} compile={self.compile}{attention}"
-            f" bs={self.batch_size} seq={self.sequence_length}"
+            f" bs={self.batch_size} seq={self.sequence_length}{' again' if self.repeat else ''}"
         )
 
 
@@ -98,15 +107,29 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How a case is timed and when it stops."""
 
     warmup: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 5
-    """Steps run, recorded and not counted, before measuring."""
+    """Steps run, recorded and not counted, before measuring; with ``warmup_auto`` a guess of their number."""
+    warmup_auto: bool = False
+    """Warm up until a sliding window of steps is stable, or a cap is reached."""
     iterations: Size = 20
-    """Measured steps; with ``until_percent`` the least number of them."""
+    """Measured steps; with ``until_percent`` or ``until_auto`` the least number of them."""
     until_percent: Annotated[float, msgspec.Meta(gt=0, lt=100)] | None = None
     """Measure on until the 95% interval of the median is this narrow, in percent of the median."""
+    until_auto: bool = False
+    """Measure on until the spread is narrow enough for the device, or turns out to be what it is."""
     max_time_s: Seconds | None = None
     """Stop measuring a case after this long, in seconds."""
     timeout_s: Seconds = 600.0
     """Kill a case, loading included, after this long, in seconds."""
+    mode: Mode = "latency"
+    """Whether the device is synchronised around every step, or around blocks of steps."""
+    rounds: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)] = 1
+    """How often all cases are run, in alternating order."""
+    aa: bool = False
+    """Whether the baseline case is run a second time, so that the difference of the two tells the noise."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=MOST_RETRIES)] | None = None
+    """How often a disturbed case is repeated; null repeats throttled ones twice and others never."""
+    caches: Caches = "cold"
+    """Whether every case compiles into an empty cache, or all cases of the session share one."""
     baseline: Baseline | None = None
 
 
@@ -122,6 +145,13 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``sample`` (bundled text), a hub id, or a local file or folder."""
     axes: Axes = Axes()
     measure: Measure = Measure()
+    env: dict[str, str] = {}
+    """Environment variables of the measured processes."""
+
+    @property
+    def planned(self) -> int:
+        """How many cases the plan has."""
+        return self.axes.count + self.measure.aa
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +169,35 @@ class Case:
 
 
 def cases(sweep: Sweep) -> list[Case]:
-    """Every combination of the axes, in the order in which they run: device outermost, batch size innermost."""
+    """Every combination of the axes, in the order in which they run: device outermost, batch size innermost.
+
+    The second case of an A/A pair comes last.
+    """
     fields = sweep.axes.__struct_fields__
     values = (getattr(sweep.axes, field) for field in fields)
     configs = (Config(**dict(zip(fields, row, strict=True))) for row in itertools.product(*values))
-    return [Case(index, config, senseless(config)) for index, config in enumerate(configs)]
+    planned = [Case(index, config, senseless(config)) for index, config in enumerate(configs)]
+    return [*planned, *_again(planned, sweep.measure)]
+
+
+def _again(planned: list[Case], rules: Measure) -> list[Case]:
+    """The second case of an A/A pair: the baseline again, or the first case where none is named."""
+    sound = [case for case in planned if case.skip is None]
+    wanted = [case for case in sound if rules.baseline is None or rules.baseline.matches(case.config)]
+    if not rules.aa or not planned:
+        return []
+    first = next(iter([*wanted, *sound, *planned]))
+    return [Case(len(planned), msgspec.structs.replace(first.config, repeat=1), first.skip)]
+
+
+def turns(planned: Iterable[T], rounds: int) -> list[tuple[int, T]]:
+    """Each round with each of its cases: forward, backward, forward, so that heat and drift hit all alike."""
+    cases_forward = list(planned)
+    return [
+        (turn, case)
+        for turn in range(rounds)
+        for case in (reversed(cases_forward) if turn % 2 else cases_forward)
+    ]
 
 
 def senseless(config: Config) -> str | None:

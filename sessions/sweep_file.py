@@ -15,11 +15,15 @@ from benchtui.sessions.sweep import (
     LARGEST,
     LATER_TASKS,
     MOST_CASES,
+    MOST_RETRIES,
+    MOST_ROUNDS,
     PRECISIONS,
     TASKS,
     Axes,
     Baseline,
+    Caches,
     Measure,
+    Mode,
     Sweep,
     Weights,
 )
@@ -30,6 +34,7 @@ Parser = Callable[[Any, str], Any]
 _PRESETS = resources.files("benchtui.sessions") / "presets"
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _DURATION = re.compile(rf"(?:{_NUMBER} *h)? *(?:{_NUMBER} *m)? *(?:{_NUMBER} *s)?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
 
 
@@ -111,8 +116,8 @@ def _sweep(table: Table, where: str) -> Sweep:
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
-    if sweep.axes.count > MOST_CASES:
-        raise BenchtuiError(f"{where}: axes: {sweep.axes.count:,} cases; at most {MOST_CASES:,} are allowed")
+    if sweep.planned > MOST_CASES:
+        raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     return sweep
 
 
@@ -166,13 +171,47 @@ def _device(word: str, where: str) -> str:
     return word
 
 
-def _count(least: int) -> Parser:
+def _count(least: int, most: int = LARGEST) -> Parser:
     def parse(value: object, where: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {LARGEST}")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {most}")
         return value
 
     return parse
+
+
+def _or_auto(parse: Parser) -> Parser:
+    """A parser that takes the word ``auto`` besides."""
+    return lambda value, where: AUTO if value == AUTO else parse(value, where)
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise BenchtuiError(f"{where}: {value!r} is neither true nor false")
+    return value
+
+
+def _env(value: object, where: str) -> dict[str, str]:
+    """A table of environment variables; a whole number is taken as its digits."""
+    if not isinstance(value, dict):
+        raise BenchtuiError(f"{where}: {value!r} is not a table of entries")
+    return {name: _variable(name, text, f"{where}.{name}") for name, text in value.items()}
+
+
+def _variable(name: str, value: object, where: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        raise BenchtuiError(f"{where}: not a name of an environment variable: letters, digits and _")
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or "\0" in text:
+        raise BenchtuiError(f"{where}: {value!r} is not text; write it in quotes")
+    return text
+
+
+def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (checked entry by entry before)
+    """The rules of measuring; where an entry says ``auto``, a field of its own says so."""
+    automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
+    said = {field: value for field, value in entries.items() if field not in automatic}
+    return Measure(**said | dict.fromkeys(automatic.values(), True))
 
 
 def _duration_s(value: object, where: str) -> float:
@@ -220,12 +259,19 @@ _AXES: dict[str, Parser] = {
     "batch_size": axis.whole_numbers,
 }
 _BASELINE = {key: _single(parse) for key, parse in _AXES.items()}
+AUTO = "auto"
+_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _MEASURE: dict[str, Parser] = {
-    "warmup": _count(0),
+    "warmup": _or_auto(_count(0)),
     "iterations": _count(1),
-    "until": _percent,
+    "until": _or_auto(_percent),
     "max_time": _duration_s,
     "timeout": _duration_s,
+    "mode": _choice(*get_args(Mode)),
+    "rounds": _count(1, MOST_ROUNDS),
+    "aa": _flag,
+    "retries": _count(0, MOST_RETRIES),
+    "caches": _choice(*get_args(Caches)),
     "baseline": _table(Baseline, _BASELINE),
 }
 _TOP: dict[str, Parser] = {
@@ -235,6 +281,7 @@ _TOP: dict[str, Parser] = {
     "task": _task,
     "dataset": _text,
     "axes": _table(Axes, _AXES),
-    "measure": _table(Measure, _MEASURE),
+    "measure": _table(_measure, _MEASURE),
+    "env": _env,
 }
 _FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}

@@ -36,6 +36,14 @@ class Device(Protocol):
         """Run one step and time it and its parts; gives what the step gave, too."""
         ...
 
+    def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
+        """Run steps with the device synchronised before the first and after the last of them alone.
+
+        A step's host time is then how long it took to hand it to the device, the last one's with the wait for
+        all: only their sum means anything.
+        """
+        ...
+
     def reset_peaks(self) -> None:
         """Begin anew with the peaks of memory."""
         ...

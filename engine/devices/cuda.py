@@ -15,6 +15,30 @@ from benchtui.sessions.events import Memory
 Done = TypeVar("Done")
 
 
+class _Laps:
+    """The device events of one step."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._events: list[torch.cuda.Event] = []
+
+    def __call__(self, part: str) -> None:
+        self.mark()
+        self._parts.append(part)
+
+    def mark(self) -> None:
+        """Note the moment on the device's own clock."""
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        self._events.append(event)
+
+    def time(self, wall_ms: float) -> StepTime:
+        """The times of the step, once the device has come to its end."""
+        times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
+        device_ms = self._events[0].elapsed_time(self._events[-1])
+        return StepTime(wall_ms, device_ms, dict(zip(self._parts, times_ms, strict=True)))
+
+
 class Cuda:
     """Steps on one GPU, timed by device events and by the host's clock."""
 
@@ -29,24 +53,21 @@ class Cuda:
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by events, with the device synchronised at both ends."""
-        parts: list[str] = []
-        events = [self._event()]
+        return self.time_block(step, 1)[0]
 
-        def lap(part: str) -> None:
-            event = self._event()
-            event.record()
-            events.append(event)
-            parts.append(part)
-
+    def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
+        """Time steps by events, with the device synchronised before the first and after the last."""
+        laps = [_Laps() for _ in range(steps)]
         torch.cuda.synchronize(self.torch_device)
-        begin_ns = perf_counter_ns()
-        events[0].record()
-        done = step(lap)
+        marks_ns, done = [perf_counter_ns()], []
+        for each in laps:
+            each.mark()
+            done.append(step(each))
+            marks_ns.append(perf_counter_ns())
         torch.cuda.synchronize(self.torch_device)
-        end_ns = perf_counter_ns()
-        times_ms = [before.elapsed_time(after) for before, after in pairwise(events)]
-        parts_ms = dict(zip(parts, times_ms, strict=True))
-        return StepTime((end_ns - begin_ns) / 1e6, events[0].elapsed_time(events[-1]), parts_ms), done
+        marks_ns[-1] = perf_counter_ns()
+        walls_ms = [(after - before) / 1e6 for before, after in pairwise(marks_ns)]
+        return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
 
     def reset_peaks(self) -> None:
         """Begin anew with the peaks of the allocator and of resident memory."""
@@ -68,9 +89,6 @@ class Cuda:
         if isinstance(error, MemoryError):
             return "out of memory on the host"
         return None
-
-    def _event(self) -> torch.cuda.Event:
-        return torch.cuda.Event(enable_timing=True)
 
     def _uuid(self) -> str | None:
         # torch gives the bare UUID, NVML writes it with this prefix

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 import psutil
 
+from benchtui.engine.telemetry.rapl import Rapl, RaplSample
+
 T = TypeVar("T")
 
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
@@ -22,6 +24,8 @@ class HostSample:
     worker_cpu_percent: float | None
     worker_rss_mb: float | None
     engine_cpu_percent: float | None
+    package_energy_j: float | None = None
+    dram_energy_j: float | None = None
 
 
 class ProcessorUse:
@@ -42,7 +46,8 @@ class ProcessorUse:
 class HostReader:
     """Reads the machine again and again; processor use is that between two reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, rapl: Rapl | None = None) -> None:
+        self._rapl = rapl
         self._machine = ProcessorUse()
         self._engine = ProcessorUse()
         self._worker = ProcessorUse()
@@ -52,25 +57,30 @@ class HostReader:
         """The machine at session time ``at_s``, with the worker of that process number, if there is one."""
         if worker_pid != self._worker_pid:
             self._worker, self._worker_pid = ProcessorUse(), worker_pid
-        worker = None if worker_pid is None else _unless_refused(lambda: _process(worker_pid))
+        worker = None if worker_pid is None else unless_refused(lambda: _process(worker_pid))
         worker_busy_s, worker_rss_mb = worker or (None, None)
+        energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         return HostSample(
-            cpu_percent=self._machine.percent(at_s, _unless_refused(_machine_busy_s)),
-            memory_used_mb=_unless_refused(_memory_used_mb),
+            cpu_percent=self._machine.percent(at_s, unless_refused(machine_busy_s)),
+            memory_used_mb=unless_refused(_memory_used_mb),
             worker_cpu_percent=self._worker.percent(at_s, worker_busy_s),
             worker_rss_mb=worker_rss_mb,
             engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
+            package_energy_j=energy.package_j,
+            dram_energy_j=energy.dram_j,
         )
 
 
-def _unless_refused(read: Callable[[], T]) -> T | None:
+def unless_refused(read: Callable[[], T]) -> T | None:
+    """A reading, or None where the system doesn't give it."""
     try:
         return read()
     except (psutil.Error, OSError):
         return None
 
 
-def _machine_busy_s() -> float:
+def machine_busy_s() -> float:
+    """Processor time of the whole machine since it was started, in seconds."""
     times = psutil.cpu_times()
     return sum(getattr(times, field, 0.0) for field in _BUSY)
 

@@ -8,13 +8,18 @@ from pathlib import Path
 import psutil
 
 from benchtui.engine.telemetry.nvml import Absent, Nvml
+from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.events import Host
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version bears on a measurement."""
 
+_NO_LIMIT = 2**60
+# what version 1 of control groups says for "none": the largest number of pages, in bytes
+
 CPUINFO = Path("/proc/cpuinfo")
-POWERCAP = Path("/sys/class/powercap")
+CPUS = Path("/sys/devices/system/cpu")
+CGROUP = Path("/sys/fs/cgroup")
 
 
 def describe_host(nvml: Nvml | Absent) -> Host:
@@ -28,6 +33,9 @@ def describe_host(nvml: Nvml | Absent) -> Host:
         processor=processor_name(CPUINFO),
         cpu_count=_usable_processors(),
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
+        governor=governor(CPUS),
+        container_cpus=container_cpus(CGROUP),
+        container_memory_mb=container_memory_mb(CGROUP),
         gpus=() if isinstance(nvml, Absent) else nvml.gpus(),
         driver=None if isinstance(nvml, Absent) else nvml.driver,
         packages=package_versions(PACKAGES),
@@ -43,6 +51,36 @@ def processor_name(cpuinfo: Path) -> str | None:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or None
+
+
+def governor(cpus: Path) -> str | None:
+    """How the kernel chooses the processors' clocks, each way once; None where it doesn't say."""
+    files = sorted(cpus.glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    return "+".join(dict.fromkeys(filter(None, map(_text, files)))) or None
+
+
+def container_cpus(cgroup: Path) -> float | None:
+    """Processors' worth of time that the control group allows; None without a limit (cgroups v2, then v1)."""
+    quota, _, period = (_text(cgroup / "cpu.max") or "").partition(" ")
+    if not period:
+        quota = _text(cgroup / "cpu" / "cpu.cfs_quota_us") or ""
+        period = _text(cgroup / "cpu" / "cpu.cfs_period_us") or ""
+    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None
+
+
+def container_memory_mb(cgroup: Path) -> float | None:
+    """Memory that the control group allows, in units of 10**6 bytes; None without a limit."""
+    limit = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes") or ""
+    if not limit.isdecimal() or int(limit) >= _NO_LIMIT:
+        return None
+    return round(int(limit) / 1e6, 1)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text("ascii", "replace").strip()
+    except OSError:
+        return None
 
 
 def _usable_processors() -> int | None:

@@ -100,9 +100,15 @@ class Nvml:
 
         Inside a container with process numbers of its own the driver may list other numbers, or none.
         """
+        return (self.processes(uuid) or {}).get(pid)
+
+    def processes(self, uuid: str) -> dict[int, float | None] | None:
+        """Number of every process that computes on a GPU, with its memory in MB; None where that isn't told.
+
+        Asking holds the driver's lock for long: once a second is often enough.
+        """
         device = self._by_uuid.get(uuid)
-        processes = None if device is None else device.read(device.processes)
-        return (processes or {}).get(pid)
+        return None if device is None else device.read(device.processes)
 
     def close(self) -> None:
         """Close the connection; afterwards every reading is None."""
@@ -176,19 +182,24 @@ def _utilisation_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
     return float(rates.gpu)
 
 
-def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float]:
-    """Memory of each process; one without an amount, or with 0 as some containers report, is left out."""
+def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float | None]:
+    """Memory of each process; None for one without an amount, or with 0 as some containers report."""
     total: dict[int, int] = {}
     for process in processes:
-        if process.usedGpuMemory:
-            total[process.pid] = total.get(process.pid, 0) + process.usedGpuMemory
-    return {pid: _mb(size) for pid, size in total.items()}
+        total[process.pid] = total.get(process.pid, 0) + (process.usedGpuMemory or 0)
+    return {pid: _mb(size) if size else None for pid, size in total.items()}
 
 
 def throttle_names(bits: int) -> str:
     """Reasons that hold the clock down, joined by ``+``; a bit without a name is kept as a number."""
     set_bits = (1 << place for place in range(bits.bit_length()) if bits >> place & 1)
     return "+".join(name for bit in set_bits if (name := THROTTLES.get(bit, hex(bit))))
+
+
+def _default_clock() -> _Reading[float]:
+    """The SM clock of applications that ask for none, or the highest where the driver names no default."""
+    functions = _known("nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo")
+    return _Reading(float, *functions, of=pynvml.NVML_CLOCK_SM)
 
 
 class _Readings:
@@ -237,6 +248,7 @@ class _Device:
             uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
             memory_mb=total_mb,
             power_limit_w=self.read(self.readings.power_limit_w),
+            sm_clock_mhz=self.read(_default_clock()),
         )
 
     def read(self, reading: _Reading[T]) -> T | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
+from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.sessions.events import GpuReadings, HostReadings, Telemetry
 
 _STOP_S = 5.0
@@ -36,13 +37,14 @@ class Sampler:
         emit: Callable[[Telemetry], None],
         period_s: float = 0.25,
         batch: int = 2,
+        rapl: Rapl | None = None,
     ) -> None:
         self._nvml = nvml
         self._clock = clock
         self._emit = emit
         self._period_s = period_s
         self._batch = batch
-        self._host = HostReader()
+        self._host = HostReader(rapl)
         self._worker_pid: int | None = None
         self._samples: list[_Sample] = []
         self._told: dict[int, dict[str, str]] = {}
@@ -122,7 +124,14 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
         worker_cpu_percent=[sample.worker_cpu_percent for sample in column],
         worker_rss_mb=[sample.worker_rss_mb for sample in column],
         engine_cpu_percent=[sample.engine_cpu_percent for sample in column],
+        package_energy_j=_if_any([sample.package_energy_j for sample in column]),
+        dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),
     )
+
+
+def _if_any(column: list[float | None]) -> list[float | None]:
+    """The column, or nothing where no sample has the reading: most machines don't give it."""
+    return [] if all(value is None for value in column) else column
 
 
 def next_due_s(due_s: float, now_s: float, period_s: float) -> float:

@@ -50,6 +50,9 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Processor", host.processor),
         ("CPU count", host.cpu_count),
         ("Memory", _unit(host.memory_mb, "MB")),
+        ("Governor", host.governor),
+        ("Container's processors", number(host.container_cpus, 2)),
+        ("Container's memory", _unit(host.container_memory_mb, "MB")),
     )
 
 

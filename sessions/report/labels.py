@@ -54,6 +54,8 @@ def case_label(config: Config, varied: Collection[str]) -> str:
 
 def outcome(case: CaseState) -> str:
     """How a case ended, in words."""
+    if case.state == "queued" and case.rounds:
+        return STATES["running"]
     return STATES.get(case.state, case.state)
 
 
@@ -73,7 +75,7 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
 def verdict(pair: Comparison, option: str) -> str | None:
     """The word for a pair; None where there is none to give: no interval, or the option not surely in force."""
     ratio = pair.latency
-    if ratio is None or ratio.verdict is Verdict.UNKNOWN:
+    if ratio is None or ratio.verdict is Verdict.UNSURE:
         return None
     return str(ratio.verdict) if option == "device" or pair_in_force(pair, option) else None
 

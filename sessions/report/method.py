@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from benchtui.sessions.compare import latency_ratio
 from benchtui.sessions.events import Data
 from benchtui.sessions.in_force import in_force
-from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99
+from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
-from benchtui.sessions.report.text import count, listed, number
-from benchtui.sessions.results import series_key, varied
+from benchtui.sessions.report.text import count, listed, number, signed_percent
+from benchtui.sessions.results import LEAST_ROUNDS, aa_pair, series_key, varied
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Measure
 
@@ -22,10 +23,15 @@ def method(session: Session) -> tuple[Fact, ...]:
         ("Task", sweep.task),
         ("Text", _texts(session)),
         *(_timing(cases) if cases else (("Timing", _taken_over(session)),)),
-        ("Warm-up", f"{count(sweep.measure.warmup, 'step')} a case, not counted"),
+        ("Mode", _mode(sweep.measure)),
+        ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure)),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
+        ("Rounds", _rounds(session)),
+        ("Noise floor", _noise_floor(session)),
+        ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
         ("Energy and power", _energy(session.cases)),
+        ("Idle power", _idle(session)),
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )
@@ -93,7 +99,9 @@ def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
         ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
         (
             "Ratios",
-            "their intervals span all that the intervals of both medians allow; what overlaps is no difference",
+            "their intervals span all that both cases' ranges allow, each from its fastest step to the third"
+            f" quartile (from {LEAST_ROUNDS} rounds on, of the rounds' fastest steps); what overlaps is no"
+            " difference",
         ),
         ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes"),
     )
@@ -129,13 +137,63 @@ def _text(data: Data) -> str:
     return f"{data.dataset} ({count(data.samples, 'sample')}{tokenizer})"
 
 
+def _mode(measure: Measure) -> str | None:
+    """The mode where it isn't the usual one, which the timing's own line describes."""
+    if measure.mode == "latency":
+        return None
+    return "throughput: on a GPU synchronised around blocks of steps, so that only totals are whole times"
+
+
+def _warm_up(session: Session) -> str:
+    measure = session.start.sweep.measure
+    if not measure.warmup_auto:
+        return f"{count(measure.warmup, 'step')} a case, not counted"
+    ended = _tally(case.finished.warmup_stop for case in session.cases if case.finished)
+    return f"until a window of steps is stable, not counted{f': {ended}' if ended else ''}"
+
+
+def _rounds(session: Session) -> str | None:
+    measure = session.start.sweep.measure
+    if measure.rounds == 1:
+        return None
+    spreads = [
+        spread
+        for case in session.cases
+        if case.state == "ok" and (figures := metrics(case))
+        if (spread := figures.between_rounds_percent) is not None
+    ]
+    worst = f"; their medians differ by up to {number(max(spreads), 1)}%" if spreads else ""
+    return f"{measure.rounds:,} of every case, in alternating order{worst}"
+
+
+def _noise_floor(session: Session) -> str | None:
+    """What two runs of the same case differ by."""
+    pair = aa_pair(session)
+    ratio = latency_ratio(*pair) if pair else None
+    if pair is None or ratio is None:
+        return None
+    change = signed_percent(1 / ratio.value - 1) if ratio.value else None
+    return f"{pair[0].name} measured twice: medians {change} % apart, {ratio.verdict}"
+
+
+def _idle(session: Session) -> str | None:
+    idle = session.idle
+    if idle is None or not idle.power_w:
+        return None
+    devices = ", ".join(f"{name} {number(power, 1)} W" for name, power in idle.power_w.items())
+    return f"{devices}, over {number(idle.window_s, 1)} s before the first case; not subtracted"
+
+
 def _stop_rule(measure: Measure) -> str:
     steps = count(measure.iterations, "step")
     until = measure.until_percent
     limit = measure.max_time_s
-    rule = (
-        steps if until is None else f"the interval is within {until:g}% of the median, after at least {steps}"
-    )
+    if measure.until_auto:
+        rule = f"the spread is narrow enough or settled, after at least {steps}"
+    elif until is None:
+        rule = steps
+    else:
+        rule = f"the interval is within {until:g}% of the median, after at least {steps}"
     longest = "" if limit is None else f", or {number(limit, 0)} s"
     return f"{rule}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
 

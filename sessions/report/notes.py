@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from benchtui.sessions.disturbance import kind
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.labels import doubts
 from benchtui.sessions.report.tables import Column, Table, table
@@ -57,17 +58,24 @@ def _ending(session: Session) -> list[Finding]:
 
 def _marks(session: Session) -> list[Finding]:
     ran = [case for case in session.cases if case.prepared or case.marks]
-    found = Counter(mark for case in ran for mark in case.marks)
+    found = Counter(name for case in ran for name in dict.fromkeys(kind(mark) for mark in case.marks))
+    examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
     if not any(RANDOM_WEIGHTS in mark for mark in found):
         random = sum(case.prepared is not None and case.prepared.model.weights == "random" for case in ran)
         found.update({RANDOM_WEIGHTS: random} if random else {})
     return [
         Finding(
             mark[:1].upper() + mark[1:],
-            f"{f'{MEANINGS[mark]}; ' if mark in MEANINGS else ''}{_of(amount, len(ran))}.",
+            f"{f'{MEANINGS[mark]}; ' if mark in MEANINGS else ''}{_of(amount, len(ran))}"
+            f"{_such_as(mark, examples)}.",
         )
         for mark, amount in found.items()
     ]
+
+
+def _such_as(name: str, examples: dict[str, str]) -> str:
+    example = examples.get(name, name)
+    return "" if example == name else f", such as: {example}"
 
 
 def _of(amount: int, all_of: int) -> str:

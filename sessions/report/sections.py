@@ -1,12 +1,13 @@
 """Tables about cases one by one: performance, scaling, parts of a step, and every planned case."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchtui.sessions.compare import Verdict
+from benchtui.sessions.outliers import outliers
 from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.labels import outcome, series_title
 from benchtui.sessions.report.tables import Column, Table, table
-from benchtui.sessions.report.text import number, percent, time_ms
+from benchtui.sessions.report.text import count, number, percent, time_ms
 from benchtui.sessions.results import Result, Series, series, series_key
 from benchtui.sessions.scaling import Scaling, Step, scaling
 from benchtui.sessions.session import CaseState, Session
@@ -94,7 +95,7 @@ def _memory(field: str) -> "Column[Result]":
 
 
 def _gain_word(step: Step) -> str | None:
-    return None if step.gain is None or step.gain.verdict is Verdict.UNKNOWN else str(step.gain.verdict)
+    return None if step.gain is None or step.gain.verdict is Verdict.UNSURE else str(step.gain.verdict)
 
 
 def _stopped(case: CaseState) -> str | None:
@@ -114,6 +115,27 @@ def _ended(field: str) -> "Column[CaseState]":
 def _exit_code(case: CaseState) -> str | None:
     code = case.finished.exit_code if case.finished else None
     return None if code is None else str(code)
+
+
+def _outliers(case: CaseState) -> str | None:
+    return number(len(outliers(case.measured.wall_ms)) or None, 0)
+
+
+def _surroundings(field: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        environment = case.finished.environment if case.finished else None
+        return number(getattr(environment, field), 0) if environment else None
+
+    return cell
+
+
+def _graphs(case: CaseState) -> str | None:
+    """Compiled graphs, with what kept the compiler from one of the whole or made it work again."""
+    found = case.finished.compiling if case.finished else None
+    if found is None:
+        return None
+    more = ((found.graph_breaks, "graph break"), (found.recompiles, "recompile"))
+    return ", ".join([f"{found.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
 
 
 def _steps(case: CaseState) -> str | None:
@@ -160,5 +182,11 @@ _EVERY: tuple[Column[CaseState], ...] = (
     Column("Exit code", _exit_code),
     _ended("stderr_line"),
     Column("Ended by", _stopped, right=False),
+    Column("Outliers", _outliers),
+    Column("Others' processors (%)", _surroundings("others_cpu_percent")),
+    Column("Lowest SM clock (MHz)", _surroundings("sm_clock_least_mhz")),
+    Column("Highest temperature (°C)", _surroundings("temperature_c")),
+    Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
+    Column("Graphs", _graphs),
     Column("Marks", lambda case: ", ".join(case.marks) or None, right=False),
 )

@@ -40,7 +40,7 @@ def times(ratio: Ratio | None) -> str:
         return "an unknown multiple"
     digits = 3 if abs(ratio.value - 1) < NEAR_ONE else 2
     value, low, high = (number(each, digits) for each in (ratio.value, ratio.low, ratio.high))
-    return f"{value} × (no interval)" if ratio.verdict is Verdict.UNKNOWN else f"{value} × ({low} to {high})"
+    return f"{value} × (no interval)" if ratio.verdict is Verdict.UNSURE else f"{value} × ({low} to {high})"
 
 
 def against_baseline(

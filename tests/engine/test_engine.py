@@ -14,8 +14,10 @@ import pytest
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.metrics import metrics
+from benchtui.sessions.report import markdown
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Sweep
 
@@ -94,7 +96,7 @@ def test_a_sweep_is_measured_to_its_end(
         assert len(case.warmup) == 1
         assert len(case.measured) == len(case.measured.tokens) == 5
         assert set(case.measured.parts_ms) == {"tokenize", "transfer", "forward", "result"}
-        assert case.marks == ("random weights", "sample text")
+        assert case.marks[:2] == ("random weights", "sample text")
         assert case.finished is not None
         assert case.finished.stop == "5 steps"
         assert case.finished.memory is not None
@@ -109,6 +111,71 @@ def test_a_sweep_is_measured_to_its_end(
     assert len(json.loads(watched.engine.path.read_text())) == len(watched.events)
     assert not log_path(watched.engine.session_id).exists()
     assert not socket_path(watched.engine.session_id).exists()
+
+
+def test_rounds_measure_every_case_again_in_the_other_direction(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", "rounds=2", "aa=true", "iterations=12"))
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok", "ok"]
+    assert session.cases[2].name.endswith(" again")
+    started = [(event.round, event.case) for event in watched.events if isinstance(event, CaseStarted)]
+    assert started == [(0, 0), (0, 1), (0, 2), (1, 2), (1, 1), (1, 0)]
+    assert sum(isinstance(event, CaseFinished) for event in watched.events) == 3
+    for case in session.cases:
+        assert [len(each) for each in case.measured.by_round()] == [12, 12]
+        assert len(case.rounds) == 1 and case.finished is not None
+        first, last = case.rounds[0].measured_s, case.finished.measured_s
+        assert first is not None and last is not None and first[1] < last[0]
+        figures = metrics(case)
+        assert figures is not None and len(figures.rounds_ms) == 2
+        assert case.finished.environment is not None
+        assert case.finished.environment.worker_cpu is not None
+        assert case.finished.warmup_stop == "1 steps"
+    assert "Noise floor" in markdown(session)
+
+
+def test_a_round_that_fails_ends_the_case(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", "rounds=2", *ENDLESS, "max_time=1s"))
+    watched.until_steps(0)
+    watched.engine.skip()
+    session = watched.until_ended()
+    assert watched.states == ["skipped", "ok"]
+    started = [(event.round, event.case) for event in watched.events if isinstance(event, CaseStarted)]
+    assert started == [(0, 0), (0, 1), (1, 1)]
+    assert session.cases[1].state == "ok"
+
+
+def test_environment_variables_are_those_of_the_measured_process(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    """OpenMP reads its own when it is loaded, which the fork server does long before a case begins."""
+    watched = start(tiny_sweep("env.OMP_NUM_THREADS=1"))
+    session = watched.until_ended()
+    assert watched.states == ["ok"]
+    assert session.start.sweep.env == {"OMP_NUM_THREADS": "1"}
+    assert session.cases[0].effective is not None
+    assert session.cases[0].effective.threads == 1
+    assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_compiling_is_counted_and_its_cost_is_told(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("compile=default"))
+    session = watched.until_ended()
+    if watched.states != ["ok"]:
+        pytest.skip(f"torch.compile doesn't work here: {session.cases[0].finished}")
+    case = session.cases[0]
+    assert case.finished is not None and case.finished.compiling is not None
+    assert case.finished.compiling.graphs >= 1
+    assert case.finished.compiling.recompiles == 0
+    figures = metrics(case)
+    assert figures is not None and figures.latency_ms.median is not None
+    assert figures.cold_cost_ms == pytest.approx(case.warmup.wall_ms[0] - figures.latency_ms.median)
 
 
 def test_the_supervisor_never_imports_torch_and_the_worker_does(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.engine.devices import Lap, StepTime
-from benchtui.engine.measure import Recorder, StopRule, measure, warm_up
+from benchtui.engine.measure import THROUGHPUT_BLOCK, Recorder, measure, warm_up
 from benchtui.sessions.events import Steps
 from benchtui.sessions.sweep import Measure
 
@@ -17,10 +17,15 @@ class Device:
     def __init__(self) -> None:
         self.steps = count(1)
         self.resets = 0
+        self.blocks: list[int] = []
 
     def time(self, step: Callable[[Lap], Any]) -> tuple[StepTime, Any]:
         number = next(self.steps)
         return StepTime(float(number), None, {"forward": number / 2}), step(lambda part: None)
+
+    def time_block(self, step: Callable[[Lap], Any], steps: int) -> list[tuple[StepTime, Any]]:
+        self.blocks.append(steps)
+        return [self.time(step) for _ in range(steps)]
 
     def reset_peaks(self) -> None:
         self.resets += 1
@@ -46,7 +51,7 @@ def columns(events: list[Steps]) -> list[float]:
 
 def test_every_step_is_recorded_once_with_its_phase(workload: Any, events: list[Steps]) -> None:
     device: Any = Device()
-    warm_up(workload, device, 2, recorder(events, "warmup"))
+    warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
     measured = measure(workload, device, Measure(iterations=3), recorder(events, "measure"))
     assert columns([event for event in events if event.phase == "warmup"]) == [1, 2]
     assert columns([event for event in events if event.phase == "measure"]) == [3, 4, 5]
@@ -72,44 +77,37 @@ def test_quick_steps_share_an_event(workload: Any, events: list[Steps]) -> None:
 
 def test_peaks_are_reset_after_warming_up(workload: Any, events: list[Steps]) -> None:
     device: Any = Device()
-    warm_up(workload, device, 2, recorder(events, "warmup"))
+    warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
     assert device.resets == 0
     measure(workload, device, Measure(iterations=1), recorder(events, "measure"))
     assert device.resets == 1
 
 
-class Clock:
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 100.0
-        monkeypatch.setattr("benchtui.engine.measure.monotonic", lambda: self.now_s)
+def test_warming_up_says_why_it_ends(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    assert warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup")) == "2 steps"
+    automatic = warm_up(workload, device, Measure(warmup_auto=True), recorder(events, "warmup"))
+    assert automatic == "not stable after 50 steps, the most allowed"
+    assert len(columns(events)) == 52
 
 
-def stopped(rule: StopRule, clock: Clock, times_ms: list[float]) -> tuple[int, str | None]:
-    for number, time_ms in enumerate(times_ms, 1):
-        clock.now_s += time_ms / 1000
-        if reason := rule.reason(time_ms):
-            return number, reason
-    return len(times_ms), None
+def test_throughput_mode_synchronises_around_blocks(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    rules = Measure(iterations=THROUGHPUT_BLOCK + 5, mode="throughput")
+    measure(workload, device, rules, recorder(events, "measure"))
+    assert device.blocks == [THROUGHPUT_BLOCK, 5]
+    assert len(columns(events)) == THROUGHPUT_BLOCK + 5
 
 
-def test_a_time_limit_ends_it_before_the_steps_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    rule = StopRule(Measure(iterations=100, max_time_s=2.0))
-    assert stopped(rule, clock, [300.0] * 100) == (7, "time limit of 2 s")
+def test_the_surroundings_of_the_measured_span_are_recorded(workload: Any, events: list[Steps]) -> None:
+    measured = measure(workload, Device(), Measure(iterations=3), recorder(events, "measure"))  # type: ignore[arg-type]
+    assert measured.environment.worker_cpu is not None
+    assert measured.environment.involuntary_switches is not None
+    assert measured.environment.others_cpu_percent is None, "too short a span to say"
+    assert measured.compiling is None
 
 
-def test_a_width_is_reached_by_steady_steps_and_not_before_the_least_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(monkeypatch)
-    rule = StopRule(Measure(iterations=30, until_percent=1.0))
-    number, reason = stopped(rule, clock, [100.0, 100.5] * 50)
-    assert number == 30
-    assert reason == "interval of the median within ±1% after 30 steps"
-
-
-def test_a_width_that_is_never_reached_goes_on_to_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    rule = StopRule(Measure(iterations=10, until_percent=1.0, max_time_s=20.0))
-    _, reason = stopped(rule, clock, [50.0, 150.0] * 1000)
-    assert reason == "time limit of 20 s"
+def test_steps_carry_the_round_of_their_recorder(workload: Any, events: list[Steps]) -> None:
+    record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
+    measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
+    assert {event.round for event in events} == {2}

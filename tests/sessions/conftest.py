@@ -34,6 +34,8 @@ class Made:
 
     config: Config
     ms: Sequence[float] = ()
+    rounds: Sequence[Sequence[float]] = ()
+    """The same by round, in place of ``ms``."""
     outcome: str | None = "ok"
     end: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, list[float]] = field(default_factory=dict)
@@ -53,15 +55,16 @@ class Made:
             )
         if self.warmup_ms:
             found.append(Steps(t=t, case=index, phase="warmup", wall_ms=list(self.warmup_ms)))
-        if self.ms:
+        for turn, times_ms in enumerate(self.rounds or ([self.ms] if self.ms else [])):
             found.append(
                 Steps(
                     t=t,
                     case=index,
                     phase="measure",
-                    wall_ms=list(self.ms),
+                    round=turn,
+                    wall_ms=list(times_ms),
                     parts_ms=self.parts,
-                    tokens=[100] * len(self.ms),
+                    tokens=[100] * len(times_ms),
                 )
             )
         if self.outcome:

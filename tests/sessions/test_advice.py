@@ -27,7 +27,7 @@ def test_overlapping_cases_are_ties(bench: Any) -> None:
 def test_few_steps_leave_it_open(bench: Any) -> None:
     choice = best(bench.results(bench.case(1, [10.0] * 3), bench.case(2, [30.0] * 3)), "latency")
     assert choice is not None
-    assert choice.verdict is Verdict.UNKNOWN
+    assert choice.verdict is Verdict.UNSURE
     assert choice.ties == ()
 
 
@@ -39,7 +39,7 @@ def test_energy_looks_at_joules_a_sample(bench: Any) -> None:
     )
     choice = best((hungry, unknown, frugal), "energy")
     assert choice is not None
-    assert (choice.best, choice.runner_up, choice.verdict) == (frugal, hungry, Verdict.UNKNOWN)
+    assert (choice.best, choice.runner_up, choice.verdict) == (frugal, hungry, Verdict.UNSURE)
     assert choice.ahead is not None
     assert choice.ahead.value == 1.5
 

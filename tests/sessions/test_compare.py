@@ -15,10 +15,11 @@ from benchtui.sessions.events import Reported
 from benchtui.sessions.sweep import Baseline
 
 
-def test_ratio_is_above_one_for_the_faster_case_and_its_interval_spans_both_intervals(bench: Any) -> None:
+def test_ratio_is_above_one_for_the_faster_case_and_its_bounds_span_both_ranges(bench: Any) -> None:
     slow, fast = bench.results(bench.case(ms=20.0), bench.case(batch_size=2, ms=10.0))
     latency = comparison(slow, fast).latency
-    (slow_low, slow_high), (fast_low, fast_high) = slow.interval_ms, fast.interval_ms
+    (slow_low, slow_high), (fast_low, fast_high) = slow.range_ms, fast.range_ms
+    assert slow_low == min(slow.case.measured.wall_ms)
     assert latency is not None
     assert latency.value == pytest.approx(2.0)
     assert (latency.low, latency.high) == pytest.approx((slow_low / fast_high, slow_high / fast_low))
@@ -50,7 +51,7 @@ def test_throughput_interval_holds_the_ratio_even_where_an_outlier_moves_the_mea
         (0.8, 0.996, Verdict.SAME),
         (0.8, 0.994, Verdict.SLOWER),
         (0.9, 1.1, Verdict.SAME),
-        (None, None, Verdict.UNKNOWN),
+        (None, None, Verdict.UNSURE),
     ],
 )
 def test_verdict_needs_intervals_half_a_percent_apart(
@@ -67,7 +68,43 @@ def test_without_spread_the_means_are_compared_and_nothing_is_claimed(bench: Any
     found = comparison(slow, fast)
     assert found.latency == Ratio(2.0)
     assert found.throughput == Ratio(2.0)
-    assert found.latency.verdict is Verdict.UNKNOWN
+    assert found.latency.verdict is Verdict.UNSURE
+
+
+def test_cases_whose_fastest_three_quarters_overlap_are_the_same(bench: Any) -> None:
+    base, later, slower = bench.results(
+        bench.case(1, [10.0] * 20 + [10.2] * 10),
+        bench.case(2, [10.2] * 20 + [10.6] * 10),
+        bench.case(3, [10.4] * 20 + [10.6] * 10),
+    )
+    ratios = [comparison(base, new).latency for new in (later, slower)]
+    assert [ratio and ratio.verdict for ratio in ratios] == [Verdict.SAME, Verdict.SLOWER]
+
+
+def rounds(*fastest_ms: float) -> list[list[float]]:
+    """Rounds of steps that begin at these times and go far up."""
+    return [[least * (1 + 0.1 * step) for step in range(10)] for least in fastest_ms]
+
+
+def test_from_three_rounds_on_their_spread_decides(bench: Any) -> None:
+    base, same, slower = bench.results(
+        bench.case(1, rounds=rounds(10.0, 10.1, 10.05)),
+        bench.case(2, rounds=rounds(10.1, 10.05, 10.2)),
+        bench.case(3, rounds=rounds(10.3, 10.4, 10.35)),
+    )
+    ratios = [comparison(base, new).latency for new in (same, slower)]
+    assert [ratio and ratio.verdict for ratio in ratios] == [Verdict.SAME, Verdict.SLOWER]
+    two = (rounds(10.0, 10.05), rounds(10.3, 10.35))
+    by_steps = comparison(*bench.results(*(bench.case(size, rounds=each) for size, each in enumerate(two, 1))))
+    assert by_steps.latency is not None and by_steps.latency.verdict is Verdict.SAME
+
+
+def test_a_difference_that_the_rounds_do_not_confirm_is_not_sure(bench: Any) -> None:
+    torn = [[10.0] * 10, [10.0] * 10, [12.0] * 2]
+    above = [[10.5] * 10] * 3
+    found = comparison(*bench.results(bench.case(1, rounds=torn), bench.case(2, rounds=above))).latency
+    assert found is not None
+    assert (found.contested, found.verdict) == (True, Verdict.UNSURE)
 
 
 def test_times_of_zero_have_no_ratio(bench: Any) -> None:

@@ -174,3 +174,18 @@ def test_own_steps_go_before_reported_figures(bench: Any) -> None:
 
 def test_a_report_without_a_latency_gives_no_figures(bench: Any) -> None:
     assert metrics(bench.session(bench.case(end={"reported": Reported(samples_per_s=5.0)})).cases[0]) is None
+
+
+def test_rounds_have_their_medians_and_the_range_between_them(bench: Any) -> None:
+    (one,) = bench.results(bench.case(1, rounds=[[10.0, 10.2, 10.4], [9.0, 10.0, 11.0], [10.3, 10.3, 10.3]]))
+    assert one.metrics.rounds_ms == (10.2, 10.0, 10.3)
+    assert one.metrics.rounds_least_ms == (10.0, 9.0, 10.3)
+    assert one.metrics.between_rounds_percent == pytest.approx(100 * 0.3 / 10.3)
+    (single,) = bench.results(bench.case(1, 10.0))
+    assert (single.metrics.rounds_ms, single.metrics.between_rounds_percent) == ((), None)
+
+
+def test_outliers_are_told_and_stay_in_the_figures(bench: Any) -> None:
+    (one,) = bench.results(bench.case(1, [10.0] * 29 + [300.0]))
+    assert one.metrics.outliers == (29,)
+    assert one.metrics.latency_ms.most == 300.0

@@ -13,12 +13,14 @@ from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
     CasePrepared,
+    CaseRepeated,
     CaseStarted,
     Effective,
     GpuReadings,
     HostReadings,
     Message,
     Model,
+    RoundFinished,
     Runtime,
     Steps,
     Telemetry,
@@ -290,3 +292,35 @@ def test_a_strangers_file_is_read_or_refused_wherever_it_lies(
             for case in session.cases:
                 metrics(case)
     assert refused
+
+
+def test_a_case_rests_between_its_rounds_and_a_repeated_round_counts_once(bench: Any) -> None:
+    config = Config(device="cpu")
+    session = bench.session(bench.case(1), finished=None)
+    session.cases[0].finished = None
+
+    def steps(turn: int, wall_ms: list[float]) -> Steps:
+        return Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=wall_ms, parts_ms={"f": wall_ms})
+
+    session.apply_all(
+        [
+            CaseStarted(t=1.0, case=0, config=config),
+            steps(0, [1.0, 2.0]),
+            RoundFinished(t=2.0, case=0, round=0),
+        ]
+    )
+    case = session.cases[0]
+    assert (case.state, session.current) == ("queued", None)
+    session.apply_all(
+        [
+            CaseStarted(t=3.0, case=0, round=1, config=config),
+            steps(1, [9.0, 9.0, 9.0]),
+            CaseRepeated(t=4.0, case=0, round=1, reason="throttled: sw_thermal", pause_s=5.0),
+            CaseStarted(t=9.0, case=0, round=1, config=config),
+            steps(1, [3.0]),
+        ]
+    )
+    assert (case.state, session.current) == ("running", case)
+    assert list(case.measured.wall_ms) == list(case.measured.parts_ms["f"]) == [1.0, 2.0, 3.0]
+    assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
+    assert [each.reason for each in case.repeated] == ["throttled: sw_thermal"]

@@ -3,7 +3,7 @@ import json
 import msgspec
 import pytest
 
-from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases, senseless
+from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases, senseless, turns
 
 
 def sweep(**axes: tuple[str, ...] | tuple[int, ...]) -> Sweep:
@@ -89,4 +89,20 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "sequence_length": 128,
         "attention": "auto",
         "compile": "off",
+        "repeat": 0,
     }
+
+
+def test_rounds_alternate_their_direction() -> None:
+    assert "".join(f"{turn}{case}" for turn, case in turns("abc", 3)) == "0a0b0c1c1b1a2a2b2c"
+
+
+def test_an_aa_pair_repeats_the_baseline_or_the_first_case_that_can_run() -> None:
+    axes = Axes(precision=("tf32", "fp32"), batch_size=(1, 8))
+    rules = Measure(aa=True, baseline=Baseline(batch_size=8))
+    named = cases(Sweep(name="s", model="m", axes=axes, measure=rules))
+    assert [case.config.repeat for case in named] == [0, 0, 0, 0, 1]
+    assert named[4].name == "cpu fp32 compile=off bs=8 seq=128 again"
+    assert named[4].index == 4
+    first = cases(Sweep(name="s", model="m", axes=axes, measure=Measure(aa=True)))
+    assert first[4].config == Config(device="cpu", batch_size=1, repeat=1)

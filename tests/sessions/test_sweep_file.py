@@ -341,3 +341,35 @@ def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
     for name in ("a\0b", "a" * 5000):
         with pytest.raises(BenchtuiError, match="can't be read: "):
             load_sweep(name)
+
+
+def test_the_rules_of_measuring_can_be_left_to_the_machine() -> None:
+    entries = ("warmup=auto", "until=auto", "mode=throughput", "rounds=3", "aa=true", "caches=shared")
+    rules = parse_sweep('model = "m"', "s.toml", entries).measure
+    assert (rules.warmup_auto, rules.warmup) == (True, Measure().warmup)
+    assert (rules.until_auto, rules.until_percent) == (True, None)
+    assert (rules.mode, rules.rounds, rules.aa, rules.retries) == ("throughput", 3, True, None)
+    assert rules.caches == "shared"
+
+
+def test_environment_variables_are_text() -> None:
+    text = 'model = "m"\n[env]\nOMP_NUM_THREADS = 2\nKMP_BLOCKTIME = "0"\nEMPTY = ""\n'
+    sweep = parse_sweep(text, "s.toml", ["env.MORE=yes"])
+    assert sweep.env == {"OMP_NUM_THREADS": "2", "KMP_BLOCKTIME": "0", "EMPTY": "", "MORE": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
+        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name of an environment variable"),
+        ("env = 3", r"s.toml: env: 3 is not a table of entries"),
+        ("[measure]\nrounds = 0", r"s.toml: measure.rounds: 0 is not a whole number from 1 to 100"),
+        ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),
+        ('[measure]\nmode = "fast"', r"s.toml: measure.mode: .*'fast'"),
+        ('[measure]\nwarmup = "some"', r"s.toml: measure.warmup: 'some' is not a whole number"),
+    ],
+)
+def test_wrong_rules_are_refused_by_name(text: str, error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        parse_sweep(f'model = "m"\n{text}\n', "s.toml")

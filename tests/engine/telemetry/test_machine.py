@@ -10,7 +10,10 @@ import psutil
 import pytest
 
 from benchtui.engine.telemetry.machine import (
+    container_cpus,
+    container_memory_mb,
     describe_host,
+    governor,
     package_versions,
     processor_name,
     rapl_absence,
@@ -93,3 +96,36 @@ def test_energy_counters_tell_a_missing_interface_from_a_missing_permission(
         rapl_absence(tmp_path)
         == f"permission denied; allow it with: sudo chmod a+r {tmp_path}/intel-rapl*/energy_uj"
     )
+
+
+def test_the_governor_is_told_once_or_each_way_it_differs(tmp_path: Path) -> None:
+    assert governor(tmp_path) is None
+    for number, name in enumerate(("performance", "performance", "powersave")):
+        folder = tmp_path / f"cpu{number}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_governor").write_text(f"{name}\n")
+        assert governor(tmp_path) == ("performance" if number < 2 else "performance+powersave")
+
+
+def test_a_container_has_the_limits_of_its_control_group(tmp_path: Path) -> None:
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
+    (tmp_path / "cpu.max").write_text("250000 100000\n")
+    (tmp_path / "memory.max").write_text("2000000000\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (2.5, 2000.0)
+
+
+def test_an_older_control_group_says_it_in_other_files(tmp_path: Path) -> None:
+    for folder, file, text in (
+        ("cpu", "cpu.cfs_quota_us", "50000"),
+        ("cpu", "cpu.cfs_period_us", "100000"),
+        ("memory", "memory.limit_in_bytes", "1000000"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / file).write_text(f"{text}\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (0.5, 1.0)
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)

@@ -3,6 +3,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pytest
 
 from benchtui.engine.telemetry import sampler as sampler_module
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
+from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import Sampler, next_due_s
 from benchtui.sessions.events import Telemetry
 
@@ -54,7 +56,23 @@ def test_samples_travel_in_batches_and_the_rest_is_handed_on_at_the_end() -> Non
     assert len(at_s) >= 3 and sorted(set(at_s)) == at_s
     for event in events:
         assert event.gpus == () and event.t >= event.at_s[-1]
-        assert {len(column) for column in msgspec.structs.astuple(event.host)} == {len(event.at_s)}
+        *columns, package_j, dram_j = msgspec.structs.astuple(event.host)
+        assert {len(column) for column in columns} == {len(event.at_s)}
+        assert package_j == dram_j == [], "most machines don't give them"
+
+
+def test_processor_energy_has_its_columns_where_it_can_be_read(tmp_path: Path) -> None:
+    package = tmp_path / "intel-rapl:0"
+    package.mkdir()
+    for name, text in (("name", "package-0"), ("max_energy_range_uj", "9"), ("energy_uj", "0")):
+        (package / name).write_text(text)
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    rapl = Rapl(tmp_path)
+    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2, rapl=rapl)
+    sampler.start()
+    host = emitted.get(timeout=PATIENCE_S).host
+    sampler.stop()
+    assert (host.package_energy_j, host.dram_energy_j) == ([0.0, 0.0], [])
 
 
 def test_stopping_hands_on_a_batch_that_is_not_full() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Energy, Gpu, Host, Memory, Message, Model
+from benchtui.sessions.events import Energy, Environment, Gpu, Host, Idle, Memory, Message, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
@@ -68,9 +68,9 @@ def test_cpu_session_with_everything_measured(bench: Any, read: Read) -> None:
         document["Summary"]
         .paragraphs[2]
         .startswith(
-            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.51 to 1.52) "
+            "Highest throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.89 samples/s, 1.52 × (1.50 to 1.53) "
             "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.00 samples/s). "
-            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is clearly behind, by 1.15 × (1.14 to 1.15)"
+            "The next, cpu fp32 seq=128 bs=4 (32.99 samples/s), is clearly behind, by 1.15 × (1.14 to 1.16)"
         )
     )
     assert [section.title for section in document.under("Performance metrics")] == [
@@ -181,7 +181,7 @@ def test_one_case_only_has_nothing_to_compare_with(bench: Any, read: Read) -> No
 def test_overlapping_intervals_are_no_difference(bench: Any, read: Read) -> None:
     document = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
     text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
-    assert "no difference from the baseline, cpu fp32 bs=1 (100.00 samples/s): 1.001 × (0.997 to 1.005)" in text
+    assert "no difference from the baseline, cpu fp32 bs=1 (100.00 samples/s): 1.001 × (0.994 to 1.009)" in text
     assert "No difference from cpu fp32 bs=1: the intervals overlap" in text
     assert "of all these cpu fp32 bs=1 has the shortest step (median 10.00 ms)" in text
     assert "cpu fp32 bs=2 has the highest throughput of 3 measured cases: no difference from 1 other" in (
@@ -356,3 +356,41 @@ def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_disturbances_are_one_note_and_the_method_tells_rounds_and_noise_floor(bench: Any, read: Read) -> None:
+    marks = [
+        (f"disturbed: others used {percent}% of a processor", "disturbed: interrupted 300 times a second")
+        for percent in (63, 90)
+    ]
+    times = [[10.0] * 10, [10.1] * 10, [10.2] * 10]
+    environment = Environment(others_cpu_percent=63.0)
+    made = [
+        bench.case(
+            1,
+            rounds=times,
+            repeat=again,
+            end={"marks": marks[again], "environment": environment, "warmup_stop": "stable"},
+        )
+        for again in (0, 1)
+    ]
+    rules = Measure(rounds=3, aa=True, warmup_auto=True, until_auto=True, mode="throughput")
+    sweep = Sweep(name="hand", model="tiny", measure=rules, env={"A": "b"})
+    idle = Idle(t=0.5, window_s=1.25, power_w={"gpu 0": 70.0})
+    document = read(markdown(bench.session(*made, sweep=sweep, more=[idle])))
+    check(document)
+    assert [text for text in title(document).paragraphs if text.startswith("Disturbed")] == [
+        "Disturbed: all 2 cases, such as: disturbed: others used 63% of a processor."
+    ]
+    text = document["Method"].text
+    assert "Rounds: 3 of every case, in alternating order; their medians differ by up to 2.0%" in text
+    assert (
+        "Noise floor: cpu fp32 compile=off bs=1 seq=128 measured twice: medians +0.00 % apart, no difference"
+        in text
+    )
+    assert "Environment variables: A=b" in text
+    assert "Idle power: gpu 0 70.0 W, over 1.2 s before the first case; not subtracted" in text
+    assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
+    assert "Mode: throughput" in text
+    assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
+    assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"

@@ -1,0 +1,77 @@
+"""Energy of processor packages and memory modules, from the kernel's powercap files (RAPL).
+
+The counters and their files: Documentation/power/powercap/powercap.rst of the kernel.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+POWERCAP = Path("/sys/class/powercap")
+
+
+@dataclass(frozen=True, slots=True)
+class RaplSample:
+    """Energy since the counters were opened, in joules; None where it can't be read."""
+
+    package_j: float | None
+    dram_j: float | None
+
+
+class Rapl:
+    """The counters below a powercap folder; those that can't be read are left out."""
+
+    def __init__(self, powercap: Path = POWERCAP) -> None:
+        # a folder of another kind, such as intel-rapl-mmio:0, counts the same packages again
+        folders = sorted(powercap.glob("intel-rapl:*"))
+        self._packages = _counters(folders, "package")
+        self._dram = _counters(folders, "dram")
+
+    @property
+    def readable(self) -> bool:
+        """Whether any package's energy can be read."""
+        return bool(self._packages)
+
+    def sample(self) -> RaplSample:
+        """All packages together, and all memory modules."""
+        return RaplSample(package_j=_sum_j(self._packages), dram_j=_sum_j(self._dram))
+
+
+class _Counter:
+    """One running total of microjoules, which begins again at 0 when it has reached its range."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "energy_uj"
+        self._range_uj = int((folder / "max_energy_range_uj").read_text("ascii"))
+        self._last_uj = int(self._path.read_text("ascii"))
+        self._total_uj = 0
+
+    def total_j(self) -> float | None:
+        """Energy since the counter was opened, in joules; None where it can't be read any more.
+
+        Right as long as it is read at least once a turn, which takes some minutes on the largest processors.
+        """
+        try:
+            now_uj = int(self._path.read_text("ascii"))
+        except (OSError, ValueError):
+            return None
+        passed_uj = now_uj - self._last_uj
+        self._total_uj += passed_uj if passed_uj >= 0 else passed_uj + self._range_uj
+        self._last_uj = now_uj
+        return self._total_uj / 1e6
+
+
+def _counters(folders: list[Path], kind: str) -> list[_Counter]:
+    found = []
+    for folder in folders:
+        try:
+            if (folder / "name").read_text("ascii").strip().startswith(kind):
+                found.append(_Counter(folder))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _sum_j(counters: list[_Counter]) -> float | None:
+    totals = [counter.total_j() for counter in counters]
+    known = [total for total in totals if total is not None]
+    return round(sum(known), 6) if known and len(known) == len(totals) else None

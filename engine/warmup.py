@@ -1,0 +1,60 @@
+"""When warming up has lasted long enough: pure rules over the times of the steps so far."""
+
+from collections.abc import Sequence
+from statistics import fmean, quantiles
+
+from benchtui.sessions.sweep import Measure
+
+WINDOW = 8
+"""Steps that have to be stable; pyperf, whose rule this is, looks at 20, which slow models can't pay for."""
+LEAST_STEPS = 3
+MOST_STEPS = 50
+MOST_MS = 15_000.0
+"""The caps: steps in all, and time of those after the first, whose compiling may take longer by itself."""
+
+QUARTILES_WITHIN = 0.05
+MEAN_FALLS, MEAN_RISES = -0.5, 0.1
+"""How the halves of a window have to agree (pyperf, _worker.py, test_calibrate_warmups)."""
+
+
+def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
+    """Why warming up ends after these steps, or None when it goes on."""
+    n = len(times_ms)
+    if not rules.warmup_auto:
+        return f"{rules.warmup} steps" if n >= rules.warmup else None
+    if n < LEAST_STEPS:
+        return None
+    if stable(times_ms[-WINDOW:]):
+        return f"stable over the last {WINDOW} of {n} steps"
+    if n >= MOST_STEPS:
+        return f"not stable after {n} steps, the most allowed"
+    if sum(times_ms[1:]) >= MOST_MS:
+        return f"not stable after {n} steps and {MOST_MS / 1000:g} s, the longest allowed"
+    return None
+
+
+def stable(window_ms: Sequence[float]) -> bool:
+    """Whether a full window shows no trend: its first value no outlier, and its halves alike."""
+    if len(window_ms) < WINDOW:
+        return False
+    low, _, high = _quartiles(window_ms[1:])
+    if window_ms[0] > high + 1.5 * (high - low):
+        return False
+    return _alike(window_ms[: WINDOW // 2], window_ms[WINDOW // 2 :])
+
+
+def _alike(before: Sequence[float], after: Sequence[float]) -> bool:
+    (low, _, high), (low_after, _, high_after) = _quartiles(before), _quartiles(after)
+    return (
+        abs(_change(low, low_after)) <= QUARTILES_WITHIN
+        and abs(_change(high, high_after)) <= QUARTILES_WITHIN
+        and MEAN_FALLS <= _change(fmean(before), fmean(after)) <= MEAN_RISES
+    )
+
+
+def _change(before: float, after: float) -> float:
+    return (before - after) / after if after else 0.0
+
+
+def _quartiles(values: Sequence[float]) -> list[float]:
+    return quantiles(values, n=4, method="inclusive")

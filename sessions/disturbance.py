@@ -1,0 +1,78 @@
+"""Whether something else than the case had a hand in its times: pure rules over what was recorded around it."""
+
+import re
+from collections.abc import Sequence
+
+from benchtui.sessions.events import Environment
+
+OTHERS_PERCENT = 25.0
+OTHERS_SHARE = 0.1
+"""Processors used by others from which a case is disturbed: a quarter of one, and a tenth of all there are."""
+SWITCHES_PER_S = 100.0
+"""Times a second that the worker lost its processor: a few are usual, a neighbour on it makes hundreds."""
+LEAST_S = 0.2
+"""Measured span below which a rate of such events says nothing."""
+LEAST_CLOCK = 0.75
+"""Share of its default below which a GPU's mean clock is worth measuring again (NVBench's threshold)."""
+KINDS = ("disturbed", "throttled", "clock", "shared GPU")
+"""How the marks of this module begin."""
+THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
+"""Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
+
+
+def throttling(environment: Environment) -> tuple[str, ...]:
+    """A mark for each way in which the GPU ran slower than it can."""
+    found = []
+    if reasons := [reason for reason in environment.throttle if reason in THROTTLES]:
+        found.append(f"throttled: {'+'.join(reasons)}")
+    clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
+    if clock is not None and default and clock < LEAST_CLOCK * default:
+        found.append(f"clock at {100 * clock / default:.0f}% of its default")
+    return tuple(found)
+
+
+def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
+    """A mark for each way in which others used what the case needed, over a measured span in seconds."""
+    found = []
+    if (others := environment.others_cpu_percent) is not None and others >= _others_limit(environment):
+        found.append(f"disturbed: others used {others:.0f}% of a processor")
+    switches = environment.involuntary_switches
+    if switches is not None and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
+        found.append(f"disturbed: interrupted {switches / span_s:.0f} times a second")
+    if others_there := environment.gpu_processes:
+        found.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
+    return tuple(found)
+
+
+def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
+    """Every mark that the surroundings of a case earn it."""
+    return (*throttling(environment), *sharing(environment, span_s))
+
+
+def kind(mark: str) -> str:
+    """What a mark says without its figures, for counting cases; a mark of another module is its own kind."""
+    return next((name for name in KINDS if mark.startswith(name)), mark)
+
+
+def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The marks of several rounds as those of their case: each disturbance at its worst, with its rounds."""
+    marks = [mark for each in rounds for mark in each]
+    found: dict[str, list[str]] = {}
+    for mark in marks:
+        found.setdefault(_without_figures(mark), []).append(mark)
+    worst = ((max(same, key=_figure), len(same)) for same in found.values())
+    return tuple(
+        mark if kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds" for mark, amount in worst
+    )
+
+
+def _without_figures(mark: str) -> str:
+    return re.sub(r"\d+", "", mark) if kind(mark) != mark else mark
+
+
+def _figure(mark: str) -> int:
+    return int(next(iter(re.findall(r"\d+", mark)), 0))
+
+
+def _others_limit(environment: Environment) -> float:
+    return max(OTHERS_PERCENT, 100 * OTHERS_SHARE * (environment.processors or 1))

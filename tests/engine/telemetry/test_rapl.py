@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine.telemetry.rapl import Rapl
+
+
+def domain(folder: Path, name: str, energy_uj: int, range_uj: int = 1_000_000) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "name").write_text(f"{name}\n")
+    (folder / "max_energy_range_uj").write_text(f"{range_uj}\n")
+    (folder / "energy_uj").write_text(f"{energy_uj}\n")
+    return folder / "energy_uj"
+
+
+def test_packages_are_summed_and_memory_stands_apart(tmp_path: Path) -> None:
+    first = domain(tmp_path / "intel-rapl:0", "package-0", 100)
+    second = domain(tmp_path / "intel-rapl:1", "package-1", 500_000)
+    core = domain(tmp_path / "intel-rapl:0:0", "core", 7)
+    dram = domain(tmp_path / "intel-rapl:0:1", "dram", 0)
+    system = domain(tmp_path / "intel-rapl:2", "psys", 0)
+    again = domain(tmp_path / "intel-rapl-mmio:0", "package-0", 100)
+    rapl = Rapl(tmp_path)
+    assert rapl.readable
+    start = rapl.sample()
+    assert (start.package_j, start.dram_j) == (0.0, 0.0)
+    for counter, energy_uj in ((first, 200_100), (second, 800_000), (dram, 50_000)):
+        counter.write_text(str(energy_uj))
+    for counter in (core, system, again):
+        counter.write_text("900000")
+    later = rapl.sample()
+    assert later.package_j == pytest.approx(0.5)
+    assert later.dram_j == pytest.approx(0.05)
+
+
+def test_a_counter_that_begins_again_goes_on(tmp_path: Path) -> None:
+    counter = domain(tmp_path / "intel-rapl:0", "package-0", 900_000)
+    rapl = Rapl(tmp_path)
+    counter.write_text("100000")
+    assert rapl.sample().package_j == pytest.approx(0.2)
+    counter.write_text("300000")
+    assert rapl.sample().package_j == pytest.approx(0.4)
+
+
+def test_a_counter_that_goes_away_leaves_no_partial_sum(tmp_path: Path) -> None:
+    domain(tmp_path / "intel-rapl:0", "package-0", 0)
+    gone = domain(tmp_path / "intel-rapl:1", "package-1", 0)
+    rapl = Rapl(tmp_path)
+    gone.unlink()
+    sample = rapl.sample()
+    assert (sample.package_j, sample.dram_j) == (None, None)
+
+
+def test_without_counters_nothing_is_readable(tmp_path: Path) -> None:
+    (tmp_path / "intel-rapl:0").mkdir()
+    for folder in (tmp_path, tmp_path / "missing"):
+        rapl = Rapl(folder)
+        assert not rapl.readable
+        assert rapl.sample().package_j is None
