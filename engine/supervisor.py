@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from time import monotonic
 
+from benchtui.engine import client
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.control import Answer, Command, ControlServer
 from benchtui.engine.energy import idle_power_w
@@ -32,6 +33,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Idle,
+    Level,
     Message,
     Outcome,
     Runtime,
@@ -65,10 +67,11 @@ class Supervisor:
         self._context.set_forkserver_preload(["benchtui.engine.preload"])
         self._selector = selectors.DefaultSelector()
         self._journal = Journal(path)
-        self._control = ControlServer(session_id, self._selector, self._on_command)
         nvml = open_nvml()
         self._nvml = None if isinstance(nvml, Absent) else nvml
         self._host = describe_host(nvml)
+        self._others = client.running()
+        self._control = ControlServer(session_id, self._selector, self._on_command)
         self._readings = Readings()
         rapl = Rapl() if "rapl" not in self._host.absent else None
         self._sampler = Sampler(self._nvml, clock=self._now_s, emit=self._on_telemetry, rapl=rapl)
@@ -98,6 +101,8 @@ class Supervisor:
     def _run_cases(self, scratch: Path) -> None:
         for reading, missing in self._host.absent.items():
             self._tell(f"no {reading} readings: {missing}")
+        for other in self._others:
+            self._tell(f"another sweep runs on this machine and disturbs this one: {other.path}", "warning")
         self._watch_idle()
         os.environ.update(self._sweep.env)  # for the fork server: libraries read theirs when they are loaded
         runtime = self._ask_torch()
@@ -146,7 +151,7 @@ class Supervisor:
         if isinstance(runtime, Runtime):
             self._journal.append(runtime)
             return runtime
-        self._tell(f"torch doesn't answer: {runtime}")
+        self._tell(f"torch doesn't answer: {runtime}", "error")
         return None
 
     def _run_round(self, case: Case, turn: int, scratch: Path) -> None:
@@ -245,8 +250,8 @@ class Supervisor:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             self._journal.append(event)
 
-    def _tell(self, text: str) -> None:
-        self._journal.append(Message(t=self._now_s(), level="info", text=text))
+    def _tell(self, text: str, level: Level = "info") -> None:
+        self._journal.append(Message(t=self._now_s(), level=level, text=text))
 
     def _session_started(self) -> SessionStarted:
         now = datetime.now(UTC)

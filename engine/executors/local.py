@@ -19,6 +19,8 @@ from benchtui.sessions.sweep import Record
 
 _KEPT_STDERR = 8192
 _LONGEST_LINE = 500
+_MOST_CHUNKS = 16
+"""Pieces of a worker's output read at a time: one that prints without end must not hold the loop."""
 _TEARDOWN_S = 20.0
 """How long a worker may take to end once it has told its outcome."""
 
@@ -73,6 +75,7 @@ class LocalExecution:
         """The events that have come; the last one of a case is its CaseFinished, once the process has ended."""
         if not self.left_s:
             self._overdue(now_s)
+        alive = self._process.is_alive()  # asked before reading: what a dying worker sent last is still read
         self._read_stderr()
         for event in self._read_events():
             if isinstance(event, CaseFinished):
@@ -80,7 +83,7 @@ class LocalExecution:
                 self._deadline_s = monotonic() + _TEARDOWN_S
             else:
                 yield event
-        if not self._process.is_alive():
+        if not alive:
             yield self._finish(now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
@@ -97,7 +100,7 @@ class LocalExecution:
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        with suppress(ProcessLookupError):  # a worker that hasn't made its own group yet
+        with suppress(ProcessLookupError, PermissionError):  # a worker that hasn't made its own group yet
             os.kill(self.pid, signal.SIGKILL)
 
     def _read_events(self) -> Iterator[WorkerEvent]:
@@ -105,12 +108,13 @@ class LocalExecution:
             yield _decoder.decode(message)
 
     def _read_stderr(self) -> None:
-        if self._stderr.closed or not self._stderr.poll():
-            return
-        chunk = os.read(self._stderr.fileno(), 65536)
-        self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
-        if not chunk:
-            self._stderr.close()
+        for _ in range(_MOST_CHUNKS):
+            if self._stderr.closed or not self._stderr.poll():
+                return
+            chunk = os.read(self._stderr.fileno(), 65536)
+            self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
+            if not chunk:
+                self._stderr.close()
 
     def _finish(self, now_s: float) -> CaseFinished:
         self._process.join()

@@ -144,6 +144,7 @@ FULL: tuple[AnyEvent, ...] = (
         memory=Memory(peak_allocated_mb=1.0, peak_reserved_mb=2.0, peak_device_mb=3.0, peak_rss_mb=4.0),
         energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter", dram_j=3.0),
         marks=("throttled",),
+        effective=Effective(compiled=True),
         reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
     ),
     Message(t=6.0, level="warning", text="“odd” \x1b[31m"),
