@@ -132,6 +132,11 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
     baseline: Baseline | None = None
 
+    @property
+    def planned_steps(self) -> int:
+        """Measured steps of a case over all rounds, where no other rule ends or prolongs it."""
+        return self.iterations * self.rounds
+
 
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What to measure, on what, and how."""

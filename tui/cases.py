@@ -90,7 +90,7 @@ class CaseBook:
             warmup=case.warmup.wall_ms,
             measured=case.measured.wall_ms,
             shown=(len(case.warmup), len(case.measured)),
-            planned=measure.warmup + measure.iterations,
+            planned=measure.warmup * measure.rounds + measure.planned_steps,
             scale=scale,
             median=spread.median,
             caption=caption,
@@ -179,7 +179,7 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
-    return f"{shape} {len(case.measured)}/{max(measure.iterations, len(case.measured))}"
+    return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 
 
 def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:

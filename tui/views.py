@@ -91,8 +91,8 @@ def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, posi
     measure = feed.session.start.sweep.measure
     phase = phase_of(case)
     counts = {
-        "warm-up": (len(case.warmup), measure.warmup),
-        "measuring": (len(case.measured), max(measure.iterations, len(case.measured))),
+        "warm-up": (len(case.warmup), max(measure.warmup, len(case.warmup))),
+        "measuring": (len(case.measured), max(measure.planned_steps, len(case.measured))),
     }
     done, planned = counts.get(phase, (0, 0))
     since = case.prepared.t if case.prepared else case.started.t if case.started else 0.0
