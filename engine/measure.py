@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 from time import monotonic
+from typing import TypeVar
 
 from benchtui.engine.devices import Device, StepTime
-from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.base import Counted, Workload
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.metrics import distribution
 from benchtui.sessions.sweep import Measure
@@ -20,6 +22,7 @@ CHECK_S = 0.5
 """How often the width of the interval is worked out, and the least time measured before it counts."""
 
 Emit = Callable[[Steps], None]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,13 @@ class Recorder:
     emit: Emit
     clock: Callable[[], float]
     times: list[StepTime] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
     flushed_s: float = field(default_factory=monotonic)
 
-    def add(self, time: StepTime, tokens: int) -> None:
+    def add(self, time: StepTime, counted: Counted) -> None:
         """Keep a step, and pass on what has gathered when it is time."""
         self.times.append(time)
-        self.tokens.append(tokens)
+        self.counted.append(counted)
         if monotonic() - self.flushed_s >= FLUSH_S:
             self.flush()
 
@@ -57,7 +60,7 @@ class Recorder:
         if self.times:
             self.emit(self._event())
         self.times.clear()
-        self.tokens.clear()
+        self.counted.clear()
         self.flushed_s = monotonic()
 
     def _event(self) -> Steps:
@@ -69,8 +72,14 @@ class Recorder:
             wall_ms=[time.wall_ms for time in self.times],
             device_ms=device_ms or None,
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
-            tokens=list(self.tokens),
+            tokens=_column(each.tokens for each in self.counted),
+            padded_tokens=_column(each.padded_tokens for each in self.counted),
+            loss=self._losses(),
         )
+
+    def _losses(self) -> list[float | None] | None:
+        losses = _column(each.loss for each in self.counted)
+        return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
 
 
 class StopRule:
@@ -126,5 +135,11 @@ def measure(workload: Workload, device: Device, rules: Measure, record: Recorder
 
 def _step(workload: Workload, device: Device, record: Recorder) -> float:
     time, done = device.time(workload.step)
-    record.add(time, workload.tokens(done))
+    record.add(time, workload.count(done))
     return time.wall_ms
+
+
+def _column(values: Iterable[Value | None]) -> list[Value] | None:
+    """The values of the steps, or None where a step has none."""
+    column = [value for value in values if value is not None]
+    return column or None

@@ -40,15 +40,22 @@ class Columns:
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
     tokens: array[int] = field(default_factory=lambda: array("q"))
     """Real tokens of each step; empty where the task has none."""
+    padded_tokens: array[int] = field(default_factory=lambda: array("q"))
+    """Tokens of each step with the padding; empty where nothing says."""
+    loss: array[float] = field(default_factory=lambda: array("d"))
+    """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError where they differ in length."""
-        columns = (steps.wall_ms, steps.device_ms, steps.tokens, *steps.parts_ms.values())
+        counted = (steps.tokens, steps.padded_tokens, steps.loss)
+        columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         self.wall_ms.extend(steps.wall_ms)
         self.device_ms.extend(steps.device_ms or ())
         self.tokens.extend(steps.tokens or ())
+        self.padded_tokens.extend(steps.padded_tokens or ())
+        self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         for part, times in steps.parts_ms.items():
             self.parts_ms.setdefault(part, array("d")).extend(times)
 

@@ -13,15 +13,19 @@ from benchtui.sessions.sweep import (
     ATTENTIONS,
     COMPILE_MODES,
     LARGEST,
-    LATER_TASKS,
     MOST_CASES,
+    MOST_THREADS,
+    PADDINGS,
     PRECISIONS,
     TASKS,
     Axes,
     Baseline,
+    Generate,
     Measure,
     Sweep,
+    Train,
     Weights,
+    own_code,
 )
 
 Table = dict[str, Any]
@@ -94,7 +98,8 @@ def _path(key: str, where: str) -> list[str]:
     if "." in key:
         return key.split(".")
     homes: dict[str, list[str]] = {name: [name] for name in _TOP}
-    homes |= {name: ["axes", name] for name in _AXES} | {name: ["measure", name] for name in _MEASURE}
+    for table, entries in (("axes", _AXES), ("measure", _MEASURE), ("train", _TRAIN), ("generate", _GENERATE)):
+        homes |= {name: [table, name] for name in entries}
     if key not in homes:
         raise BenchtuiError(f"{where}: no entry {key!r}{axis.nearest(key, homes)}; entries: {', '.join(homes)}")
     return homes[key]
@@ -152,11 +157,12 @@ def _words(check: Callable[[str, str], str]) -> Parser:
 
 def _task(value: object, where: str) -> str:
     task = _text(value, where)
-    if task in LATER_TASKS or ".py:" in task:
-        raise BenchtuiError(
-            f"{where}: {task!r} can't be measured yet by this version; it measures: {', '.join(TASKS)}"
-        )
-    return axis.one_of(TASKS)(task, where)
+    if own_code(task):
+        return task
+    try:
+        return axis.one_of(TASKS)(task, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
 
 
 def _device(word: str, where: str) -> str:
@@ -173,6 +179,22 @@ def _count(least: int) -> Parser:
         return value
 
     return parse
+
+
+def _threads(value: object, where: str) -> tuple[int, ...]:
+    return axis.whole_numbers(value, where, axis.Bounds(least=0, most=MOST_THREADS))
+
+
+def _rate(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST:
+        raise BenchtuiError(f"{where}: {value!r} is not a number above 0")
+    return float(value)
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise BenchtuiError(f"{where}: {value!r} is neither true nor false")
+    return value
 
 
 def _duration_s(value: object, where: str) -> float:
@@ -216,6 +238,8 @@ _AXES: dict[str, Parser] = {
     "precision": _words(axis.one_of(PRECISIONS)),
     "attention": _words(axis.one_of(ATTENTIONS)),
     "compile": _words(axis.one_of(COMPILE_MODES)),
+    "threads": _threads,
+    "padding": _words(axis.one_of(PADDINGS)),
     "sequence_length": axis.whole_numbers,
     "batch_size": axis.whole_numbers,
 }
@@ -228,6 +252,12 @@ _MEASURE: dict[str, Parser] = {
     "timeout": _duration_s,
     "baseline": _table(Baseline, _BASELINE),
 }
+_TRAIN: dict[str, Parser] = {
+    "accumulation": _count(1),
+    "learning_rate": _rate,
+    "activation_checkpointing": _flag,
+}
+_GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}
 _TOP: dict[str, Parser] = {
     "name": _text,
     "model": _text,
@@ -236,5 +266,7 @@ _TOP: dict[str, Parser] = {
     "dataset": _text,
     "axes": _table(Axes, _AXES),
     "measure": _table(Measure, _MEASURE),
+    "train": _table(Train, _TRAIN),
+    "generate": _table(Generate, _GENERATE),
 }
 _FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import rss
-from benchtui.engine.devices.base import Lap, StepTime
+from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Memory
 
@@ -45,7 +45,7 @@ class Cuda:
         torch.cuda.synchronize(self.torch_device)
         end_ns = perf_counter_ns()
         times_ms = [before.elapsed_time(after) for before, after in pairwise(events)]
-        parts_ms = dict(zip(parts, times_ms, strict=True))
+        parts_ms = add_up(parts, times_ms)
         return StepTime((end_ns - begin_ns) / 1e6, events[0].elapsed_time(events[-1]), parts_ms), done
 
     def reset_peaks(self) -> None:
