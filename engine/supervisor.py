@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from time import monotonic
 
+from benchtui.engine import client
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.control import Answer, Command, ControlServer
 from benchtui.engine.energy import PowerLog
@@ -28,6 +29,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
     CaseStarted,
+    Level,
     Message,
     Outcome,
     Runtime,
@@ -60,10 +62,11 @@ class Supervisor:
         self._context.set_forkserver_preload(["benchtui.engine.preload"])
         self._selector = selectors.DefaultSelector()
         self._journal = Journal(path)
-        self._control = ControlServer(session_id, self._selector, self._on_command)
         nvml = open_nvml()
         self._nvml = None if isinstance(nvml, Absent) else nvml
         self._host = describe_host(nvml)
+        self._others = client.running()
+        self._control = ControlServer(session_id, self._selector, self._on_command)
         self._power = PowerLog()
         self._sampler = Sampler(self._nvml, clock=self._now_s, emit=self._on_telemetry)
 
@@ -93,6 +96,8 @@ class Supervisor:
             self._tell(f"no {reading} readings: {missing}")
         if own := own_code(self._sweep.task):
             self._tell(f"runs the code of {own[0]}: the function {own[1]}")
+        for other in self._others:
+            self._tell(f"another sweep runs on this machine and disturbs this one: {other.path}", "warning")
         runtime = self._ask_torch()
         for case in self._skip_first(runtime):
             if self._stopping:
@@ -120,7 +125,7 @@ class Supervisor:
         if isinstance(runtime, Runtime):
             self._journal.append(runtime)
             return runtime
-        self._tell(f"torch doesn't answer: {runtime}")
+        self._tell(f"torch doesn't answer: {runtime}", "error")
         return None
 
     def _run_case(self, case: Case, scratch: Path) -> None:
@@ -188,8 +193,8 @@ class Supervisor:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             self._journal.append(event)
 
-    def _tell(self, text: str) -> None:
-        self._journal.append(Message(t=self._now_s(), level="info", text=text))
+    def _tell(self, text: str, level: Level = "info") -> None:
+        self._journal.append(Message(t=self._now_s(), level=level, text=text))
 
     def _session_started(self) -> SessionStarted:
         now = datetime.now(UTC)

@@ -1,7 +1,8 @@
 """How long a sweep still takes: plain arithmetic on the cases that this session has finished."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from bisect import bisect, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config, Measure, senseless
@@ -9,7 +10,7 @@ from benchtui.sessions.sweep import Config, Measure, senseless
 MOST_ESTIMATED = 2000
 """Queued cases looked at one by one; of a longer queue every k-th stands for k."""
 
-Group = tuple[str, str, str, str]
+Group = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +22,28 @@ class Estimate:
     """Whether it rests on cases of other options than those it is about."""
 
 
-@dataclass(slots=True)
 class Experience:
     """What the finished cases say about time."""
 
-    steps_s: dict[Group, list[tuple[int, float]]] = field(default_factory=dict)
-    """Work of a step (samples times tokens) and its mean time in seconds, of each finished case of a group."""
-    preparation_s: list[float] = field(default_factory=list)
-    """Time of each finished case beside its steps: starting the worker, loading the model, ending."""
-
-    @classmethod
-    def of(cls, cases: Sequence[CaseState]) -> "Experience":
-        """What these cases say; those that haven't finished ok say nothing."""
-        experience = cls()
+    def __init__(self, cases: Iterable[CaseState] = ()) -> None:
+        self._pools: dict[Group, list[tuple[int, float]]] = {}
+        """By group, by device and over all: work of a step and its mean time in seconds, ordered by work."""
+        self._learned = 0
+        self._preparations_s = 0.0
+        """Time of the learned cases beside their steps: starting the worker, loading the model, ending."""
         for case in cases:
-            if case.state == "ok":
-                experience._learn(case)
-        return experience
+            self.learn(case)
 
-    def _learn(self, case: CaseState) -> None:
+    def learn(self, case: CaseState) -> None:
+        """Take in a case; one that hasn't finished ok, or kept no steps, says nothing."""
         step_s = _mean_step_s(case)
-        if case.started is None or case.finished is None or step_s is None:
+        if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
             return
         steps_s = (sum(case.measured.wall_ms) + sum(case.warmup.wall_ms)) / 1000
-        self.preparation_s.append(max(0.0, case.finished.t - case.started.t - steps_s))
-        self.steps_s.setdefault(group(case.config), []).append((work(case.config), step_s))
+        self._learned += 1
+        self._preparations_s += max(0.0, case.finished.t - case.started.t - steps_s)
+        for key in _groups(case.config):
+            insort(self._pools.setdefault(key, []), (work(case.config), step_s))
 
     def step(self, config: Config) -> Estimate | None:
         """Time of one step, scaled linearly in work from the nearest finished case; None before any is known.
@@ -53,11 +51,10 @@ class Experience:
         The nearest is looked for within the same device, precision, compile mode and attention, then on the
         same device, then anywhere; what comes from outside the group is rough.
         """
-        wanted = group(config)
-        if known := self.steps_s.get(wanted):
-            return Estimate(_scaled(known, work(config)))
-        on_device = [pair for key, pairs in self.steps_s.items() if key[0] == wanted[0] for pair in pairs]
-        known = on_device or [pair for pairs in self.steps_s.values() for pair in pairs]
+        own, *wider = _groups(config)
+        if own in self._pools:
+            return Estimate(_scaled(self._pools[own], work(config)))
+        known = next((self._pools[key] for key in wider if key in self._pools), None)
         return Estimate(_scaled(known, work(config)), rough=True) if known else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
@@ -67,14 +64,9 @@ class Experience:
             return None
         if senseless(config):
             return Estimate(0.0)
-        preparation_s = sum(self.preparation_s) / len(self.preparation_s)
+        preparation_s = self._preparations_s / self._learned
         steps_s = measure.warmup * step.seconds + _measuring_s(measure.iterations, step.seconds, measure)
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
-
-
-def group(config: Config) -> Group:
-    """The options within which step times are taken to grow with work alone."""
-    return (config.device, config.precision, config.compile, config.attention)
 
 
 def work(config: Config) -> int:
@@ -98,7 +90,7 @@ def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experience) -> Estimate | None:
     """Time of all cases that haven't started; None before anything is known."""
-    queued = [case for case in cases if case.state == "queued"]
+    queued = [case for case in cases if case.started is None and case.finished is None]
     stride = len(queued) // MOST_ESTIMATED + 1
     estimates = [experience.case(case.config, measure) for case in queued[::stride]]
     known = [estimate for estimate in estimates if estimate is not None]
@@ -124,6 +116,16 @@ def _measuring_s(steps: int, step_s: float, measure: Measure) -> float:
     return min(steps * step_s, measure.max_time_s) if measure.max_time_s else steps * step_s
 
 
+def _groups(config: Config) -> tuple[Group, ...]:
+    """Within what step times are taken to grow with work alone, from narrow to wide."""
+    return (
+        (config.device, config.precision, config.compile, config.attention),
+        (config.device,),
+        (),
+    )
+
+
 def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:
-    nearest, step_s = min(known, key=lambda pair: abs(pair[0] - wanted))
+    place = bisect(known, (wanted, 0.0))
+    nearest, step_s = min(known[max(place - 1, 0) : place + 1], key=lambda pair: abs(pair[0] - wanted))
     return step_s * wanted / nearest

@@ -1,1 +1,165 @@
-"""TODO."""
+"""Themes and symbols as plain data: one TOML a theme, and two sets of characters to draw with."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+DEFAULT = "benchtui-dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """A set of colours; each is ``#rrggbb`` or, in a theme of the terminal's own colours, ``ansi_…``."""
+
+    name: str
+    dark: bool
+    background: str
+    foreground: str
+    bright: str
+    """What the eye should find first: headline figures."""
+    muted: str
+    """Labels and units."""
+    faint: str
+    """Axes, tracks and what is switched off."""
+    accent: str
+    """The one colour of what runs and of what is drawn."""
+    soft: str
+    """The accent stepped back: spread, history."""
+    good: str
+    warning: str
+    bad: str
+    cursor: str
+    """Behind the chosen row."""
+    ansi: bool = False
+    """Whether the colours are the terminal's own sixteen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The characters that the screen draws with, one cell wide each but for signs inside a text."""
+
+    bar: str
+    """A filled cell of a bar."""
+    half: str
+    """The last cell of a bar that is filled halfway."""
+    track: str
+    """An empty cell of a bar."""
+    up: str
+    """Fill of a cell from below, from none to all."""
+    shade: str
+    """A full cell of what isn't counted."""
+    tick: str
+    """An axis where a label stands."""
+    axis: str
+    middle: str
+    """An axis at the median."""
+    level: str
+    """The median's line where no step stands yet."""
+    above: str
+    """A value above the scale."""
+    rule: str
+    """Between two panels."""
+    absent: str
+    """A figure that is not known."""
+    dot: str
+    """Between words of a line."""
+    flag: str
+    plus_minus: str
+    about: str
+    ellipsis: str
+    degree: str
+    arrows: str
+    """The keys up and down."""
+    chosen: str
+    """Before the chosen row."""
+    running: str
+    queued: str
+    ok: str
+    oom: str
+    skipped: str
+    failed: str
+    timeout: str
+    interrupted: str
+
+
+UNICODE = Symbols(
+    bar="━",
+    half="╸",
+    track="─",
+    up=" ▁▂▃▄▅▆▇█",
+    shade="░",
+    tick="┤",
+    axis="│",
+    middle="┼",
+    level="╌",
+    above="▴",
+    rule="│",
+    absent="–",
+    dot="·",
+    flag="⚑",
+    plus_minus="±",
+    about="≈",
+    ellipsis="…",
+    degree="°C",
+    arrows="↑↓",
+    chosen="▸",
+    running="▶",
+    queued="·",
+    ok="✓",
+    oom="▲",
+    skipped="○",
+    failed="✗",
+    timeout="◷",
+    interrupted="■",
+)
+
+ASCII = Symbols(
+    bar="#",
+    half="=",
+    track="-",
+    up=" .:#",
+    shade="%",
+    tick="+",
+    axis="|",
+    middle="+",
+    level="-",
+    above="^",
+    rule="|",
+    absent="-",
+    dot="-",
+    flag="!",
+    plus_minus="+-",
+    about="~",
+    ellipsis="..",
+    degree="C",
+    arrows="up/dn",
+    chosen="*",
+    running=">",
+    queued=".",
+    ok="+",
+    oom="^",
+    skipped="o",
+    failed="x",
+    timeout="t",
+    interrupted="#",
+)
+
+
+def names() -> list[str]:
+    """Names of the themes that ship with benchtui, the default first."""
+    found = (entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml"))
+    return sorted(found, key=lambda name: (name != DEFAULT, name))
+
+
+@cache
+def load(name: str) -> Theme:
+    """Read a theme by its name; raises KeyError for a name that isn't among ``names()``."""
+    if name not in names():
+        raise KeyError(name)
+    table = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))
+    return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), **table["colours"])
+
+
+def _folder() -> resources.abc.Traversable:
+    return resources.files("benchtui.themes")

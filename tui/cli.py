@@ -1,5 +1,6 @@
 """The command line. Only click is imported here: everything else is imported by the command that needs it."""
 
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -329,6 +330,7 @@ def _status(session: "Session") -> int:
 def _show(engine: "Engine | None", path: Path | None, theme: str | None, ascii_only: bool) -> None:
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
+    ascii_only = ascii_only or "utf" not in (sys.stdout.encoding or "").lower()
     ending = run_app(engine=engine, session_path=path, theme=theme, ascii_only=ascii_only)
     if ending.path is None:
         return
@@ -353,6 +355,8 @@ _FAREWELLS = {
 def _require_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
+    if os.environ.get("TERM", "dumb") == "dumb":
+        _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
 
 
 def _plain(text: str) -> str:

@@ -113,6 +113,8 @@ def summary_line(session: Session, path: Path) -> str:
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
+    if session.cut_off and "running" in counts:
+        counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
     ending = "" if session.finished else "; the engine is gone and the record was cut off"
     return f"{len(session.cases)} cases: {outcomes}{ending}; session {path}"

@@ -1,7 +1,7 @@
 """Step times under benchtui, with its screen attached, over those of a plain loop: `make bench`.
 
-Both are run in turns, pair by pair, so that a machine whose speed drifts drifts for both; what counts is the ratio
-of each pair's medians, and the median of those. The plain loop is a script that knows nothing of benchtui.
+Both are run in turns, pair by pair, so that a machine whose speed drifts drifts for both; what counts is the
+ratio of each pair's medians, and the median of those. The plain loop knows nothing of benchtui.
 """
 
 import json
@@ -67,13 +67,13 @@ def benchtui_ms(batch: int, length: int, warmup: int, steps: int) -> list[float]
         app = pexpect.spawn(
             str(BIN / "benchtui"), ["quick", "-o", str(session), *overrides], dimensions=(40, 120), timeout=600
         )
-        drain = threading.Thread(target=lambda: app.expect(pexpect.EOF))
+        drain = threading.Thread(target=app.expect, args=([pexpect.EOF],))
         drain.start()
         while not finished(session):
             drain.join(0.5)
-        app.send("q")
-        drain.join(10)
-        app.close(force=True)
+        while drain.is_alive():  # until the app has seen the end, q asks and d answers
+            app.send("qd")
+            drain.join(1)
         return measured_ms(session)
 
 

@@ -65,6 +65,7 @@ def test_a_value_named_twice_stays_where_it_first_stood() -> None:
         "9" * 5000,
         "1.." + "9" * 5000,
     ],
+    ids=lambda value: repr(value)[:20],
 )
 def test_what_is_no_whole_number_is_refused_with_what_is_allowed(value: object) -> None:
     with pytest.raises(

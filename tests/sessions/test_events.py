@@ -123,6 +123,7 @@ FULL: tuple[AnyEvent, ...] = (
         ),
         energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter"),
         marks=("throttled",),
+        effective=Effective(compiled=True),
         reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
     ),
     Message(t=6.0, level="warning", text="“odd” \x1b[31m"),

@@ -143,7 +143,7 @@ def test_an_empty_library_says_how_to_begin(home: Path) -> None:
         library.resolve("latest")
 
 
-@pytest.mark.parametrize("source", ["none", "", "a" * 5000, "a\0b", "*"])
+@pytest.mark.parametrize("source", ["none", "", "a" * 5000, "a\0b", "*"], ids=lambda source: repr(source)[:10])
 def test_a_session_that_is_not_there_is_told(record: Any, source: str) -> None:
     record("old.json")
     with pytest.raises(BenchtuiError, match=r": no such session; `benchtui sessions` lists them"):

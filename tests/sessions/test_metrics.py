@@ -59,7 +59,7 @@ def test_the_interval_of_the_median_ends_at_the_ranks_of_the_tables(n: int, low:
 
 def coverage(n: int, rank: int) -> float:
     """How often the median lies within the values of this rank from below and from above, by the binomial."""
-    return 1 - 2 * sum(comb(n, k) for k in range(rank)) / 2**n
+    return 1 - sum(comb(n, k) for k in range(rank)) / 2.0 ** (n - 1)
 
 
 def test_the_interval_of_the_median_covers_it_as_often_as_it_says() -> None:
@@ -132,11 +132,8 @@ def test_the_loss_is_that_of_the_last_step(bench: Any, losses: list[float | None
 
 def test_warm_up_counts_for_the_first_step_alone(bench: Any) -> None:
     found = figures(bench, bench.case(ms=[1.0, 1.0], warmup_ms=[500.0, 2.0]))
-    assert (found.latency_ms.most, found.first_step_ms, found.samples_per_s) == (
-        1.0,
-        500.0,
-        pytest.approx(1000),
-    )
+    assert (found.latency_ms.most, found.first_step_ms) == (1.0, 500.0)
+    assert found.samples_per_s == pytest.approx(1000)
     assert figures(bench, bench.case(ms=[7.0, 1.0])).first_step_ms == 7.0
 
 

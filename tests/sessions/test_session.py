@@ -14,6 +14,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
+    Effective,
     GpuReadings,
     HostReadings,
     Message,
@@ -78,6 +79,20 @@ def test_marks_come_from_loading_and_from_the_end_each_once(session: Session) ->
     session.apply(CaseFinished(t=2.0, case=0, outcome="ok", marks=("throttled", "random weights")))
     assert session.cases[0].marks == ("random weights", "cut text", "throttled")
     assert session.cases[1].marks == ()
+
+
+def test_what_was_in_force_is_what_was_read_back_last(session: Session) -> None:
+    before, after = Effective(compiled=False), Effective(compiled=True)
+    found = []
+    for event in (
+        Message(t=0.0, level="info", text=""),
+        CasePrepared(t=1.0, case=0, model=Model(name="m"), effective=before),
+        CaseFinished(t=2.0, case=0, outcome="ok"),
+        CaseFinished(t=2.0, case=0, outcome="ok", effective=after),
+    ):
+        session.apply(event)
+        found.append(session.cases[0].effective)
+    assert found == [None, before, before, after]
 
 
 def test_steps_gather_by_phase_in_columns(session: Session) -> None:
@@ -186,6 +201,13 @@ def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> 
     assert (gpu.latest("temperature_c"), gpu.latest("power_w"), gpu.latest("fan")) == (60.0, None, None)
     assert session.host.latest("cpu_percent") is None
     assert session.gpu_readings[3].temperature_c == [50.0, 60.0]
+
+
+def test_a_reason_why_a_gpu_tells_nothing_outlives_the_event_that_tells_it(session: Session) -> None:
+    for absent in ({"fan": "none"}, {}, {"power_w": "not supported"}):
+        gpu = GpuReadings(index=0, absent=absent, power_limit_w=70.0)
+        session.apply(Telemetry(t=1.0, at_s=[1.0], gpus=(gpu,)))
+    assert session.gpu_readings[0].absent == {"fan": "none", "power_w": "not supported"}
 
 
 def test_every_column_of_a_trace_is_as_long_as_its_times() -> None:

@@ -209,6 +209,7 @@ def test_times_are_read(text: str, seconds: float) -> None:
         "9" * 400,
         f'"{"9" * 400}h"',
     ],
+    ids=lambda value: value[:30],
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     message = refused(f"measure.max_time = {text}")
@@ -242,7 +243,7 @@ def test_broken_toml_names_the_line() -> None:
     assert message.startswith("my.toml: not valid TOML: ") and "line 3" in message
 
 
-@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
 @pytest.mark.parametrize(
     "entry",
     [
@@ -331,6 +332,7 @@ def test_an_override_replaces_what_the_file_says_and_the_last_one_holds() -> Non
         ("warmup=few", "my.toml: measure.warmup: 'few' is not a whole number"),
         ("device=tpu", "my.toml: axes.device: 'tpu' is not a device"),
     ],
+    ids=lambda value: value[:30],
 )
 def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> None:
     told = refused(overrides=(override,))

@@ -3,11 +3,7 @@
 import json
 import os
 import tempfile
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
@@ -15,8 +11,6 @@ import pytest
 from benchtui.engine.workloads import text
 from benchtui.engine.workloads.text import load_texts
 from benchtui.sessions.errors import BenchtuiError
-
-NOBODY = "http://127.0.0.1:1"
 
 
 def write(path: Path, content: str) -> str:
@@ -38,29 +32,16 @@ def message(dataset: str) -> str:
     return str(caught.value)
 
 
-class AnyAnswer(BaseHTTPRequestHandler):
-    """A server without any method: whatever it is asked, it refuses."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def answering(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hub that answers."""
-    with HTTPServer(("127.0.0.1", 0), AnyAnswer) as server:
-        monkeypatch.setattr(datasets.config, "HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield
-        server.shutdown()
-        thread.join()
+    monkeypatch.setattr(text.hub, "reachable", lambda: True)
 
 
 @pytest.fixture
 def unreachable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No hub, and nothing in the cache."""
-    monkeypatch.setattr(datasets.config, "HF_ENDPOINT", NOBODY)
+    monkeypatch.setattr(text.hub, "reachable", lambda: False)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
 
@@ -275,13 +256,9 @@ def test_hub_out_of_reach_and_nothing_cached_names_the_remedy(dataset: str) -> N
     assert '"sample"' in line
 
 
-@pytest.mark.usefixtures("unreachable")
 def test_chosen_offline_mode_asks_no_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def urlopen(*args: Any, **options: Any) -> None:
-        raise AssertionError("the network was asked")
-
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(text.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(text.hub, "reachable", lambda: pytest.fail("the network was asked"))
     assert "HF_HUB_OFFLINE" in message("nobody/nothing")
 
 

@@ -1,0 +1,273 @@
+"""Session files written by hand, event by event; an engine that notes what it is told; a still clock."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Energy,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Level,
+    Memory,
+    Message,
+    Model,
+    Outcome,
+    Phase,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.journal import Journal
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, cases
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.ending import Ending
+from benchtui.tui.screens.monitor import Monitor
+from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.table import CaseTable
+
+PARTS = {"tokenize": 0.2, "forward": 0.8}
+
+
+class Story:
+    """A session file that a test writes on as it goes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.t = 0.0
+        self._journal = Journal(path)
+        self._plan: tuple[Any, ...] = ()
+
+    def begin(
+        self,
+        *,
+        gpus: int = 1,
+        device: str = "cuda:0",
+        batch_sizes: tuple[int, ...] = (1, 2, 4),
+        iterations: int = 20,
+        name: str = "trial",
+        cpu_count: int = 16,
+        baseline: Baseline | None = None,
+    ) -> "Story":
+        measure = Measure(warmup=2, iterations=iterations, baseline=baseline or Baseline(batch_size=1))
+        axes = Axes(device=(device,), batch_size=batch_sizes)
+        sweep = Sweep(name=name, model="tiny-bert", axes=axes, measure=measure)
+        self._plan = tuple(case.config for case in cases(sweep))
+        host = Host(
+            hostname="box",
+            cpu_count=cpu_count,
+            memory_mb=64_000,
+            processor="Test CPU",
+            gpus=tuple(Gpu(index=i, name="Test GPU", memory_mb=80_000, power_limit_w=400) for i in range(gpus)),
+            absent={} if gpus else {"gpu": "no NVIDIA driver on this machine"},
+        )
+        created = "2026-11-21T10:00:00Z"
+        self._add(SessionStarted(t=0, id="story", created=created, sweep=sweep, plan=self._plan, host=host))
+        return self
+
+    def start(self, case: int) -> "Story":
+        return self._add(CaseStarted(t=self.t, case=case, config=self._plan[case], pid=1))
+
+    def prepare(self, case: int, *marks: str) -> "Story":
+        model = Model(name="tiny-bert", parameters=66_955_010)
+        return self._add(CasePrepared(t=self.t, case=case, model=model, marks=marks))
+
+    def steps(self, case: int, ms: list[float], phase: Phase = "measure") -> "Story":
+        parts = {name: [value * share for value in ms] for name, share in PARTS.items()}
+        self.t += sum(ms) / 1000
+        return self._add(Steps(t=self.t, case=case, phase=phase, wall_ms=ms, parts_ms=parts))
+
+    def finish(self, case: int, outcome: Outcome = "ok", **fields: Any) -> "Story":
+        memory = Memory(peak_reserved_mb=700.0, peak_rss_mb=1600.0) if outcome == "ok" else None
+        energy = Energy(energy_j=50.0, mean_power_w=210.0, source="counter") if outcome == "ok" else None
+        return self._add(
+            CaseFinished(t=self.t, case=case, outcome=outcome, memory=memory, energy=energy, **fields)
+        )
+
+    def case(self, case: int, ms: float = 10.0, steps: int = 20, *marks: str) -> "Story":
+        """A whole case that goes well."""
+        self.start(case).wait(1.0).prepare(case, *marks)
+        self.steps(case, [ms * 2, ms], "warmup").steps(case, [ms + i % 5 / 100 for i in range(steps)])
+        return self.finish(case)
+
+    def telemetry(self, gpus: int = 1, throttle: str = "") -> "Story":
+        """A second of readings, four of them."""
+        at_s = [self.t + quarter / 4 for quarter in range(4)]
+        self.t += 1
+        readings = tuple(
+            GpuReadings(
+                index=index,
+                power_w=[300.0, 310.0, 320.0, 330.0],
+                power_limit_w=400,
+                memory_used_mb=[8_000.0] * 4,
+                memory_total_mb=80_000,
+                utilisation_percent=[97.0] * 4,
+                temperature_c=[61.0] * 4,
+                sm_clock_mhz=[1980.0] * 4,
+                throttle=[throttle] * 4,
+            )
+            for index in range(gpus)
+        )
+        host = HostReadings(
+            cpu_percent=[110.0] * 4,
+            memory_used_mb=[12_000.0] * 4,
+            worker_cpu_percent=[99.0] * 4,
+            worker_rss_mb=[1_600.0] * 4,
+            engine_cpu_percent=[0.6] * 4,
+        )
+        return self._add(Telemetry(t=self.t, at_s=at_s, gpus=readings, host=host))
+
+    def say(self, text: str, level: Level = "info") -> "Story":
+        return self._add(Message(t=self.t, level=level, text=text))
+
+    def end(self, outcome: Any = "completed") -> "Story":
+        return self._add(SessionFinished(t=self.t, outcome=outcome))
+
+    def wait(self, seconds: float) -> "Story":
+        self.t += seconds
+        return self
+
+    def _add(self, event: Any) -> "Story":
+        self._journal.append(event)
+        return self
+
+    def close(self) -> None:
+        self._journal.close()
+
+
+@dataclass
+class FakeEngine:
+    """Notes what it is told; a test decides whether it lives."""
+
+    path: Path
+    session_id: str = "story"
+    pid: int = 1
+    lives: bool = True
+    told: list[str] = field(default_factory=list)
+    refuses: str = ""
+
+    def skip(self) -> None:
+        self._tell("skip")
+
+    def stop(self) -> None:
+        self._tell("stop")
+
+    def alive(self) -> bool:
+        return self.lives
+
+    def _tell(self, command: str) -> None:
+        self.told.append(command)
+        if self.refuses:
+            raise BenchtuiError(self.refuses)
+
+
+@dataclass
+class Still:
+    """A clock that a test moves."""
+
+    now_s: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Seen:
+    """What a test sees of the app."""
+
+    def __init__(self, app: BenchtuiApp, pilot: Pilot[Ending], clock: Still) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.clock = clock
+
+    async def look(self) -> None:
+        """Have the Monitor read and draw now."""
+        await self.pilot.pause()
+        if isinstance(self.app.screen, Monitor):
+            self.app.screen.tick()
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.look()
+
+    def panel(self, name: str) -> list[str]:
+        return self.app.screen.query_one(f"#{name}", Panel).lines()
+
+    @property
+    def table(self) -> list[str]:
+        return self.app.screen.query_one(CaseTable).lines()
+
+    @property
+    def text(self) -> str:
+        """The whole screen, cell by cell."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    made = Story(tmp_path / "trial.json")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def engine(story: Story) -> FakeEngine:
+    return FakeEngine(story.path)
+
+
+@pytest.fixture
+def clock() -> Still:
+    return Still()
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> Surroundings:
+    """A machine without engines and sessions, in an empty folder."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def start(sweep: Sweep) -> Any:
+        raise BenchtuiError("no engine in this test")
+
+    return Surroundings(
+        start=start,
+        running=list,
+        find=lambda path: None,
+        recorded=list,
+        name_of=lambda path: path.stem,
+        folder=folder,
+    )
+
+
+@pytest.fixture
+def opened(surroundings: Surroundings, clock: Still) -> Open:
+    """Open the app on a session file, or without one on the chooser."""
+
+    @asynccontextmanager
+    async def open_app(
+        path: Path | None = None, engine: Any = None, *, size: tuple[int, int] = (120, 40), **options: Any
+    ) -> AsyncIterator[Seen]:
+        app = BenchtuiApp(options.pop("surroundings", surroundings), path, engine, clock=clock, **options)
+        async with app.run_test(size=size) as pilot:
+            seen = Seen(app, pilot, clock)
+            await seen.look()
+            yield seen
+
+    return open_app

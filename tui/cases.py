@@ -1,0 +1,235 @@
+"""Figures of cases for the screen: computed when steps have come, kept when they can't change any more."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.sweep import Config, Measure
+from benchtui.themes import Symbols
+from benchtui.tui import text
+from benchtui.tui.spread import Spread
+from benchtui.tui.widgets.band import Band, Scale
+from benchtui.tui.widgets.current import Figures, Part
+from benchtui.tui.widgets.ink import Piece
+from benchtui.tui.widgets.rows import CaseNames, Row
+
+ROLES = {
+    "queued": "muted",
+    "running": "accent",
+    "ok": "good",
+    "skipped": "muted",
+    "oom": "warning",
+    "timeout": "warning",
+    "interrupted": "warning",
+    "failed": "bad",
+}
+"""Role of each state of a case."""
+
+
+MARGIN = 0.005
+"""Intervals that lie apart by less than this share aren't called different."""
+
+
+class CaseBook:
+    """What the screen says of each case of a session."""
+
+    def __init__(self, session: Session, symbols: Symbols) -> None:
+        self._session = session
+        self._symbols = symbols
+        self._spreads: dict[int, Spread] = {}
+        self._sums: dict[int, tuple[int, dict[str, float]]] = {}
+        """Steps seen of each case, and the sum of each part over them."""
+        self._rows: dict[int, tuple[str, Row]] = {}
+        self.names = CaseNames.of([case.config for case in session.cases])
+        self.over = False
+        """Whether the record ends here: what seems to run was cut short."""
+        self._measured: dict[Config, CaseState] = {}
+        self._common: frozenset[str] | None = None
+        """Marks of all cases, which the heading tells; a row tells those that are its own."""
+
+    def spread(self, case: CaseState) -> Spread:
+        """The spread of a case's measured steps so far."""
+        spread = self._spreads.setdefault(case.index, Spread())
+        spread.extend(case.measured.wall_ms[spread.n :])
+        return spread
+
+    def figures(self, case: CaseState) -> Figures | None:
+        """Latency and throughput of a case, or None before anything was measured."""
+        spread = self.spread(case)
+        if not spread.n:
+            return _reported(case)
+        return Figures(
+            n=spread.n,
+            p50_ms=spread.median,
+            p99_ms=spread.p99,
+            interval_percent=spread.interval_percent,
+            samples_per_s=spread.n * case.config.batch_size / spread.total * 1000 if spread.total else None,
+        )
+
+    def parts(self, case: CaseState) -> tuple[Part, ...]:
+        """The timed parts of a case's steps, with what each adds to the whole."""
+        n, total = len(case.measured), self.spread(case).total
+        if not n or not total:
+            return ()
+        seen, sums = self._sums.get(case.index, (0, {}))
+        for name, times in case.measured.parts_ms.items():
+            sums[name] = sums.get(name, 0.0) + sum(times[seen:])
+        self._sums[case.index] = (n, sums)
+        return tuple(Part(text.clean(name), part / n, part / total) for name, part in sums.items())
+
+    def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
+        """A case's steps for the band; the scale is that of the measured ones as soon as there are any."""
+        spread = self.spread(case)
+        known = spread if spread.n else Spread(case.warmup.wall_ms)
+        scale = None
+        if known.least is not None and known.median is not None and known.most is not None:
+            scale = Scale.around(known.least, known.median, known.most)
+        return Band(
+            warmup=case.warmup.wall_ms,
+            measured=case.measured.wall_ms,
+            shown=(len(case.warmup), len(case.measured)),
+            planned=measure.warmup + measure.iterations,
+            scale=scale,
+            median=spread.median,
+            caption=caption,
+        )
+
+    def row(self, index: int) -> Row:
+        """A case's row in the table."""
+        case = self._session.cases[index]
+        if case.state == "running":
+            return self._row(case)
+        state, row = self._rows.get(index, ("", None))
+        if row is None or state != case.state:
+            row = self._row(case)
+            self._rows[index] = (case.state, row)
+        return row
+
+    def renew(self, ended: Iterable[CaseState]) -> None:
+        """Take in cases that have ended, and begin anew with rows: others may be held against them."""
+        self._rows.clear()
+        for case in ended:
+            if case.state == "ok" and len(case.measured):
+                self._measured[case.config] = case
+            if case.prepared is not None:
+                marks = frozenset(case.marks)
+                self._common = marks if self._common is None else self._common & marks
+
+    def _row(self, case: CaseState) -> Row:
+        symbols, figures = self._symbols, self.figures(case)
+        pending = case.state in ("queued", "running")
+        known = figures or Figures(0, None, None, None, None)
+        cells = {
+            "p50": text.milliseconds(known.p50_ms, symbols),
+            "p99": text.milliseconds(known.p99_ms, symbols),
+            "samples": text.rate(known.samples_per_s, symbols),
+            "memory": text.whole(memory_mb(case), symbols),
+            "power": text.whole(power_w(case), symbols),
+            "base": self._against_base(case),
+        }
+        shown = {
+            key: ("" if pending and value == symbols.absent else value, "plain") for key, value in cells.items()
+        }
+        shown |= {key: (value, "muted") for key, (value, _) in shown.items() if value == symbols.absent}
+        shown["state"] = self._state(case)
+        shown["notes"] = (note(case, self._common or frozenset()), "muted")
+        role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
+        instead = "" if pending or figures else note(case, self._common or frozenset())
+        return Row((text.clean(self.names.text(case.config)), role), shown, instead)
+
+    def _state(self, case: CaseState) -> Piece:
+        if case.state == "running" and self.over:
+            return (f"{self._symbols.interrupted} cut short", "bad")
+        return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
+
+    def _against_base(self, case: CaseState) -> str:
+        """Throughput over that of the baseline; one that can't be told from it is marked so."""
+        base = self._base_of(case)
+        if base is None:
+            return self._symbols.absent
+        own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
+        if not own.mean or not other.mean:
+            return self._symbols.absent
+        same = (
+            case is not base and other.low <= own.high * (1 + MARGIN) and own.low <= other.high * (1 + MARGIN)
+        )
+        return f"{self._symbols.about + ' ' if same else ''}{other.mean / own.mean:.2f}x"
+
+    def _base_of(self, case: CaseState) -> CaseState | None:
+        """The measured case to hold one against, as the report chooses it (``compare.baseline_of``)."""
+        if not len(case.measured):
+            return None
+        named = self._session.start.sweep.measure.baseline
+        if named is None:
+            return next(iter(self._measured.values()), None)
+        wanted = {field: getattr(named, field) for field in named.__struct_fields__}
+        nearest = msgspec.structs.replace(case.config, **{key: value for key, value in wanted.items() if value})
+        if nearest in self._measured:
+            return self._measured[nearest]
+        matching = (other for other in self._measured.values() if named.matches(other.config))
+        return max(matching, key=lambda other: _agreement(other.config, case.config), default=None)
+
+
+def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
+    """A case's state as shape and word; of the running one, how far it is."""
+    shape = str(getattr(symbols, case.state))
+    if case.state != "running":
+        return f"{shape} {case.state}"
+    if not len(case.measured):
+        return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+    return f"{shape} {len(case.measured)}/{max(measure.iterations, len(case.measured))}"
+
+
+def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
+    """Why a case ended as it did and what to know before believing it, but for what is ``told`` elsewhere."""
+    reason = case.finished.reason if case.finished else None
+    return text.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
+
+
+def memory_mb(case: CaseState) -> float | None:
+    """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
+    memory = case.finished.memory if case.finished else None
+    if memory is None:
+        return None
+    if case.config.device == "cpu":
+        return memory.peak_rss_mb
+    return next((mb for mb in (memory.peak_device_mb, memory.peak_reserved_mb) if mb is not None), None)
+
+
+def power_w(case: CaseState) -> float | None:
+    """Mean power of a case's device while it was measured."""
+    finished = case.finished
+    if finished is None:
+        return None
+    energy = finished.energy.mean_power_w if finished.energy else None
+    reported = finished.reported.mean_power_w if finished.reported else None
+    return reported if energy is None else energy
+
+
+def _reported(case: CaseState) -> Figures | None:
+    reported = case.finished.reported if case.finished else None
+    if reported is None:
+        return None
+    return Figures(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
+
+
+def _agreement(one: Config, other: Config) -> int:
+    return sum(getattr(one, field) == getattr(other, field) for field in one.__struct_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class PerSample:
+    """Time of a sample in milliseconds, with the interval that its median's gives."""
+
+    low: float
+    mean: float
+    high: float
+
+
+def _per_sample(spread: Spread, case: CaseState) -> PerSample:
+    mean = spread.total / spread.n
+    low, high = spread.interval or (mean, mean)
+    size = case.config.batch_size
+    return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)

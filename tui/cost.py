@@ -1,0 +1,64 @@
+"""What the screen itself costs, measured by the screen."""
+
+import time
+from dataclasses import dataclass
+
+from benchtui.themes import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the screen has used up to a moment."""
+
+    at_s: float
+    cpu_s: float
+    written: int | None
+    """Bytes sent to the terminal; None where nobody counts."""
+
+    @classmethod
+    def now(cls, written: int | None) -> "Cost":
+        """What has been used so far."""
+        return cls(time.monotonic(), time.process_time(), written)
+
+
+class Meter:
+    """Measures the screen about once a second, while somebody wants to know."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.words = ""
+        """What the last second cost; nothing while it isn't wanted."""
+        self._symbols = symbols
+        self._before: Cost | None = None
+
+    def toggle(self, written: int | None) -> None:
+        """Begin to measure, or stop."""
+        self._before = None if self._before else Cost.now(written)
+        self.words = "measuring the screen" if self._before else ""
+
+    def weigh(self, written: int | None, engine_percent: float | None) -> None:
+        """Renew the words once a second has passed."""
+        if self._before is None:
+            return
+        now = Cost.now(written)
+        if now.at_s - self._before.at_s >= 1:
+            self.words = cost_text(self._before, now, engine_percent, self._symbols)
+            self._before = now
+
+
+def cost_text(before: Cost, after: Cost, engine_percent: float | None, symbols: Symbols) -> str:
+    """What was used between two moments, and by the engine beside it."""
+    span_s = max(after.at_s - before.at_s, 1e-6)
+    words = [f"screen {100 * (after.cpu_s - before.cpu_s) / span_s:.1f} % CPU"]
+    if before.written is not None and after.written is not None:
+        words.append(f"{(after.written - before.written) / span_s / 1000:.1f} kB/s")
+    words.append(f"{resident_mb():.0f} MB")
+    if engine_percent is not None:
+        words.append(f"engine {engine_percent:.1f} % CPU")
+    return f" {symbols.dot} ".join(words)
+
+
+def resident_mb() -> float:
+    """Resident memory of this process, in units of 10**6 bytes."""
+    import psutil  # only wanted when somebody asks for it
+
+    return float(psutil.Process().memory_info().rss) / 1e6

@@ -1,0 +1,102 @@
+"""Where the screen's knowledge comes from: a session file read on as it grows, and word of its engine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.session import CaseState, Session
+
+BATCH_BYTES = 1 << 16
+PATIENCE_S = 0.02
+"""Reading on for longer than this would keep keys waiting."""
+LOOK_S = 1.0
+"""How often to look whether the engine still lives."""
+
+Clock = Callable[[], float]
+
+
+class Feed:
+    """A session as far as its file tells, and whether its engine is still there to tell more."""
+
+    def __init__(self, path: Path, engine: Engine | None, clock: Clock) -> None:
+        """Open the file; raises BenchtuiError where it can't be read."""
+        self.path = path
+        self.engine = engine
+        self.session = Session()
+        self.problem: str | None = None
+        """Why the file can't be read any further."""
+        self.ended: list[CaseState] = []
+        """The cases that have ended, in whatever way, in that order."""
+        self.caught_up = False
+        """Whether all that has been written so far has been read."""
+        self._clock = clock
+        self._tail = Tail(path)
+        self._read_bytes = 0
+        self._engine_lives = engine is not None
+        self._looked_s = clock()
+        self._newest = (clock(), 0.0)
+
+    def poll(self) -> None:
+        """Read on, for a moment at most, and look after the engine now and then."""
+        began_s = self._clock()
+        if began_s - self._looked_s >= LOOK_S:
+            self._looked_s = began_s
+            self._engine_lives = self.engine is not None and self.engine.alive()
+        try:
+            self._read(began_s)
+        except BenchtuiError as error:
+            self.problem = str(error)
+
+    @property
+    def done(self) -> int:
+        """How many cases have ended."""
+        return len(self.ended)
+
+    @property
+    def running(self) -> bool:
+        """Whether an engine is at work on the session."""
+        return self._engine_lives and self.session.finished is None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the record ends without its last event, and nobody is there to write one."""
+        return self.session.finished is None and not self._engine_lives and self.caught_up
+
+    @property
+    def now_s(self) -> float:
+        """Session time: that of the newest event, going on by the clock while the engine is at work."""
+        seen_s, t = self._newest
+        return t + (self._clock() - seen_s) if self.running else self.session.now_s
+
+    def close(self) -> None:
+        """Close the file."""
+        self._tail.close()
+
+    def _read(self, began_s: float) -> None:
+        batch = BATCH_BYTES
+        while self.problem is None:
+            size = self._size()
+            events = self._tail.read(batch)
+            self._read_bytes = min(self._read_bytes + batch, size)
+            for event in events:
+                self._apply(event)
+            if events:
+                self._newest = (self._clock(), self.session.now_s)
+            self.caught_up = self._read_bytes >= size
+            batch *= 1 if events else 2  # a line may be long, and reading on in it copies what there is of it
+            if self.caught_up or self._clock() - began_s > PATIENCE_S:
+                return
+
+    def _apply(self, event: Read) -> None:
+        self.session.apply(event)
+        if isinstance(event, CaseFinished):
+            self.ended.append(self.session.cases[event.case])
+
+    def _size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return self._read_bytes  # taken away while we read; what was open can still be read

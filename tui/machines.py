@@ -1,0 +1,108 @@
+"""Gauges out of the readings of a session."""
+
+from collections.abc import Sequence
+
+from benchtui.sessions.events import Gpu, GpuReadings
+from benchtui.sessions.session import Session, Trace
+from benchtui.themes import Symbols
+from benchtui.tui import text
+from benchtui.tui.widgets.bars import buckets
+from benchtui.tui.widgets.gauges import Gauge, Machine, Machines, shares
+
+LONGEST_PAST = 80
+"""Spans of history that are kept ready, at most as many as a gauge has cells."""
+BUCKET_S = 1.0
+
+ALARMING = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake"})
+"""Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
+
+
+def machines_of(session: Session, symbols: Symbols) -> Machines:
+    """All devices with readings, and the host; without a device, why there is none."""
+    described = {gpu.index: gpu for gpu in session.start.host.gpus}
+    indices = sorted({*session.gpus, *described})
+    devices = tuple(_gpu(session, index, described.get(index), symbols) for index in indices)
+    why = text.clean(session.start.host.absent.get("gpu", "no GPU seen")) if not devices else ""
+    return Machines(devices, _host(session, symbols, alone=not devices), why)
+
+
+def _gpu(session: Session, index: int, gpu: Gpu | None, symbols: Symbols) -> Machine:
+    trace = session.gpus.get(index, Trace())
+    readings = session.gpu_readings.get(index, GpuReadings(index=index))
+    limit_w = readings.power_limit_w or (gpu.power_limit_w if gpu else None)
+    total_mb = readings.memory_total_mb or (gpu.memory_mb if gpu else None)
+    watts = trace.latest("power_w")
+    power = _gauge("power", watts, _unit(watts, "W", symbols), (limit_w, _unit(limit_w, "W", symbols)))
+    used_mb = trace.latest("memory_used_mb")
+    vram = _gauge(
+        "VRAM", used_mb, text.megabytes(used_mb, symbols), (total_mb, text.megabytes(total_mb, symbols))
+    )
+    absent = {name: text.clean(reason) for name, reason in readings.absent.items()}
+    held, alarming = held_down(readings.throttle)
+    return Machine(
+        title=f"GPU {index}",
+        name=text.clean(gpu.name) if gpu else "",
+        gauges=(
+            _with_past(power, trace, "power_w", limit_w, absent),
+            _with_past(vram, trace, "memory_used_mb", total_mb, absent),
+        ),
+        readings=_gpu_figures(trace, symbols),
+        remark=absent.get("gpu", held),
+        alarming=alarming or "gpu" in absent,
+    )
+
+
+def _gpu_figures(trace: Trace, symbols: Symbols) -> tuple[tuple[str, str], ...]:
+    use, clock, heat = (trace.latest(name) for name in ("utilisation_percent", "sm_clock_mhz", "temperature_c"))
+    return (
+        ("use", f"{text.whole(use, symbols):>3} %"),
+        ("clock", f"{_digits(clock, symbols):>4} MHz"),
+        ("", f"{text.whole(heat, symbols):>3} {symbols.degree}"),
+    )
+
+
+def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
+    """Why the clock is held down, by the newest sample that says, and whether that makes figures doubtful."""
+    newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
+    reasons = [reason for reason in newest.split("+") if reason]
+    words = text.clean(f"clock held by {', '.join(reasons).replace('_', ' ')}") if reasons else ""
+    return words, not ALARMING.isdisjoint(reasons)
+
+
+def _host(session: Session, symbols: Symbols, alone: bool) -> Machine:
+    host, trace = session.start.host, session.host
+    most = 100.0 * host.cpu_count if host.cpu_count else None
+    rows = [
+        ("CPU", "cpu_percent", most, _unit(most, "%", symbols)),
+        ("RSS", "worker_rss_mb", host.memory_mb, text.megabytes(host.memory_mb, symbols)),
+    ]
+    if alone:
+        rows.append(("worker", "worker_cpu_percent", most, _unit(most, "%", symbols)))
+        rows.append(("memory", "memory_used_mb", host.memory_mb, text.megabytes(host.memory_mb, symbols)))
+    gauges = []
+    for label, name, limit, limit_text in rows:
+        value = trace.latest(name)
+        shown = text.megabytes(value, symbols) if name.endswith("_mb") else _unit(value, "%", symbols)
+        gauges.append(_with_past(_gauge(label, value, shown, (limit, limit_text)), trace, name, limit, {}))
+    cores = f"{host.cpu_count} processors" if host.cpu_count else ""
+    return Machine("host", text.clean(host.processor or cores), tuple(gauges))
+
+
+def _gauge(label: str, value: float | None, shown: str, limit: tuple[float | None, str]) -> Gauge:
+    most, most_text = limit
+    fraction = value / most if value is not None and most else None
+    return Gauge(label, shown, fraction, most_text if most else "")
+
+
+def _with_past(gauge: Gauge, trace: Trace, name: str, limit: float | None, absent: dict[str, str]) -> Gauge:
+    past = buckets(trace.at_s, trace.columns.get(name, ()), LONGEST_PAST, BUCKET_S)
+    reason = absent.get(name, "") if trace.latest(name) is None else ""
+    return Gauge(gauge.label, gauge.value, gauge.fraction, gauge.limit, shares(past, limit), reason)
+
+
+def _unit(value: float | None, unit: str, symbols: Symbols) -> str:
+    return symbols.absent if value is None else f"{value:.0f} {unit}"
+
+
+def _digits(value: float | None, symbols: Symbols) -> str:
+    return symbols.absent if value is None else f"{value:.0f}"

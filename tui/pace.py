@@ -1,0 +1,37 @@
+"""How often the Monitor draws: what the reader asked for, less where drawing would disturb what it shows."""
+
+RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
+DEFAULT_HZ = 2.0
+QUIET_HZ = 1.0
+FEW_PROCESSORS = 2
+"""With no more than these, a screen at 10 Hz took a step of 6.0 ms to 8.8 ms."""
+
+
+class Pace:
+    """The rate of drawing."""
+
+    def __init__(self) -> None:
+        self._hz = DEFAULT_HZ
+        self._insisted = False
+
+    def faster(self) -> None:
+        """Draw more often, while measuring on few processors too."""
+        self._insisted = True
+        self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
+
+    def slower(self) -> None:
+        """Draw less often."""
+        self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
+
+    def hz(self, measuring: bool, processors: int | None) -> float:
+        """The rate while a case is measured, or not, on a machine of so many processors."""
+        return min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
+
+    def note(self, measuring: bool, processors: int | None) -> str:
+        """The rate in words."""
+        hz = f"{self.hz(measuring, processors):g} Hz"
+        return f"quiet, {hz}" if self._quiet(measuring, processors) else hz
+
+    def _quiet(self, measuring: bool, processors: int | None) -> bool:
+        few = processors is not None and processors <= FEW_PROCESSORS
+        return measuring and few and not self._insisted

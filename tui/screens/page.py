@@ -1,0 +1,75 @@
+"""A full screen of lines to read: help, or all that is known of a case."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from benchtui.themes import Symbols
+from benchtui.tui.widgets import inks
+from benchtui.tui.widgets.ink import Line
+from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.panel import Panel
+
+RENEW_S = 1.0
+
+Content = Callable[[int], Sequence[Line]]
+"""Lines for a width in cells."""
+
+
+class Page(Screen[None]):
+    """Lines that can be scrolled and are renewed once a second; a screen below goes on reading."""
+
+    COMPONENT_CLASSES = inks.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark,f1", "leave", "back", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("pagedown", "move(10)", "down", show=False),
+        Binding("pageup", "move(-10)", "up", show=False),
+        Binding("home,g", "move(-100000)", "top", show=False),
+        Binding("end,G", "move(100000)", "end", show=False),
+    ]
+
+    def __init__(self, content: Content, symbols: Symbols) -> None:
+        super().__init__()
+        self._content = content
+        self._symbols = symbols
+        self._top = 0
+
+    def compose(self) -> ComposeResult:
+        """Lines, and the keys below them."""
+        yield Panel[Sequence[Line]](_as_they_are, self._symbols, id="page")
+        yield Panel[Keys](key_lines, self._symbols, id="keys")
+
+    def on_mount(self) -> None:
+        """Show the first lines and begin to renew them."""
+        self.query_one("#keys", Panel).show((("esc", "back"), (self._symbols.arrows, "scroll")))
+        self.set_interval(RENEW_S, self._show)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show as much as the new size has room for."""
+        self.call_after_refresh(self._show)
+
+    def action_leave(self) -> None:
+        """Back to the screen below."""
+        self.dismiss()
+
+    def action_move(self, lines: int) -> None:
+        """Scroll by lines."""
+        self._top += lines
+        self._show()
+
+    def _show(self) -> None:
+        page = self.query_one("#page", Panel)
+        width, height = page.size
+        lines = self._content(width)
+        self._top = max(0, min(self._top, len(lines) - height))
+        page.show(lines[self._top : self._top + height])
+
+
+def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    return lines

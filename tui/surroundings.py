@@ -1,0 +1,47 @@
+"""What the app reaches outside itself: engines, the library of sessions, the working folder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from benchtui.engine import client
+from benchtui.engine.client import Engine
+from benchtui.sessions import library
+from benchtui.sessions.library import Entry
+from benchtui.sessions.sweep import Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the app reaches outside itself."""
+
+    start: Callable[[Sweep], Engine]
+    """Starts an engine on a sweep, with a session file where such files live; raises BenchtuiError."""
+    running: Callable[[], list[Engine]]
+    """Every engine that answers, the newest first."""
+    find: Callable[[Path], Engine | None]
+    """The engine that writes a session file, if it still runs."""
+    recorded: Callable[[], list[Entry]]
+    """Sessions of the library, the newest first."""
+    name_of: Callable[[Path], str]
+    """What the command line knows a session by."""
+    folder: Path
+    """Where to look for sweeps."""
+
+    @classmethod
+    def here(cls) -> "Surroundings":
+        """The machine, the user's library of sessions, and the working folder."""
+        return cls(
+            start=lambda sweep: client.start(sweep, library.new_path(sweep.name, datetime.now().astimezone())),
+            running=client.running,
+            find=client.find,
+            recorded=library.entries,
+            name_of=library_name,
+            folder=Path.cwd(),
+        )
+
+
+def library_name(path: Path) -> str:
+    """What the command line takes for a session: its name in the library, or its path outside of it."""
+    return path.stem if path.parent == library.folder() else str(path)

@@ -1,0 +1,192 @@
+"""The step-time band: every step of a case on a fixed scale, warm-up told apart; knows no Textual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from benchtui.themes import Symbols
+from benchtui.tui.text import fit, milliseconds
+from benchtui.tui.widgets.ink import Line, Piece, line
+
+LABEL_WIDTH = 10
+BLANK_CELL: Piece = (" ", "plain")
+NARROWEST = 0.1
+"""The scale reaches at least this share of the median to either side: steady steps look steady."""
+WIDEST = 1.5
+"""What takes longer than this many medians is marked at the top, and doesn't flatten the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The steps of a case."""
+
+    warmup: Sequence[float]
+    """Times in milliseconds; arrays that only grow, of which the first ``shown`` count."""
+    measured: Sequence[float]
+    shown: tuple[int, int]
+    """How many warm-up and measured steps to show."""
+    planned: int
+    """Steps that the case is going to take, warm-up included, as far as is known."""
+    scale: "Scale | None"
+    median: float | None = None
+    """Of the measured steps."""
+    caption: str = ""
+    """What to say of a band that isn't the current case's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From which to which time a band reaches, in milliseconds."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, least: float, median: float, most: float) -> "Scale":
+        """A scale with round ends for steps of this spread."""
+        low = min(least, median * (1 - NARROWEST))
+        high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
+        step = _round_step((high - low) / 4)
+        low, high = floor(low / step) * step, ceil(high / step) * step
+        return cls(low, high if high > low else low + 1.0)
+
+    def level(self, value: float) -> float:
+        """Where a time stands between the ends: 0 at the low one, 1 at the high one, more above it."""
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One or more neighbouring steps."""
+
+    least: float
+    most: float
+    warmup: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How steps share the cells of a row: many to a cell, or many cells to a step."""
+
+    steps: int
+    """Steps a column."""
+    cells: int
+    """Cells a column."""
+
+    @classmethod
+    def of(cls, planned: int, width: int) -> "Grid":
+        """A grid in which all planned steps have room."""
+        if planned <= width:
+            return cls(1, max(1, min(4, width // max(planned, 1))))
+        return cls(ceil(planned / width), 1)
+
+
+def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
+    """The first ``count`` values as columns of ``steps`` each, keeping the least and the most of each."""
+    parts = (values[at : min(at + steps, count)] for at in range(0, count, steps))
+    return [Column(min(part), max(part), warmup) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Rows on a scale, and what a column leaves in each of their cells."""
+
+    scale: Scale
+    rows: int
+    median: float | None
+    symbols: Symbols
+
+    @property
+    def median_row(self) -> int | None:
+        """The row of the median, counted from the top."""
+        if self.median is None:
+            return None
+        return self.rows - 1 - min(int(self.height(self.median)), self.rows - 1)
+
+    def height(self, value: float) -> float:
+        """How high a time stands, in rows; what is below the scale still shows."""
+        return max(self.scale.level(value) * self.rows, 0.05)
+
+    def cells(self, column: Column) -> list[Piece]:
+        """What a column shows in each row from the top: solid up to its least, then a haze to its most."""
+        least, most = self.height(column.least), self.height(column.most)
+        draw = self._warmup_cell if column.warmup else self._cell
+        cells = [draw(least - base, most - base) for base in range(self.rows - 1, -1, -1)]
+        if column.most > self.scale.high:
+            cells[0] = (self.symbols.above, "muted" if column.warmup else "warning")
+        return cells
+
+    def _warmup_cell(self, least: float, most: float) -> Piece:
+        return (self.symbols.shade, "muted") if most >= 1 else (self._part(most), "muted")
+
+    def _cell(self, least: float, most: float) -> Piece:
+        """A cell that is filled up to these heights, of which 1 is its upper edge."""
+        if most <= 0:
+            return BLANK_CELL
+        if least >= 1 or most < 1:
+            return (self._part(most), "accent" if least > 0 else "soft")
+        return (self._part(least), "haze") if least > 0 else (self._part(1.0), "soft")
+
+    def _part(self, height: float) -> str:
+        return self.symbols.up[ceil(min(max(height, 0.0), 1.0) * (len(self.symbols.up) - 1))]
+
+    def empty(self, row: int) -> Piece:
+        """What stands where no step has come yet."""
+        return (self.symbols.level, "faint") if row == self.median_row else BLANK_CELL
+
+    def label(self, row: int) -> Piece:
+        """Label and axis of a row: the ends of the scale, and the median where it has room between them."""
+        if row in (0, self.rows - 1):
+            end = self.scale.low if row else self.scale.high
+            return (f"{milliseconds(end, self.symbols):>8} {self.symbols.tick}", "muted")
+        if self.median is not None and row == self.median_row:
+            return (f"{milliseconds(self.median, self.symbols):>8} {self.symbols.middle}", "muted")
+        return (" " * 9 + self.symbols.axis, "muted")
+
+
+def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The band with its scale at the left and its steps named below."""
+    room = width - LABEL_WIDTH
+    if height < 3 or room < 10:
+        return []
+    if band.scale is None:
+        return []
+    frame = Frame(band.scale, height - 1, band.median, symbols)
+    grid = Grid.of(max(band.planned, sum(band.shown)), room)
+    shown = _columns(band, grid)[: room // grid.cells]
+    cells = [frame.cells(column) for column in shown]
+    rows = [_row(frame, [column[row] for column in cells], row, grid, room) for row in range(frame.rows)]
+    return [*rows, _legend(band, grid, room, symbols)]
+
+
+def _columns(band: Band, grid: Grid) -> list[Column]:
+    warmup, measured = band.shown
+    head = columns(band.warmup, warmup, grid.steps, warmup=True)
+    return head + columns(band.measured, measured, grid.steps, warmup=False)
+
+
+def _row(frame: Frame, cells: Sequence[Piece], row: int, grid: Grid, room: int) -> Line:
+    wide = cells if grid.cells == 1 else [(text * grid.cells, role) for text, role in cells]
+    blank, role = frame.empty(row)
+    rest = room - len(cells) * grid.cells
+    return line(frame.label(row), *wide, (blank * rest, role))
+
+
+def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
+    """What the columns are, in as many words as fit."""
+    steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
+    warmup = "warm-up  " if band.shown[0] else ""
+    words = [word for word in (band.caption, steps, "ms a step") if word]
+    between = f" {symbols.dot} "
+    while len(between.join(words)) > room - len(warmup) and len(words) > 1:
+        words.pop()
+    said = fit(between.join(words), room - len(warmup), symbols).rstrip()
+    return line((" " * LABEL_WIDTH, "plain"), (f"{warmup}{said:>{room - len(warmup)}}", "muted"))
+
+
+def _round_step(width: float) -> float:
+    """The nearest of 1, 2 and 5 times a power of ten that isn't smaller."""
+    if width <= 0:
+        return 1.0
+    power = 10.0 ** floor(log10(width))
+    return next((factor * power for factor in (1, 2, 5) if factor * power >= width), 10 * power)

@@ -1,0 +1,154 @@
+"""Gauges of the machine: what is drawn now, of how much, and how it went; knows no Textual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from benchtui.themes import Symbols
+from benchtui.tui.widgets.bars import bar, history
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
+
+HEAD = 19
+LIMIT = 8
+"""Cells before a bar, for label and value, and after it, for its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One reading with its limit and its past."""
+
+    label: str
+    value: str
+    """The newest reading with its unit."""
+    fraction: float | None
+    """Of the limit, from 0 to 1; None where either isn't known."""
+    limit: str = ""
+    past: tuple[float, ...] = ()
+    """Shares of the limit, the newest last; NaN where there was none."""
+    absent: str = ""
+    """Why there is no reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A device or the host: a title, gauges in the order of their weight, and further readings."""
+
+    title: str
+    name: str
+    gauges: tuple[Gauge, ...]
+    readings: tuple[tuple[str, str], ...] = ()
+    """Label and value of what has no gauge."""
+    remark: str = ""
+    """What else is to be said, such as why the clock is held down."""
+    alarming: bool = False
+    """Whether the remark needs the eye."""
+
+    @property
+    def said(self) -> Piece:
+        """The remark as a piece of a line."""
+        return (self.remark, "bad" if self.alarming else "muted")
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """All that the gauges show."""
+
+    devices: tuple[Machine, ...]
+    host: Machine | None
+    why: str = ""
+    """Why there is no device to show."""
+
+
+def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """As much of every machine as there is room for: with histories, then without, then a line each."""
+    if height <= 3:
+        return _least(machines, width, height, symbols)
+    for full in (True, False):
+        lines = _note(machines.why, width)
+        for machine in (*machines.devices, *((machines.host,) if machines.host else ())):
+            lines += _machine(machine, width, symbols, full)
+        if len(lines) - 1 <= height:
+            return lines
+    rows = [_row(machine, symbols) for machine in machines.devices]
+    rows += [_row(machines.host, symbols)] if machines.host else []
+    return [crop(row, width, symbols) for row in rows]
+
+
+def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list[Line]:
+    title = crop([(machine.title, "strong"), (f"  {machine.name}", "muted")], width, symbols)
+    lines = [title]
+    for gauge in machine.gauges:
+        lines.append(_gauge(gauge, width, symbols))
+        if full and any(value == value for value in gauge.past):
+            lines.append(_past(gauge, width, symbols))
+    if machine.readings:
+        lines.append(_readings(machine, width, symbols))
+    if machine.remark:
+        lines.append(crop([machine.said], width, symbols))
+    return [*lines, BLANK]
+
+
+def _gauge(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+    if gauge.absent:
+        return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
+    return line(*_head(gauge), *bar(gauge.fraction, width - HEAD - LIMIT, symbols), *_limit(gauge))
+
+
+def _past(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+    past = history(gauge.past, 1.0, width - HEAD - LIMIT, symbols)
+    return line((" " * HEAD, "plain"), (past, "soft"))
+
+
+def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
+    pieces: list[Piece] = []
+    for label, value in machine.readings:
+        pieces += [(f"{label} ", "muted"), (f"{value}   ", "plain")]
+    return crop(pieces, width, symbols)
+
+
+def _least(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """A gauge a line, its history beside it, of the first device or of the host; then what needs a word."""
+    machine = machines.devices[0] if machines.devices else machines.host
+    if machine is None:
+        return []
+    lines = [_beside(gauge, width, symbols) for gauge in machine.gauges[: height - 1]]
+    return [*lines, crop([machine.said if machine.alarming else (machines.why, "muted")], width, symbols)]
+
+
+def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+    if gauge.absent:
+        return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
+    room = width - HEAD - LIMIT - 2
+    past = history(gauge.past, 1.0, room // 2, symbols)
+    drawn = bar(gauge.fraction, room - room // 2, symbols)
+    return line(*_head(gauge), *drawn, *_limit(gauge), ("  ", "plain"), (past, "soft"))
+
+
+def _row(machine: Machine, symbols: Symbols) -> list[Piece]:
+    pieces: list[Piece] = [(f"{machine.title:<7}", "strong")]
+    pieces += [(f"{gauge.value:>8} ", "plain") for gauge in machine.gauges]
+    pieces += [(f" {value}", "muted") for _, value in machine.readings]
+    return [*pieces, ("  ", "plain"), machine.said]
+
+
+def _head(gauge: Gauge) -> list[Piece]:
+    return [(f"{gauge.label:<8}", "muted"), (f"{gauge.value:>9}  ", "plain")]
+
+
+def _limit(gauge: Gauge) -> list[Piece]:
+    return [(f"{gauge.limit:>{LIMIT}}", "muted")]
+
+
+def _note(why: str, width: int) -> list[Line]:
+    return (
+        [line((part, "muted")) for part in wrap(why, max(10, width), break_on_hyphens=False)] + [BLANK]
+        if why
+        else []
+    )
+
+
+def shares(values: Sequence[float], limit: float | None) -> tuple[float, ...]:
+    """Readings as shares of their limit, or of their own most where there is none."""
+    known = [value for value in values if value == value]
+    most = limit or max(known, default=0.0)
+    return tuple(value / most for value in values) if most else ()

@@ -1,0 +1,70 @@
+"""Two lines that say where the sweep is, and on what; knows no Textual."""
+
+from dataclasses import dataclass
+
+from benchtui.sessions.forecast import Estimate
+from benchtui.themes import Symbols
+from benchtui.tui.text import duration
+from benchtui.tui.widgets.bars import bar
+from benchtui.tui.widgets.ink import Line, Piece, spread_out, width_of
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Where the sweep is."""
+
+    name: str
+    host: str
+    device: str
+    done: int
+    total: int
+    progress: float
+    """Share of the sweep's time that is behind, from 0 to 1."""
+    state: str
+    """``running``, ``completed``, ``interrupted``, ``failed``, or ``cut off``."""
+    left: Estimate | None
+    about: str
+    """Model and its size."""
+    marks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is special about the screen itself, such as ``quiet, 1 Hz``."""
+
+
+def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Where the sweep is; what is measured, with all that a reader must know before believing it."""
+    right = _progress(heading, width, symbols)
+    first = spread_out(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
+    marks = [(f"{symbols.flag} {mark}   ", "warning") for mark in heading.marks]
+    notes = [("   ".join(heading.notes), "muted")]
+    return [first, spread_out([*marks, (heading.about, "muted")], notes, width, symbols)][:height]
+
+
+def _place(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+    """The sweep's name, and as many whole words on where it runs as there is room for."""
+    pieces: list[Piece] = [(heading.name, "strong")]
+    for word in (heading.host, heading.device):
+        piece = (f" {symbols.dot} {word}", "muted")
+        if word and width_of([*pieces, piece]) <= width:
+            pieces.append(piece)
+    return pieces
+
+
+def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
+    """An estimate in words; nothing before anything is known."""
+    if estimate is None:
+        return ""
+    return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"
+
+
+def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+    size = 12 if width < 100 else 26
+    count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases "
+    share: list[Piece] = [(f"{100 * heading.progress:>4.0f} %", "bright")]
+    return [(count, "plain"), *bar(heading.progress, size, symbols), *share, _ending(heading, symbols)]
+
+
+def _ending(heading: Heading, symbols: Symbols) -> Piece:
+    if heading.state == "running":
+        return (f"{time_left(heading.left, symbols):>17}", "plain")
+    roles = {"completed": "good", "interrupted": "warning"}
+    return (f"{heading.state:>17}", roles.get(heading.state, "bad"))

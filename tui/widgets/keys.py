@@ -1,0 +1,22 @@
+"""The keys of the moment; knows no Textual."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.widgets.ink import Line, Piece, line
+
+Keys = tuple[tuple[str, str], ...]
+"""Each key and what it does, at most seven."""
+
+
+def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """The keys and what they do, as many as fit."""
+    pieces: list[Piece] = []
+    room = width
+    for key, does in keys:
+        entry: tuple[Piece, Piece] = ((f" {key} ", "strong"), (f"{does} ", "muted"))
+        room -= len(key) + len(does) + 3
+        if room < 0:
+            break
+        pieces += entry
+    return [line(*pieces)]

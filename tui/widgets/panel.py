@@ -1,0 +1,76 @@
+"""The one panel of our screens: lines out of a snapshot, of which only those that differ are drawn again."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from benchtui.themes import Symbols
+from benchtui.tui.widgets import inks
+from benchtui.tui.widgets.ink import BLANK, Line, changes
+
+Snapshot = TypeVar("Snapshot")
+Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
+"""Lines of a snapshot for a width and a height in cells."""
+
+
+class Panel(Widget, Generic[Snapshot]):
+    """Shows a snapshot by a plain function that turns it into lines."""
+
+    can_focus = False
+
+    def __init__(self, draw: Draw[Snapshot], symbols: Symbols, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._symbols = symbols
+        self._snapshot: Snapshot | None = None
+        self._lines: list[Line] = []
+        self._inks = inks.Inks(self)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take over a snapshot and draw the cells in which it differs from the one before."""
+        if snapshot is self._snapshot:
+            return
+        self._snapshot = snapshot
+        width = self.size.width
+        if not width:
+            return
+        lines = self._drawn()
+        regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
+        self._lines = lines
+        if regions:
+            self.refresh(*regions)
+
+    def lines(self) -> list[str]:
+        """What stands in the panel, as text."""
+        return ["".join(text for text, _ in drawn).rstrip() for drawn in self._lines]
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw anew for the new size."""
+        if self._snapshot is not None:
+            self._lines = self._drawn()
+            self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget the colours of the theme before."""
+        super().notify_style_update()
+        self._inks.forget()
+
+    def render_line(self, y: int) -> Strip:
+        """One line in the colours of its roles."""
+        return self._inks.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
+
+    def _drawn(self) -> list[Line]:
+        if self._snapshot is None:
+            return []
+        width, height = self.size
+        lines = list(self._draw(self._snapshot, width, height, self._symbols))[:height]
+        return lines + [BLANK] * (height - len(lines))
+
+    def _changed(self, y: int, drawn: Line, width: int) -> list[Region]:
+        before = self._lines[y] if y < len(self._lines) else BLANK
+        spans = changes(before, drawn, width)
+        return [Region(start, y, end - start, 1) for start, end in spans]

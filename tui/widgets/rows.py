@@ -1,0 +1,145 @@
+"""Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.sweep import Config
+from benchtui.themes import Symbols
+from benchtui.tui.text import fit
+from benchtui.tui.widgets.ink import Line, Piece, crop
+
+GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table; figures stand at the right, words at the left."""
+
+    key: str
+    title: str
+    width: int
+    rank: int
+    """The lower, the sooner it gets room."""
+    words: bool = False
+
+
+COLUMNS = (
+    Column("state", "state", 13, 0, words=True),
+    Column("p50", "p50 ms", 9, 1),
+    Column("p99", "p99 ms", 9, 5),
+    Column("samples", "samples/s", 9, 2),
+    Column("memory", "memory MB", 9, 3),
+    Column("power", "W", 4, 4),
+    Column("base", "vs base", 9, 6),
+    Column("notes", "notes", 16, 7, words=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case in the table: the text and role of each cell by its column."""
+
+    case: Piece
+    cells: dict[str, Piece]
+    instead: str = ""
+    """What stands in place of figures: why there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the table shows."""
+
+    count: int
+    row: Callable[[int], Row]
+    """Gives a row by its number, counted from 0."""
+    case_width: int
+    chosen: int | None
+    """The row that the reader has chosen."""
+    running: int | None
+    """The row to keep in view while none is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The columns that a width has room for, the case at the left and notes in what is left over."""
+
+    case_width: int
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, width: int, case_width: int) -> "Arrangement":
+        """As many columns as fit, in the order of their rank."""
+        room = width - 1 - case_width
+        chosen: list[Column] = []
+        for column in sorted(COLUMNS, key=lambda column: column.rank):
+            if room < column.width + GAP:
+                break
+            room -= column.width + GAP
+            chosen.append(column)
+        kept = tuple(column for column in COLUMNS if column in chosen)
+        return cls(case_width, kept)
+
+    def header(self, width: int, symbols: Symbols) -> Line:
+        """The titles of the columns."""
+        cells = {column.key: (column.title, "muted") for column in self.columns}
+        return self.line(Row(("case", "muted"), cells), width, symbols)
+
+    def line(self, row: Row, width: int, symbols: Symbols, mark: str = " ") -> Line:
+        """A row as a line; a figure wider than its column is never cut, it moves the rest."""
+        text, role = row.case
+        pieces: list[Piece] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
+        for column in self.columns:
+            pieces += self._cell(column, row.cells.get(column.key, ("", "plain")))
+            if column.key == "state" and row.instead:
+                return crop([*pieces, (" " * GAP, "plain"), (row.instead, "muted")], width, symbols)
+        return crop(pieces, width, symbols)
+
+    def _cell(self, column: Column, cell: Piece) -> Iterable[Piece]:
+        text, role = cell
+        if column.key == "notes":
+            return ((" " * GAP, "plain"), cell)
+        padded = text.ljust(column.width) if column.words else text.rjust(column.width)
+        return ((" " * GAP, "plain"), (padded, role))
+
+
+OPTIONS = (
+    ("device", ""),
+    ("precision", ""),
+    ("compile", ""),
+    ("attention", ""),
+    ("sequence_length", "seq "),
+    ("batch_size", "bs "),
+)
+"""The options in the order in which they are told, each with the word before it."""
+ALWAYS = ("device", "precision", "batch_size")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNames:
+    """How cases are written below each other: the options that differ, each as wide as its widest value."""
+
+    widths: tuple[tuple[str, str, int], ...]
+    """Each option, the word before it, and its width in cells."""
+
+    @classmethod
+    def of(cls, plan: Sequence[Config]) -> "CaseNames":
+        """What a plan needs; device, precision and batch size are always told."""
+        widths = []
+        for option, word in OPTIONS:
+            values = {str(getattr(config, option)) for config in plan}
+            if len(values) > 1 or option in ALWAYS:
+                widths.append((option, word, max(map(len, values), default=0)))
+        return cls(tuple(widths))
+
+    @property
+    def width(self) -> int:
+        """Cells that a case takes."""
+        return sum(len(word) + size + 1 for _, word, size in self.widths) - 1
+
+    def text(self, config: Config) -> str:
+        """A case's options, aligned: names at the left, numbers at the right."""
+        return " ".join(word + _aligned(getattr(config, option), size) for option, word, size in self.widths)
+
+
+def _aligned(value: str | int, size: int) -> str:
+    return f"{value:>{size}}" if isinstance(value, int) else f"{value:<{size}}"
