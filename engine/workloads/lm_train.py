@@ -62,8 +62,7 @@ class LmTrain(NetworkTask):
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
             raise CaseSkippedError(f"activation_checkpointing: {self.model.architecture} has none")
-        renamed = getattr(
-            self._network, "activation_checkpointing_enable", None
-        )  # so called from transformers 5 on
+        # transformers 5 gave it another name, and warns of the old one
+        renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable
         enable({"use_reentrant": False})

@@ -70,12 +70,11 @@ def test_a_step_needs_no_more_than_samples(write: Callable[..., Own]) -> None:
 
 
 def test_the_case_is_told_to_the_function(write: Callable[..., Own]) -> None:
-    text = STEP + "    global told\n    told = case\n    return Step()\n"
-    text = text.replace("    return Step()\n    global", "    global")
+    text = STEP.replace("return Step()", "Step.told = case\n    return Step()")
     workload = write(
         text, precision="bf16", batch_size=7, sequence_length=9, compile="default", padding="longest"
     )
-    told = workload._step.__class__.step.__globals__["told"]
+    told = workload._step.told
     assert (told.device, str(told.torch_device), told.precision, told.batch_size) == ("cpu", "cpu", "bf16", 7)
     assert (told.sequence_length, told.compile, told.padding, told.model) == (9, "default", "longest", "mine")
 
@@ -159,7 +158,7 @@ def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., Own]) -> None:
 
 
 def test_parts_are_timed_where_they_end(write: Callable[..., Own]) -> None:
-    workload = write(STEP.replace("pass", "pass"))
+    workload = write(STEP)
     workload._step.step = lambda: (sleep(0.02), workload._lap("slow"))
     time, _ = open_device("cpu").time(workload.step)
     assert time.parts_ms["slow"] >= 20 > time.parts_ms["rest"]
