@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 from time import monotonic
+from typing import TypeVar
 
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, StepTime
 from benchtui.engine.stopping import StopRule
 from benchtui.engine.surroundings import Surroundings
 from benchtui.engine.warmup import warmed_up
-from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.base import Counted, Workload
 from benchtui.sessions.events import Compiling, Environment, Phase, Steps
 from benchtui.sessions.sweep import Measure
 
@@ -22,6 +24,7 @@ THROUGHPUT_BLOCK = 16
 """Steps between two synchronisations in throughput mode."""
 
 Emit = Callable[[Steps], None]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,13 @@ class Recorder:
     added: int = 0
     """Steps of this phase so far."""
     times: list[StepTime] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
     flushed_s: float = field(default_factory=monotonic)
 
-    def add(self, time: StepTime, tokens: int) -> None:
+    def add(self, time: StepTime, counted: Counted) -> None:
         """Keep a step, and pass on what has gathered when it is time."""
         self.times.append(time)
-        self.tokens.append(tokens)
+        self.counted.append(counted)
         self.added += 1
         if monotonic() - self.flushed_s >= FLUSH_S:
             self.flush()
@@ -65,7 +68,7 @@ class Recorder:
         if self.times:
             self.emit(self._event())
         self.times.clear()
-        self.tokens.clear()
+        self.counted.clear()
         self.flushed_s = monotonic()
 
     def _event(self) -> Steps:
@@ -78,8 +81,14 @@ class Recorder:
             wall_ms=[time.wall_ms for time in self.times],
             device_ms=device_ms or None,
             parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
-            tokens=list(self.tokens),
+            tokens=_column(each.tokens for each in self.counted),
+            padded_tokens=_column(each.padded_tokens for each in self.counted),
+            loss=self._losses(),
         )
+
+    def _losses(self) -> list[float | None] | None:
+        losses = _column(each.loss for each in self.counted)
+        return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
 
 
 def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
@@ -122,5 +131,11 @@ def _block(rules: Measure, done: int) -> int:
 def _steps(workload: Workload, device: Device, record: Recorder, amount: int) -> list[StepTime]:
     rows = [device.time(workload.step)] if amount == 1 else device.time_block(workload.step, amount)
     for time, done in rows:
-        record.add(time, workload.tokens(done))
+        record.add(time, workload.count(done))
     return [time for time, _ in rows]
+
+
+def _column(values: Iterable[Value | None]) -> list[Value] | None:
+    """The values of the steps, or None where a step has none."""
+    column = [value for value in values if value is not None]
+    return column or None

@@ -18,6 +18,9 @@ Loaded = TypeVar("Loaded")
 
 Source = Literal["hub", "folder", "bundled"]
 
+NO_TOKENIZER = 'dataset = "synthetic" draws token ids and needs none'
+"""The remedy where a model comes without one."""
+
 _ARCHITECTURES = Path(str(resources.files("benchtui.engine"))) / "architectures"
 _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
 
@@ -55,17 +58,19 @@ def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
     try:
         return load_from(place.path, local_files_only=place.source != "hub" or not hub.reachable())
     except (OSError, ValueError, KeyError, ImportError) as error:
-        said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        said = next(iter(str(error).strip().splitlines()), type(error).__name__) + _remedy(what, place)
         raise BenchtuiError(
-            f"model {place.name!r}: {what} can't be loaded from the {place.source}: {said}{_remedy(place)}"
+            f"model {place.name!r}: {what} can't be loaded from the {place.source}: {said}"
         ) from error
 
 
-def _remedy(place: Place) -> str:
-    if place.source != "hub":
-        return ""
-    bundled = ", ".join(_bundled())
-    return f'; without the hub: a local folder, or weights = "random" with a bundled architecture ({bundled})'
+def _remedy(what: str, place: Place) -> str:
+    if place.source == "hub":
+        bundled = ", ".join(_bundled())
+        return (
+            f'; without the hub: a local folder, or weights = "random" with a bundled architecture ({bundled})'
+        )
+    return f"; {NO_TOKENIZER}" if what == "tokenizer" else ""
 
 
 @contextmanager

@@ -1,8 +1,12 @@
-"""Precision of a case: dtype of the weights, autocast, and TF32."""
+"""Precision of a case: dtype of the weights, autocast, TF32, and dynamic quantisation."""
 
+import warnings
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
+
+from benchtui.sessions.errors import CaseSkippedError
 
 _WEIGHTS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 _AUTOCAST = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}
@@ -34,3 +38,32 @@ def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device)
     with torch.inference_mode(), autocast(precision, device):
         output: torch.Tensor = linear(probe)
     return output.dtype
+
+
+def quantise(model: torch.nn.Module) -> str:
+    """Quantise every linear layer dynamically, to weights of 8 bits; gives a mark that says how far that went.
+
+    Raises CaseSkippedError where this build of torch can't do it.
+    """
+    try:
+        from torch.ao.quantization import quantize_dynamic  # deprecated: a later torch may come without it
+    except ImportError as error:
+        raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantisation") from error
+    if torch.backends.quantized.engine == "none":
+        raise CaseSkippedError(f"int8: torch {torch.__version__} has no quantised products for this processor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its deprecation, which isn't the user's to mend
+        quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)
+        inside = sum(module.weight().numel() for module in _quantised(model))
+    outside = sum(parameter.numel() for parameter in model.parameters())
+    return f"int8 in {inside / (inside + outside):.0%} of the weights"
+
+
+def kept_dtype(model: torch.nn.Module) -> torch.dtype:
+    """The dtype of the weights, seen in the model: of the quantised ones where there are any."""
+    return torch.qint8 if _quantised(model) else next(model.parameters()).dtype
+
+
+def _quantised(model: torch.nn.Module) -> list[Any]:
+    dynamic = "torch.ao.nn.quantized.dynamic"
+    return [module for module in model.modules() if type(module).__module__.startswith(dynamic)]

@@ -6,6 +6,7 @@ Nothing is computed here: a fork after OpenMP has started its threads would hang
 import transformers
 from transformers import (  # noqa: F401  (transformers imports lazily; naming these does the work now)
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     PreTrainedModel,

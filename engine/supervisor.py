@@ -28,6 +28,7 @@ from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import Sampler
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
     CaseRepeated,
@@ -43,7 +44,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.sweep import Case, Sweep, cases, turns
+from benchtui.sessions.sweep import Case, Sweep, cases, own_code, turns
 
 _IDLE_S = 1.25
 """How long power is watched before the first case, where it can be: five samples."""
@@ -56,6 +57,7 @@ class Supervisor:
 
     def __init__(self, session_id: str, sweep: Sweep, path: Path) -> None:
         """Create the session file and its control socket; raises BenchtuiError where that can't be done."""
+        _require_own_code(sweep.task)
         self._id = session_id
         self._sweep = sweep
         self._path = path
@@ -101,6 +103,8 @@ class Supervisor:
     def _run_cases(self, scratch: Path) -> None:
         for reading, missing in self._host.absent.items():
             self._tell(f"no {reading} readings: {missing}")
+        if own := own_code(self._sweep.task):
+            self._tell(f"runs the code of {own[0]}: the function {own[1]}")
         for other in self._others:
             self._tell(f"another sweep runs on this machine and disturbs this one: {other.path}", "warning")
         self._watch_idle()
@@ -267,6 +271,13 @@ class Supervisor:
 
     def _now_s(self) -> float:
         return round(monotonic() - self._zero_s, 6)
+
+
+def _require_own_code(task: str) -> None:
+    """Refuse a task whose file isn't there, before a session is begun."""
+    own = own_code(task)
+    if own and not Path(own[0]).is_file():
+        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")
 
 
 def _missing_device(case: Case, runtime: Runtime | None) -> str | None:

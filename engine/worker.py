@@ -12,13 +12,14 @@ from pathlib import Path
 from time import monotonic
 
 import msgspec
+import torch
 
 from benchtui.engine import precision
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, open_device
 from benchtui.engine.job import Job
 from benchtui.engine.measure import Recorder, measure, warm_up
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads import make_workload, own
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Steps
 from benchtui.sessions.in_force import in_vain
@@ -74,6 +75,8 @@ class _Case:
         job, rules = self._job, self._job.sweep.measure
         self._isolate_caches()
         precision.set_tf32(job.config.precision)
+        if job.config.threads:
+            torch.set_num_threads(job.config.threads)
         begin_s = monotonic()
         device = self._device = open_device(job.config.device)
         workload = make_workload(job.sweep, job.config, device)
@@ -86,6 +89,8 @@ class _Case:
                 effective=workload.effective,
                 marks=(*workload.marks, *in_vain(job.config, workload.effective)),
                 load_s=monotonic() - begin_s,
+                samples_per_step=workload.samples,
+                new_tokens=workload.new_tokens,
                 gpu_uuid=device.uuid,
             )
         )
@@ -98,11 +103,11 @@ class _Case:
             case=job.case,
             outcome="ok",
             effective=effective,
-            marks=(*in_vain(job.config, effective), *_unsteady(measured.compiling)),
+            marks=(*workload.marks, *in_vain(job.config, effective), *_unsteady(measured.compiling)),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             warmup_stop=warmup_stop,
-            memory=device.peaks(),
+            memory=msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb),
             environment=measured.environment,
             compiling=measured.compiling,
         )
@@ -121,7 +126,8 @@ class _Case:
             return
         traceback.print_exception(error)
         said = next(iter(str(error).strip().splitlines()), "")
-        self._end("failed", f"{type(error).__name__}: {said}" if said else type(error).__name__)
+        what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+        self._end("failed", own.place(error, self._job.sweep.task) + what)
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))

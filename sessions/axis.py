@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -14,16 +15,32 @@ MOST_VALUES = 10_000
 """Values one axis may have; more is taken for a slip of the keyboard."""
 
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
-_FORMS = f'a whole number from 1 to {LARGEST}, a list of them, "a..b", "a..b+step" or "a..b*factor"'
 
 
-def whole_numbers(value: object, where: str) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the largest number that an axis takes."""
+
+    least: int = 1
+    most: int = LARGEST
+
+    @property
+    def forms(self) -> str:
+        """What may be written, in words."""
+        ranges = '"a..b", "a..b+step" or "a..b*factor"'
+        return f"a whole number from {self.least} to {self.most}, a list of them, {ranges}"
+
+
+ANY_SIZE = Bounds()
+
+
+def whole_numbers(value: object, where: str, bounds: Bounds = ANY_SIZE) -> tuple[int, ...]:
     """Expand an axis of whole numbers, each once, in the order written.
 
     Raises:
         BenchtuiError: naming the entry, the value and what is allowed.
     """
-    return _distinct((_expand(item, where) for item in _items(value, where)), where)
+    return _distinct((_expand(item, where, bounds) for item in _items(value, where)), where)
 
 
 def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
@@ -66,26 +83,27 @@ def _word(item: object, where: str) -> str:
     return item
 
 
-def _expand(item: object, where: str) -> Iterable[int]:
+def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
     if isinstance(item, int) and not isinstance(item, bool):
-        return [_positive(item, item, where)]
+        return [_within(item, item, where, bounds)]
     if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
-        first, last = int(match[1]), int(match[2] or match[1])
-        return _range(item, where, first, last, match[3] or "+", int(match[4] or 1))
+        first, last = (_within(int(end), item, where, bounds) for end in (match[1], match[2] or match[1]))
+        return _range(item, where, (first, last), match[3] or "+", int(match[4] or 1))
     if item == "auto":
-        raise BenchtuiError(f"{where}: 'auto' can't be measured yet by this version; allowed: {_FORMS}")
-    raise BenchtuiError(f"{where}: {item!r} is not {_FORMS}")
+        raise BenchtuiError(f"{where}: 'auto' can't be measured yet by this version; allowed: {bounds.forms}")
+    raise BenchtuiError(f"{where}: {item!r} is not {bounds.forms}")
 
 
-def _range(item: str, where: str, first: int, last: int, operator: str, by: int) -> Iterable[int]:
-    _positive(first, item, where)
-    _positive(last, item, where)
+def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int) -> Iterable[int]:
+    first, last = ends
     if last < first:
         raise BenchtuiError(f"{where}: {item!r} ends before it begins; the smaller number comes first")
     if by < (2 if operator == "*" else 1):
         raise BenchtuiError(f"{where}: {item!r} never gets on; a step is at least 1, a factor at least 2")
     if operator == "+":
         return range(first, last + 1, by)
+    if first == 0:
+        raise BenchtuiError(f"{where}: {item!r} never gets on; a factor leaves 0 as it is")
     return _powers(first, last, by)
 
 
@@ -95,9 +113,9 @@ def _powers(first: int, last: int, factor: int) -> Iterable[int]:
         first *= factor
 
 
-def _positive(number: int, item: object, where: str) -> int:
-    if not 1 <= number <= LARGEST:
-        raise BenchtuiError(f"{where}: {item!r} is not {_FORMS}")
+def _within(number: int, item: object, where: str, bounds: Bounds) -> int:
+    if not bounds.least <= number <= bounds.most:
+        raise BenchtuiError(f"{where}: {item!r} is not {bounds.forms}")
     return number
 
 

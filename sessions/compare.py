@@ -78,7 +78,7 @@ def throughput_ratio(base: Result, new: Result) -> Ratio | None:
     value = _quotient(new.metrics.samples_per_s, base.metrics.samples_per_s)
     if value is None:
         return None
-    samples = _quotient(new.config.batch_size, base.config.batch_size)
+    samples = _quotient(new.metrics.samples_per_step, base.metrics.samples_per_step)
     return Ratio(value) if samples is None else _ratio(value, base, new, samples)
 
 

@@ -81,11 +81,11 @@ class Model(Record, frozen=True, kw_only=True):
 
 
 class Data(Record, frozen=True, kw_only=True):
-    """The text of a case."""
+    """The text of a case, or what stands in for it."""
 
     dataset: str
     samples: Count
-    """Texts available; steps go through them in order and begin again at the end."""
+    """Texts, or rows of drawn tokens, available; steps go through them in order and begin again at the end."""
     tokenizer: str | None = None
 
 
@@ -93,6 +93,7 @@ class Effective(Record, frozen=True, kw_only=True):
     """What was really in force while measuring, read back from the model and its output."""
 
     weights_dtype: str | None = None
+    """``qint8`` where products are computed from quantised weights."""
     autocast_dtype: str | None = None
     """The dtype autocast computes in; null without autocast."""
     output_dtype: str | None = None
@@ -100,6 +101,8 @@ class Effective(Record, frozen=True, kw_only=True):
     compiled: bool | None = None
     threads: Count | None = None
     """Threads of torch inside one operation."""
+    padding: str | None = None
+    """``max`` or ``longest``, by the shapes of the batches; null while they would be the same in both."""
 
 
 class Memory(Record, frozen=True, kw_only=True):
@@ -113,6 +116,8 @@ class Memory(Record, frozen=True, kw_only=True):
     """Used on the device by this process, as the driver sees it."""
     peak_rss_mb: Amount | None = None
     """Resident memory of the worker alone."""
+    kv_cache_mb: Amount | None = None
+    """Keys and values that generating a batch had gathered at its end, in all layers."""
 
 
 class Energy(Record, frozen=True, kw_only=True):
@@ -269,6 +274,10 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     marks: tuple[str, ...] = ()
     """What a reader must know before believing the row, such as ``random weights``."""
     load_s: Seconds | None = None
+    samples_per_step: Count | None = None
+    """Samples that a step handles; null stands for the batch size."""
+    new_tokens: Count | None = None
+    """Tokens generated for each sample; null for a task that generates none."""
     gpu_uuid: str | None = None
 
 
@@ -284,7 +293,11 @@ class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
     """Time between device events around the step, where the device has events."""
     parts_ms: dict[str, list[Milliseconds]] = {}
     tokens: list[Count] | None = None
-    """Real tokens of a step: the sum of the attention mask, without padding."""
+    """Real tokens of a step: the sum of the attention mask, without padding; generated ones included."""
+    padded_tokens: list[Count] | None = None
+    """Tokens of a step with the padding, and with the generated ones; null where nothing says."""
+    loss: list[float | None] | None = None
+    """Loss of each training step; null where it was no finite number."""
 
 
 class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):

@@ -1,15 +1,18 @@
 """Whether the options a case was asked for were in force, as read back from the model and its output."""
 
+from collections.abc import Callable
+from typing import Any
+
 from benchtui.sessions.events import Effective
 from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config
 
 AUTOCAST = "amp-"
-DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 
 
 def in_force(case: CaseState, option: str) -> bool | None:
-    """Whether ``precision``, ``compile`` or ``attention`` was in force; None where nothing says."""
+    """Whether an option, such as ``precision`` or ``threads``, was in force; None where nothing says."""
     effective = case.effective
     return None if effective is None else _CHECKS[option](getattr(case.config, option), effective)
 
@@ -45,7 +48,23 @@ def _attention(asked: str, effective: Effective) -> bool | None:
     return None if effective.attention is None else effective.attention.startswith(asked)
 
 
-_CHECKS = {"precision": _precision, "compile": _compile, "attention": _attention}
+def _threads(asked: int, effective: Effective) -> bool | None:
+    if not asked:
+        return True
+    return None if effective.threads is None else effective.threads == asked
+
+
+def _padding(asked: str, effective: Effective) -> bool | None:
+    return None if effective.padding is None else effective.padding == asked
+
+
+_CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {
+    "precision": _precision,
+    "compile": _compile,
+    "attention": _attention,
+    "threads": _threads,
+    "padding": _padding,
+}
 
 
 def _bare(dtype: str) -> str:

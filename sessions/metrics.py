@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, sqrt
+from math import ceil, floor, isfinite, sqrt
 
 import numpy as np
 
 from benchtui.sessions.outliers import outliers
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.session import CaseState, Columns
 
 LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
@@ -76,6 +76,15 @@ class Metrics:
     """Steps, counted from 0, so far off that something else must have happened; they stay in all figures."""
     mean_power_w: float | None
     energy_per_sample_j: float | None
+    samples_per_step: int
+    time_to_first_token_ms: Distribution | None = None
+    """The prefill of a generation: one pass over the prompts, up to the first new token of each."""
+    time_per_output_token_ms: Distribution | None = None
+    """Decoding, over the new tokens after the first; all samples of a batch get theirs at once."""
+    new_tokens_per_s: float | None = None
+    """Generated tokens alone, over the time of whole steps."""
+    loss: float | None = None
+    """Of the last measured training step; None where it was no finite number."""
 
 
 def distribution(values: Sequence[float]) -> Distribution | None:
@@ -107,9 +116,9 @@ def metrics(case: CaseState) -> Metrics | None:
     if latency is None:
         return _reported(case)
     steps, total_s = case.measured, latency.mean * latency.n / 1000
-    config = case.config
-    samples = len(steps) * config.batch_size
-    tokens = float(np.sum(steps.tokens, dtype=float)) if len(steps.tokens) == len(steps) else None
+    samples = len(steps) * samples_per_step(case)
+    tokens = _total(steps.tokens, len(steps))
+    new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
     energy = case.finished.energy if case.finished else None
     first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
@@ -120,7 +129,7 @@ def metrics(case: CaseState) -> Metrics | None:
         parts_ms={part: spread for part, spread in parts.items() if spread},
         samples_per_s=_ratio(samples, total_s),
         tokens_per_s=_ratio(tokens, total_s),
-        padded_tokens_per_s=_ratio(samples * config.sequence_length, total_s) if tokens is not None else None,
+        padded_tokens_per_s=_ratio(_padded_tokens(case, samples), total_s),
         first_step_ms=first_step_ms,
         cold_cost_ms=None if latency.median is None else max(first_step_ms - latency.median, 0.0),
         rounds_ms=rounds_ms,
@@ -129,7 +138,37 @@ def metrics(case: CaseState) -> Metrics | None:
         outliers=outliers(steps.wall_ms),
         mean_power_w=energy.mean_power_w if energy else None,
         energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,
+        samples_per_step=samples_per_step(case),
+        time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
+        time_per_output_token_ms=_per_output_token(steps, new_tokens),
+        new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
+        loss=steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None,
     )
+
+
+def samples_per_step(case: CaseState) -> int:
+    """Samples that a step handles: the batch size, where the task says no other number."""
+    said = case.prepared.samples_per_step if case.prepared else None
+    return case.config.batch_size if said is None else said
+
+
+def _total(counts: Sequence[int], steps: int) -> float | None:
+    """All counts together, or None where not every step has one."""
+    return float(np.sum(counts, dtype=float)) if len(counts) == steps else None
+
+
+def _padded_tokens(case: CaseState, samples: int) -> float | None:
+    """Tokens with the padding, by the count of each step or, where none was kept, by the sequence length."""
+    steps = case.measured
+    if len(steps.padded_tokens) or len(steps.tokens) != len(steps) or case.config.padding != "max":
+        return _total(steps.padded_tokens, len(steps))
+    return float(samples) * case.config.sequence_length
+
+
+def _per_output_token(steps: Columns, new_tokens: int | None) -> Distribution | None:
+    if not new_tokens or new_tokens < 2:
+        return None
+    return distribution([time_ms / (new_tokens - 1) for time_ms in steps.parts_ms.get("decode", ())])
 
 
 def _reported(case: CaseState) -> Metrics | None:
@@ -151,6 +190,7 @@ def _reported(case: CaseState) -> Metrics | None:
         outliers=(),
         mean_power_w=reported.mean_power_w,
         energy_per_sample_j=None,
+        samples_per_step=samples_per_step(case),
     )
 
 

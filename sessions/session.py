@@ -47,25 +47,32 @@ class Columns:
     """Real tokens of each step; empty where the task has none."""
     round: array[int] = field(default_factory=lambda: array("q"))
     """The round of each step."""
+    padded_tokens: array[int] = field(default_factory=lambda: array("q"))
+    """Tokens of each step with the padding; empty where nothing says."""
+    loss: array[float] = field(default_factory=lambda: array("d"))
+    """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError where they differ in length."""
-        columns = (steps.wall_ms, steps.device_ms, steps.tokens, *steps.parts_ms.values())
+        counted = (steps.tokens, steps.padded_tokens, steps.loss)
+        columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         self.wall_ms.extend(steps.wall_ms)
         self.round.extend([steps.round] * len(steps.wall_ms))
         self.device_ms.extend(steps.device_ms or ())
         self.tokens.extend(steps.tokens or ())
+        self.padded_tokens.extend(steps.padded_tokens or ())
+        self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         for part, times in steps.parts_ms.items():
             self.parts_ms.setdefault(part, array("d")).extend(times)
 
     def drop(self, turn: int) -> None:
         """Forget the steps of a round and of those after it: it is measured once more."""
         kept = next((place for place, each in enumerate(self.round) if each >= turn), len(self))
-        for times in (self.wall_ms, self.device_ms, *self.parts_ms.values()):
+        for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
-        for counts in (self.tokens, self.round):
+        for counts in (self.tokens, self.padded_tokens, self.round):
             del counts[kept:]
 
     def by_round(self) -> list[array[float]]:

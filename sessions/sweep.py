@@ -1,6 +1,7 @@
 """A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
 
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
@@ -11,16 +12,21 @@ Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
 Caches = Literal["cold", "shared"]
 
-TASKS = ("classify",)
-"""Tasks this version measures."""
-LATER_TASKS = ("lm-forward", "lm-train", "generate")
-"""Tasks whose names are fixed, and that this version refuses with a word instead of guessing."""
+TASKS = ("classify", "lm-forward", "lm-train", "generate")
+"""Tasks that need no code of the user's."""
+SYNTHETIC = "synthetic"
+"""The dataset that is drawn instead of read: token ids without a text behind them."""
 
 T = TypeVar("T")
 
-PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16")
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
 ATTENTIONS = ("auto", "eager", "sdpa", "flash")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
+GRAPH_MODES = ("reduce-overhead", "max-autotune")
+"""Compile modes that replay CUDA graphs."""
+PADDINGS = ("max", "longest")
+
+_OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
 LARGEST = 10**9
 """Largest number an option may have; more is taken for a slip of the keyboard."""
@@ -28,6 +34,7 @@ MOST_CASES = 100_000
 """Cases a sweep may have."""
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
+MOST_THREADS = 4096
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """A whole number from 1 up."""
@@ -58,13 +65,22 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``off`` or a mode of ``torch.compile``."""
     repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     """1 for the second case of an A/A pair: the same case again, under a name of its own."""
+    threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
+    """Threads of torch inside one operation; 0 leaves the choice to torch."""
+    padding: str = "max"
+    """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
 
     @property
     def name(self) -> str:
-        """The case in one readable line, such as ``cuda:0 fp16 compile=off bs=32 seq=128``."""
+        """The case in one readable line, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
+
+        Attention, threads and padding are named only where they were chosen.
+        """
         attention = "" if self.attention == "auto" else f" attn={self.attention}"
+        threads = f" threads={self.threads}" if self.threads else ""
+        padding = "" if self.padding == "max" else f" pad={self.padding}"
         return (
-            f"{self.device} {self.precision} compile={self.compile}{attention}"
+            f"{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
             f" bs={self.batch_size} seq={self.sequence_length}{' again' if self.repeat else ''}"
         )
 
@@ -76,6 +92,8 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     precision: tuple[str, ...] = ("fp32",)
     attention: tuple[str, ...] = ("auto",)
     compile: tuple[str, ...] = ("off",)
+    threads: tuple[int, ...] = (0,)
+    padding: tuple[str, ...] = ("max",)
     sequence_length: tuple[Size, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
 
@@ -97,6 +115,8 @@ class Baseline(Record, frozen=True, kw_only=True):
     sequence_length: int | None = None
     attention: str | None = None
     compile: str | None = None
+    threads: int | None = None
+    padding: str | None = None
 
     def matches(self, config: Config) -> bool:
         """Whether a case's options agree with every option named here."""
@@ -138,6 +158,23 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
         return self.iterations * self.rounds
 
 
+class Train(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What a training step is, for the task ``lm-train``."""
+
+    accumulation: Size = 1
+    """Batches whose gradients are added up before the optimizer steps: a step is that many batches."""
+    learning_rate: Annotated[float, msgspec.Meta(gt=0, le=LARGEST)] = 5e-5
+    activation_checkpointing: bool = False
+    """Whether activations are computed again in the backward pass instead of being kept."""
+
+
+class Generate(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What is generated, for the task ``generate``."""
+
+    new_tokens: Size = 32
+    """Tokens added to each prompt; nothing ends a generation early."""
+
+
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What to measure, on what, and how."""
 
@@ -146,10 +183,13 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Hub id, local folder, or the name of a bundled architecture."""
     weights: Weights = "pretrained"
     task: str = "classify"
+    """One of ``TASKS``, or ``file.py:function`` for a step of the user's own."""
     dataset: str = "sample"
-    """``sample`` (bundled text), a hub id, or a local file or folder."""
+    """``sample`` (bundled text), ``synthetic`` (drawn token ids), a hub id, or a local file or folder."""
     axes: Axes = Axes()
     measure: Measure = Measure()
+    train: Train = Train()
+    generate: Generate = Generate()
     env: dict[str, str] = {}
     """Environment variables of the measured processes."""
 
@@ -181,7 +221,9 @@ def cases(sweep: Sweep) -> list[Case]:
     fields = sweep.axes.__struct_fields__
     values = (getattr(sweep.axes, field) for field in fields)
     configs = (Config(**dict(zip(fields, row, strict=True))) for row in itertools.product(*values))
-    planned = [Case(index, config, senseless(config)) for index, config in enumerate(configs)]
+    planned = [
+        Case(index, config, senseless(config) or unfit(config, sweep)) for index, config in enumerate(configs)
+    ]
     return [*planned, *_again(planned, sweep.measure)]
 
 
@@ -205,14 +247,37 @@ def turns(planned: Iterable[T], rounds: int) -> list[tuple[int, T]]:
     ]
 
 
+def own_code(task: str) -> tuple[str, str] | None:
+    """File and function of a step of the user's own, or None for a task of ours."""
+    match = _OWN.fullmatch(task)
+    return (match[1], match[2]) if match else None
+
+
 def senseless(config: Config) -> str | None:
     """Why a combination cannot mean anything on any machine, or None when it can."""
     if config.device != "cpu":
-        return None
+        return (
+            "int8 is torch's dynamic quantisation, which works on cpu alone"
+            if config.precision == "int8"
+            else None
+        )
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
         return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
     if config.attention == "flash":
         return "flash attention needs a CUDA device"
+    return None
+
+
+def unfit(config: Config, sweep: Sweep) -> str | None:
+    """Why a combination cannot mean anything for the sweep's task and dataset, or None when it can."""
+    if sweep.task == "lm-train" and config.precision == "fp16":
+        return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
+    if sweep.task == "lm-train" and config.precision == "int8":
+        return "int8 weights can't be trained"
+    if sweep.task == "generate" and config.device != "cpu" and config.compile in GRAPH_MODES:
+        return f"{config.compile} works through CUDA graphs, which need one shape; generating, the cache grows"
+    if sweep.dataset == SYNTHETIC and config.padding == "longest":
+        return "synthetic rows are all of full length; padding=longest would measure padding=max again"
     return None

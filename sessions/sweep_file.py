@@ -13,19 +13,23 @@ from benchtui.sessions.sweep import (
     ATTENTIONS,
     COMPILE_MODES,
     LARGEST,
-    LATER_TASKS,
     MOST_CASES,
     MOST_RETRIES,
     MOST_ROUNDS,
+    MOST_THREADS,
+    PADDINGS,
     PRECISIONS,
     TASKS,
     Axes,
     Baseline,
     Caches,
+    Generate,
     Measure,
     Mode,
     Sweep,
+    Train,
     Weights,
+    own_code,
 )
 
 Table = dict[str, Any]
@@ -99,7 +103,8 @@ def _path(key: str, where: str) -> list[str]:
     if "." in key:
         return key.split(".")
     homes: dict[str, list[str]] = {name: [name] for name in _TOP}
-    homes |= {name: ["axes", name] for name in _AXES} | {name: ["measure", name] for name in _MEASURE}
+    for table, entries in (("axes", _AXES), ("measure", _MEASURE), ("train", _TRAIN), ("generate", _GENERATE)):
+        homes |= {name: [table, name] for name in entries}
     if key not in homes:
         raise BenchtuiError(f"{where}: no entry {key!r}{axis.nearest(key, homes)}; entries: {', '.join(homes)}")
     return homes[key]
@@ -157,11 +162,12 @@ def _words(check: Callable[[str, str], str]) -> Parser:
 
 def _task(value: object, where: str) -> str:
     task = _text(value, where)
-    if task in LATER_TASKS or ".py:" in task:
-        raise BenchtuiError(
-            f"{where}: {task!r} can't be measured yet by this version; it measures: {', '.join(TASKS)}"
-        )
-    return axis.one_of(TASKS)(task, where)
+    if own_code(task):
+        return task
+    try:
+        return axis.one_of(TASKS)(task, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
 
 
 def _device(word: str, where: str) -> str:
@@ -183,6 +189,16 @@ def _count(least: int, most: int = LARGEST) -> Parser:
 def _or_auto(parse: Parser) -> Parser:
     """A parser that takes the word ``auto`` besides."""
     return lambda value, where: AUTO if value == AUTO else parse(value, where)
+
+
+def _threads(value: object, where: str) -> tuple[int, ...]:
+    return axis.whole_numbers(value, where, axis.Bounds(least=0, most=MOST_THREADS))
+
+
+def _rate(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST:
+        raise BenchtuiError(f"{where}: {value!r} is not a number above 0")
+    return float(value)
 
 
 def _flag(value: object, where: str) -> bool:
@@ -255,6 +271,8 @@ _AXES: dict[str, Parser] = {
     "precision": _words(axis.one_of(PRECISIONS)),
     "attention": _words(axis.one_of(ATTENTIONS)),
     "compile": _words(axis.one_of(COMPILE_MODES)),
+    "threads": _threads,
+    "padding": _words(axis.one_of(PADDINGS)),
     "sequence_length": axis.whole_numbers,
     "batch_size": axis.whole_numbers,
 }
@@ -274,6 +292,12 @@ _MEASURE: dict[str, Parser] = {
     "caches": _choice(*get_args(Caches)),
     "baseline": _table(Baseline, _BASELINE),
 }
+_TRAIN: dict[str, Parser] = {
+    "accumulation": _count(1),
+    "learning_rate": _rate,
+    "activation_checkpointing": _flag,
+}
+_GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}
 _TOP: dict[str, Parser] = {
     "name": _text,
     "model": _text,
@@ -283,5 +307,7 @@ _TOP: dict[str, Parser] = {
     "axes": _table(Axes, _AXES),
     "measure": _table(_measure, _MEASURE),
     "env": _env,
+    "train": _table(Train, _TRAIN),
+    "generate": _table(Generate, _GENERATE),
 }
 _FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}

@@ -12,6 +12,8 @@ import pytest
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_file import parse_sweep
 
+ARCHITECTURES = Path(__file__).parents[1] / "engine" / "architectures"
+
 
 @pytest.fixture(scope="session")
 def fake_nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -45,12 +47,38 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A local folder with a DistilBERT of one narrow layer and the real tokenizer; no weights."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
-    (bundled,) = (Path(__file__).parents[1] / "engine" / "architectures").iterdir()
-    shutil.copytree(bundled, folder)
+    shutil.copytree(ARCHITECTURES / "distilbert-base-uncased-finetuned-sst-2-english", folder)
     config = json.loads((folder / "config.json").read_text())
     config |= {"dim": 32, "hidden_dim": 64, "n_heads": 2, "n_layers": 1}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_gpt2(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
+    """A local folder with a GPT-2 of two narrow layers and DistilBERT's tokenizer; no weights, no dropout."""
+    folder = tmp_path_factory.mktemp("models") / "tiny-gpt2"
+    folder.mkdir()
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        shutil.copy(tiny_model / name, folder)
+    config = json.loads((ARCHITECTURES / "gpt2" / "config.json").read_text())
+    config |= {"vocab_size": 30522, "n_positions": 64, "n_embd": 32, "n_layer": 2, "n_head": 2}
+    config |= {"attn_pdrop": 0, "embd_pdrop": 0, "resid_pdrop": 0, "bos_token_id": 101, "eos_token_id": 102}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture
+def lm_sweep(tiny_gpt2: Path) -> Callable[..., Sweep]:
+    """Make a sweep of the tiny GPT-2, with overrides as on the command line."""
+
+    def make(*overrides: str) -> Sweep:
+        text = (
+            f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+        )
+        return parse_sweep(text, "test", ("task=lm-forward", "iterations=5", *overrides), "tiny")
+
+    return make
 
 
 @pytest.fixture

@@ -64,6 +64,9 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
     parts.append(f"n {latency.n}")
     if figures.samples_per_s is not None:
         parts.append(f"{figures.samples_per_s:,.1f} samples/s")
+    parts += _generation_texts(figures)
+    if figures.loss is not None:
+        parts.append(f"loss {figures.loss:.3f}")
     memory = case.finished.memory if case.finished else None
     if memory and memory.peak_allocated_mb is not None:
         parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
@@ -72,6 +75,20 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
     if figures.mean_power_w is not None:
         parts.append(f"{figures.mean_power_w:,.0f} W")
     return "  ".join(parts)
+
+
+def _generation_texts(figures: Metrics) -> list[str]:
+    """Time to the first token and to those after it, and the rate of new tokens, where tokens are generated."""
+    spreads = (
+        ("first token", figures.time_to_first_token_ms),
+        ("per token", figures.time_per_output_token_ms),
+    )
+    texts = [
+        f"{name} {spread.median:,.2f} ms" for name, spread in spreads if spread and spread.median is not None
+    ]
+    if figures.new_tokens_per_s is not None:
+        texts.append(f"{figures.new_tokens_per_s:,.0f} new tokens/s")
+    return texts
 
 
 def result_json(case: CaseState) -> str:

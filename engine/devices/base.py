@@ -1,6 +1,6 @@
 """What a device has to offer: one small interface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -23,6 +23,14 @@ class StepTime:
     device_ms: float | None
     """Time between device events around the step; None where the device has none."""
     parts_ms: dict[str, float]
+
+
+def add_up(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
+    """The time of each part of a step; one that came several times has the sum of its times."""
+    total_ms: dict[str, float] = {}
+    for part, time_ms in zip(parts, times_ms, strict=True):
+        total_ms[part] = total_ms.get(part, 0.0) + time_ms
+    return total_ms
 
 
 class Device(Protocol):

@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import rss
-from benchtui.engine.devices.base import Lap, StepTime
+from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.sessions.events import Memory
 
 Done = TypeVar("Done")
@@ -37,7 +37,7 @@ class Cpu:
         done = step(lap)
         end_ns = perf_counter_ns()
         times_ms = [(after - before) / 1e6 for before, after in pairwise([begin_ns, *marks_ns])]
-        return StepTime((end_ns - begin_ns) / 1e6, None, dict(zip(parts, times_ms, strict=True))), done
+        return StepTime((end_ns - begin_ns) / 1e6, None, add_up(parts, times_ms)), done
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Steps one by one: the processor has nothing to wait for."""

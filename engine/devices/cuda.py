@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import rss
-from benchtui.engine.devices.base import Lap, StepTime
+from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Memory
 
@@ -36,7 +36,7 @@ class _Laps:
         """The times of the step, once the device has come to its end."""
         times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
         device_ms = self._events[0].elapsed_time(self._events[-1])
-        return StepTime(wall_ms, device_ms, dict(zip(self._parts, times_ms, strict=True)))
+        return StepTime(wall_ms, device_ms, add_up(self._parts, times_ms))
 
 
 class Cuda:

@@ -15,6 +15,7 @@ PRECISIONS = {
     "bf16": "BF16",
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
+    "int8": "INT8 (dynamic quantisation)",
 }
 STATES = {
     "oom": "out of memory",
@@ -34,6 +35,8 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     shown = (
         ("attention", f"attention {config.attention}"),
         ("compile", f"compile {config.compile}"),
+        ("threads", f"{config.threads or 'default'} threads"),
+        ("padding", f"padding {config.padding}"),
         ("sequence_length", f"{config.sequence_length:,} tokens"),
     )
     return ", ".join(
@@ -46,6 +49,8 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     shown = (
         ("attention", f"attn={config.attention}"),
         ("compile", f"compile={config.compile}"),
+        ("threads", f"threads={config.threads or 'default'}"),
+        ("padding", f"pad={config.padding}"),
         ("sequence_length", f"seq={config.sequence_length}"),
     )
     others = (text for key, text in shown if key in varied)

@@ -128,7 +128,9 @@ def _texts(session: Session) -> str | None:
     found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
     texts = [_text(data) for data in found if data]
     lengths = sorted({case.config.sequence_length for case in session.cases})
-    cut = f"truncated and padded to {listed([f'{length:,}' for length in lengths])} tokens" if lengths else ""
+    longest = any(case.config.padding == "longest" for case in session.cases)
+    how = "truncated" if longest else "truncated and padded"
+    cut = f"{how} to {listed([f'{length:,}' for length in lengths])} tokens" if lengths else ""
     return ", ".join(part for part in (*(texts or [session.start.sweep.dataset]), cut) if part)
 
 

@@ -83,7 +83,7 @@ def test_a_hang_up_ends_the_command_and_not_the_sweep(
     ("arguments", "said"),
     [
         (("run", "quik"), "quik: no such file or preset (did you mean 'quick'?)"),
-        (("run", "gpt2-train"), "'lm-train' can't be measured yet by this version; it measures: classify"),
+        (("run", "quick", "--set", "task=none.py:step"), "task 'none.py:step': no file none.py in the working"),
         (("run", "quick", "--set", "batch_size=0"), "preset quick: axes.batch_size: 0 is not a whole number"),
         (("quick",), "the app needs a terminal; without one use `benchtui run SWEEP`"),
         ((), "the app needs a terminal"),

@@ -1,10 +1,16 @@
-"""The bundled architecture loads as a transformers folder: DistilBERT for SST-2, without its weights."""
+"""The bundled architectures load as transformers folders, without weights: DistilBERT for SST-2, and GPT-2."""
 
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+)
 
 import benchtui.engine
 
@@ -51,3 +57,13 @@ def test_notice_names_the_vocabulary_and_its_licence() -> None:
     notice = (FOLDER.parents[2] / "NOTICE").read_text(encoding="utf-8")
     assert FOLDER.name in notice
     assert "Apache License" in notice
+
+
+def test_gpt2_has_the_published_number_of_parameters_with_its_head_tied() -> None:
+    config = AutoConfig.from_pretrained(FOLDER.parent / "gpt2")
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    assert type(model).__name__ == "GPT2LMHeadModel"
+    assert model.lm_head.weight is model.transformer.wte.weight
+    assert sum(parameter.numel() for parameter in model.parameters()) == 124_439_808
+    assert config.max_position_embeddings == 1024

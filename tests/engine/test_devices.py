@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from benchtui.engine.devices import Lap, open_device, rss
+from benchtui.engine.devices.base import add_up
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.sessions.errors import BenchtuiError
@@ -25,6 +26,11 @@ def test_parts_of_a_step_on_cpu_add_up_to_the_whole() -> None:
     assert time.parts_ms["first"] >= 10
     assert time.parts_ms["second"] >= 20
     assert sum(time.parts_ms.values()) == pytest.approx(time.wall_ms, rel=0.05)
+
+
+def test_a_part_that_comes_several_times_has_the_sum_of_its_times() -> None:
+    assert add_up(["a", "b", "a"], [1.0, 2.0, 4.0]) == {"a": 5.0, "b": 2.0}
+    assert list(open_device("cpu").time(lambda lap: [lap(part) for part in "aba"])[0].parts_ms) == ["a", "b"]
 
 
 def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:

@@ -8,18 +8,20 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseStarted, Host, Message, SessionStarted, Steps
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import CaseState, Session
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep_file import load_sweep
 
 PATIENCE_S = 120.0
 ENDLESS = ("iterations=1000000", "warmup=0")
@@ -331,6 +333,102 @@ def test_events_are_few_however_fast_the_steps(
     steps = [event for event in watched.events if isinstance(event, Steps)]
     assert len(session.cases[0].measured) > len(steps) > 0
     assert len(steps) <= 25
+
+
+def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
+    smaller = ("device=cpu", "batch_size=1,2", "sequence_length=16", "warmup=1", "iterations=3")
+    kinds = ("compile=off,reduce-overhead", "precision=fp32,fp16,amp-fp16")
+    watched = start(load_sweep("gpt2-train", (f"model={tiny_gpt2}", *smaller, *kinds)))
+    session = watched.until_ended()
+    outcomes = {case.name: case.state for case in session.cases}
+    assert len(outcomes) == 12
+    for name, outcome in outcomes.items():
+        runs = "reduce-overhead" not in name and " fp16" not in name
+        assert outcome == ("ok" if runs else "skipped"), name
+    for case in session.cases:
+        if case.state == "ok":
+            assert list(case.measured.parts_ms) == ["transfer", "forward", "backward", "optimizer"]
+            assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
+            assert all(0 < loss < 20 for loss in case.measured.loss)
+            assert case.marks == ("random weights", "synthetic tokens")
+
+
+def test_generation_is_measured_with_prefill_and_decode_apart(
+    start: Callable[[Sweep], Watched], lm_sweep: Callable[..., Sweep]
+) -> None:
+    options = ("task=generate", "new_tokens=4", "threads=0,1", "padding=longest")
+    session = start(lm_sweep(*options)).until_ended()
+    assert [case.state for case in session.cases] == ["ok", "ok"]
+    assert session.cases[1].effective is not None
+    assert session.cases[1].effective.threads == 1
+    for case in session.cases:
+        found = metrics(case)
+        assert found is not None and found.time_to_first_token_ms and found.time_per_output_token_ms
+        assert found.time_to_first_token_ms.n == found.time_per_output_token_ms.n == 5
+        assert case.finished is not None and case.finished.memory is not None
+        assert case.finished.memory.kv_cache_mb is not None
+
+
+def test_the_users_code_is_named_before_it_runs(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    file = Path(__file__).parents[1] / "fixtures" / "own_step.py"
+    watched = start(tiny_sweep(f"task={file}:make_step", "batch_size=3"))
+    session = watched.until_ended()
+    (case,) = session.cases
+    assert case.state == "ok"
+    assert list(case.measured.parts_ms) == ["first", "second", "rest"]
+    assert list(case.measured.tokens) == [3 * 16] * 5
+    kinds = [type(event) for event in watched.events]
+    texts = [event.text for event in watched.events[: kinds.index(CaseStarted)] if isinstance(event, Message)]
+    assert f"runs the code of {file}: the function make_step" in texts
+
+
+def test_an_error_of_the_users_code_is_told_with_its_place(
+    start: Callable[[Sweep], Watched],
+    tiny_sweep: Callable[..., Sweep],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    step = "class Step:\n    samples = 1\n    def step(self):\n        raise ValueError('too bad')\n"
+    (tmp_path / "my_step.py").write_text(step + "def make(case):\n    return Step()\n")
+    watched = start(tiny_sweep("task=my_step.py:make"))
+    session = watched.until_ended()
+    assert session.cases[0].finished is not None
+    assert session.cases[0].state == "failed"
+    assert session.cases[0].finished.reason == "my_step.py:4: ValueError: too bad"
+
+
+def test_memory_that_the_users_code_runs_out_of_is_out_of_memory(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    (tmp_path / "greedy.py").write_text("import torch\ndef make(case):\n    torch.empty(10**15)\n")
+    session = start(tiny_sweep(f"task={tmp_path / 'greedy.py'}:make")).until_ended()
+    assert session.cases[0].state == "oom"
+
+
+def test_a_file_of_code_that_is_not_there_is_refused_before_anything_runs(
+    home: Path, tiny_sweep: Callable[..., Sweep]
+) -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"task 'nowhere\.py:make': no file nowhere\.py in the working folder"
+    ):
+        client.start(tiny_sweep("task=nowhere.py:make"), home / "session.json")
+    assert not (home / "session.json").exists()
+
+
+def test_reading_a_session_runs_no_code_of_it(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
+    (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
+    sweep = tiny_sweep(f"task={home / 'trap.py'}:make")
+    events = (
+        SessionStarted(t=0.0, id="x", created="now", sweep=sweep, plan=(Config(device="cpu"),), host=Host()),
+        Message(t=0.1, level="info", text="runs the code"),
+    )
+    (home / "session.json").write_bytes(msgspec.json.encode(events))
+    session = Session.load(home / "session.json")
+    assert markdown(session)
+    assert [path.name for path in home.iterdir() if "sprung" in path.name] == []
 
 
 def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:

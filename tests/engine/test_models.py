@@ -10,6 +10,16 @@ from benchtui.sessions.errors import BenchtuiError
 SST2 = "distilbert-base-uncased-finetuned-sst-2-english"
 
 
+def test_a_missing_tokenizer_has_a_remedy_of_its_own(tmp_path: Path) -> None:
+    def load(path: str, local_files_only: bool) -> None:
+        raise OSError("no tokenizer")
+
+    with pytest.raises(
+        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" draws token ids'
+    ):
+        models.load("tokenizer", models.locate(str(tmp_path), "random"), load)
+
+
 def test_a_folder_comes_before_everything(tiny_model: Path) -> None:
     assert models.locate(str(tiny_model), "random") == models.Place(str(tiny_model), str(tiny_model), "folder")
 
@@ -69,5 +79,5 @@ def test_what_transformers_raises_becomes_one_line_with_the_remedy(monkeypatch: 
         models.load("tokenizer", models.locate("nobody/nothing", "pretrained"), load)
     assert str(raised.value) == (
         "model 'nobody/nothing': tokenizer can't be loaded from the hub: can't find nobody/nothing;"
-        f' without the hub: a local folder, or weights = "random" with a bundled architecture ({SST2})'
+        f' without the hub: a local folder, or weights = "random" with a bundled architecture ({SST2}, gpt2)'
     )

@@ -43,6 +43,9 @@ class Made:
     model: Model | None = MODEL
     effective: Effective | None = FP32
     marks: tuple[str, ...] = ()
+    prepared: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
+    """More columns of its measured steps."""
 
     def events(self, index: int) -> list[AnyEvent]:
         t = float(index)
@@ -51,7 +54,14 @@ class Made:
             found.append(CaseStarted(t=t, case=index, config=self.config))
         if self.ms and self.model:
             found.append(
-                CasePrepared(t=t, case=index, model=self.model, effective=self.effective, marks=self.marks)
+                CasePrepared(
+                    t=t,
+                    case=index,
+                    model=self.model,
+                    effective=self.effective,
+                    marks=self.marks,
+                    **self.prepared,
+                )
             )
         if self.warmup_ms:
             found.append(Steps(t=t, case=index, phase="warmup", wall_ms=list(self.warmup_ms)))
@@ -64,7 +74,7 @@ class Made:
                     round=turn,
                     wall_ms=list(times_ms),
                     parts_ms=self.parts,
-                    tokens=[100] * len(times_ms),
+                    **{"tokens": [100] * len(times_ms)} | self.columns,
                 )
             )
         if self.outcome:

@@ -35,6 +35,17 @@ def test_throughput_counts_the_samples_of_a_step(bench: Any) -> None:
     assert 1.9 < throughput.low < 2.0
 
 
+def test_throughput_counts_what_the_task_says_is_in_a_step(bench: Any) -> None:
+    one, four = bench.results(
+        bench.case(ms=10.0, prepared={"samples_per_step": 8}),
+        bench.case(batch_size=4, ms=20.0, prepared={"samples_per_step": 8}),
+    )
+    throughput = comparison(one, four).throughput
+    assert throughput is not None and throughput.high is not None
+    assert throughput.value == pytest.approx(0.5)
+    assert 0.5 < throughput.high < 0.53
+
+
 def test_throughput_interval_holds_the_ratio_even_where_an_outlier_moves_the_mean(bench: Any) -> None:
     steady, disturbed = bench.results(bench.case(ms=10.0), bench.case(batch_size=2, ms=[20.0] * 30 + [900.0]))
     throughput = comparison(steady, disturbed).throughput

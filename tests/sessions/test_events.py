@@ -71,9 +71,13 @@ FULL: tuple[AnyEvent, ...] = (
         case=0,
         model=Model(name="m", architecture="A", parameters=66_955_010, weights="random", source="bundled"),
         data=Data(dataset="sample", samples=100, tokenizer="t"),
-        effective=Effective(weights_dtype="float32", autocast_dtype="float16", compiled=True, threads=2),
+        effective=Effective(
+            weights_dtype="float32", autocast_dtype="float16", compiled=True, threads=2, padding="longest"
+        ),
         marks=("random weights",),
         load_s=0.5,
+        samples_per_step=16,
+        new_tokens=32,
         gpu_uuid="GPU-1",
     ),
     Steps(
@@ -85,6 +89,8 @@ FULL: tuple[AnyEvent, ...] = (
         device_ms=[1.5, 2.0],
         parts_ms={"tokenize": [0.5, 0.5], "forward": [1.5, 2.0]},
         tokens=[512, 480],
+        padded_tokens=[512, 512],
+        loss=[10.5, None],
     ),
     Telemetry(
         t=5.0,
@@ -141,7 +147,9 @@ FULL: tuple[AnyEvent, ...] = (
         stderr_line="Killed",
         measured_s=(3.5, 5.5),
         stop="20 steps",
-        memory=Memory(peak_allocated_mb=1.0, peak_reserved_mb=2.0, peak_device_mb=3.0, peak_rss_mb=4.0),
+        memory=Memory(
+            peak_allocated_mb=1.0, peak_reserved_mb=2.0, peak_device_mb=3.0, peak_rss_mb=4.0, kv_cache_mb=5.0
+        ),
         energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter", dram_j=3.0),
         marks=("throttled",),
         effective=Effective(compiled=True),

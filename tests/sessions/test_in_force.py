@@ -25,12 +25,23 @@ CASES = [
     ("attention", "eager", {}, False),
     ("attention", "flash", {"attention": "flash_attention_2"}, True),
     ("attention", "sdpa", {"attention": None}, None),
+    ("precision", "int8", {"weights_dtype": "qint8"}, True),
+    ("precision", "int8", {}, False),
+    ("precision", "fp32", {"weights_dtype": "qint8"}, False),
+    ("threads", 0, {}, True),
+    ("threads", 2, {}, True),
+    ("threads", 3, {}, False),
+    ("threads", 3, {"threads": None}, None),
+    ("padding", "longest", {"padding": "longest"}, True),
+    ("padding", "longest", {"padding": "max"}, False),
+    ("padding", "max", {"padding": "longest"}, False),
+    ("padding", "max", {}, None),
 ]
 
 
 @pytest.mark.parametrize(("option", "asked", "read_back", "known"), CASES)
 def test_asked_is_held_against_what_was_read_back(
-    bench: Any, option: str, asked: str, read_back: dict[str, Any], known: bool | None
+    bench: Any, option: str, asked: str | int, read_back: dict[str, Any], known: bool | None
 ) -> None:
     case = bench.case(ms=10.0, effective=bench.effective(**read_back), **{option: asked})
     assert in_force(bench.session(case).cases[0], option) is known

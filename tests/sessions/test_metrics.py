@@ -91,6 +91,45 @@ def test_rates_are_totals_over_totals(bench: Any) -> None:
     assert found.padded_tokens_per_s == pytest.approx(2 * 8 * 64 / 0.5)
 
 
+def test_padded_tokens_are_counted_where_the_steps_say(bench: Any) -> None:
+    columns = {"padded_tokens": [300, 200]}
+    found = figures(bench, bench.case(8, ms=[100.0, 400.0], padding="longest", columns=columns))
+    assert found.padded_tokens_per_s == pytest.approx(500 / 0.5)
+    assert figures(bench, bench.case(8, ms=[1.0], padding="longest")).padded_tokens_per_s is None
+
+
+def test_a_step_may_handle_more_samples_than_a_batch(bench: Any) -> None:
+    energy = Energy(energy_j=40.0, mean_power_w=80.0, source="counter")
+    case = bench.case(2, ms=[250.0, 250.0], prepared={"samples_per_step": 10}, end={"energy": energy})
+    found = figures(bench, case)
+    assert (found.samples_per_step, found.samples_per_s, found.energy_per_sample_j) == (10, 40.0, 2.0)
+    assert figures(bench, bench.case(2, ms=[250.0])).samples_per_step == 2
+
+
+def test_a_generation_has_its_first_token_and_those_after_it(bench: Any) -> None:
+    parts = {"prefill": [10.0, 12.0], "decode": [80.0, 88.0]}
+    case = bench.case(4, ms=[100.0, 100.0], parts=parts, prepared={"new_tokens": 9})
+    found = figures(bench, case)
+    assert found.time_to_first_token_ms is not None and found.time_per_output_token_ms is not None
+    assert (found.time_to_first_token_ms.mean, found.time_per_output_token_ms.mean) == (11.0, 10.5)
+    assert found.new_tokens_per_s == pytest.approx(2 * 4 * 9 / 0.2)
+
+
+def test_one_new_token_leaves_nothing_to_divide_by(bench: Any) -> None:
+    case = bench.case(ms=[1.0], parts={"prefill": [1.0], "decode": [0.0]}, prepared={"new_tokens": 1})
+    assert figures(bench, case).time_per_output_token_ms is None
+
+
+def test_a_task_that_generates_nothing_has_no_such_times(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[1.0], parts={"prefill": [1.0], "decode": [1.0]}))
+    assert found.time_to_first_token_ms is found.time_per_output_token_ms is found.new_tokens_per_s is None
+
+
+@pytest.mark.parametrize(("losses", "last"), [([3.0, 2.0], 2.0), ([3.0, None], None), (None, None)])
+def test_the_loss_is_that_of_the_last_step(bench: Any, losses: list[float | None], last: float | None) -> None:
+    assert figures(bench, bench.case(ms=[1.0, 1.0], columns={"loss": losses})).loss == last
+
+
 def test_warm_up_counts_for_the_first_step_alone(bench: Any) -> None:
     found = figures(bench, bench.case(ms=[1.0, 1.0], warmup_ms=[500.0, 2.0]))
     assert (found.latency_ms.most, found.first_step_ms) == (1.0, 500.0)

@@ -114,7 +114,14 @@ def test_steps_gather_by_phase_in_columns(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "columns", [{"device_ms": []}, {"tokens": [1, 2]}, {"parts_ms": {"a": [1.0], "b": []}}]
+    "columns",
+    [
+        {"device_ms": []},
+        {"tokens": [1, 2]},
+        {"loss": []},
+        {"padded_tokens": [1, 2]},
+        {"parts_ms": {"a": [1.0], "b": []}},
+    ],
 )
 def test_columns_of_unequal_length_are_refused(session: Session, columns: dict[str, Any]) -> None:
     with pytest.raises(BenchtuiError, match=r"^case 1, steps at 2 s: columns of unequal length$"):

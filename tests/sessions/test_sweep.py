@@ -3,7 +3,18 @@ import json
 import msgspec
 import pytest
 
-from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases, senseless, turns
+from benchtui.sessions.sweep import (
+    Axes,
+    Baseline,
+    Config,
+    Measure,
+    Sweep,
+    cases,
+    own_code,
+    senseless,
+    turns,
+    unfit,
+)
 
 
 def sweep(**axes: tuple[str, ...] | tuple[int, ...]) -> Sweep:
@@ -45,6 +56,51 @@ def test_a_sweep_without_axes_is_one_case_on_the_cpu() -> None:
 
 def test_attention_is_named_only_where_it_was_chosen() -> None:
     assert Config(device="cpu", attention="sdpa").name == "cpu fp32 compile=off attn=sdpa bs=1 seq=128"
+
+
+def test_threads_and_padding_are_named_only_where_they_were_chosen() -> None:
+    config = Config(device="cpu", threads=2, padding="longest")
+    assert config.name == "cpu fp32 compile=off threads=2 pad=longest bs=1 seq=128"
+
+
+def test_int8_means_nothing_on_a_gpu() -> None:
+    assert senseless(Config(device="cpu", precision="int8")) is None
+    assert "works on cpu alone" in str(senseless(Config(device="cuda:0", precision="int8")))
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "word"),
+    [
+        ("lm-train", {"precision": "fp16"}, "amp-fp16 trains"),
+        ("lm-train", {"precision": "int8"}, "can't be trained"),
+        ("generate", {"device": "cuda:0", "compile": "reduce-overhead"}, "need one shape"),
+        ("generate", {"device": "cuda:0", "compile": "max-autotune"}, "need one shape"),
+        ("classify", {"padding": "longest"}, "padding=max again"),
+    ],
+)
+def test_what_a_task_can_not_do_is_planned_as_skipped(task: str, options: dict[str, str], word: str) -> None:
+    axes = Axes(**{axis: (value,) for axis, value in options.items()})  # type: ignore[arg-type]
+    (case,) = cases(Sweep(name="s", model="m", task=task, dataset="synthetic", axes=axes))
+    assert case.skip is not None and word in case.skip
+    other = Sweep(name="s", model="m", task="lm-forward", axes=axes)
+    assert unfit(case.config, other) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "code"),
+    [
+        ("my_step.py:make", ("my_step.py", "make")),
+        ("a:b/my_step.py:make_2", ("a:b/my_step.py", "make_2")),
+        ("my_step.py:", None),
+        ("my_step.py:2nd", None),
+        ("my_step.py:a.b", None),
+        (".py:make", None),
+        ("my_step:make", None),
+        ("generate", None),
+    ],
+)
+def test_a_step_of_the_users_own_is_a_file_and_a_function(task: str, code: tuple[str, str] | None) -> None:
+    assert own_code(task) == code
 
 
 @pytest.mark.parametrize(
@@ -90,6 +146,8 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "attention": "auto",
         "compile": "off",
         "repeat": 0,
+        "threads": 0,
+        "padding": "max",
     }
 
 

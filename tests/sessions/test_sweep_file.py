@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, cases
+from benchtui.sessions.sweep import Axes, Baseline, Generate, Measure, Sweep, Train, cases
 from benchtui.sessions.sweep_file import load_sweep, parse_sweep, preset_names
 
 FULL = """
@@ -19,6 +19,8 @@ device = ["cpu", "cuda"]
 precision = ["fp32", "amp-fp16"]
 attention = "sdpa"
 compile = "off, default"
+threads = [0, 2]
+padding = "longest"
 sequence_length = 64
 batch_size = "1..4*2"
 
@@ -28,7 +30,15 @@ iterations = 7
 until = "1.5%"
 max_time = "1m30s"
 timeout = 90
-baseline = { precision = "fp32", batch_size = 1, device = "cuda" }
+baseline = { precision = "fp32", batch_size = 1, device = "cuda", threads = 0 }
+
+[train]
+accumulation = 4
+learning_rate = 1e-3
+activation_checkpointing = true
+
+[generate]
+new_tokens = 8
 """
 HOSTILE = [
     "true",
@@ -76,6 +86,8 @@ def test_every_entry_is_read() -> None:
             precision=("fp32", "amp-fp16"),
             attention=("sdpa",),
             compile=("off", "default"),
+            threads=(0, 2),
+            padding=("longest",),
             sequence_length=(64,),
             batch_size=(1, 2, 4),
         ),
@@ -85,8 +97,10 @@ def test_every_entry_is_read() -> None:
             until_percent=1.5,
             max_time_s=90.0,
             timeout_s=90.0,
-            baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0"),
+            baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0", threads=0),
         ),
+        train=Train(accumulation=4, learning_rate=1e-3, activation_checkpointing=True),
+        generate=Generate(new_tokens=8),
     )
 
 
@@ -129,15 +143,33 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ),
         ("measure.baseline = 'fp32'", "measure.baseline: 'fp32' is not a table"),
         ("task = 'clasify'", "task: 'clasify' is not known (did you mean 'classify'?)"),
+        ("axes.threads = -1", "axes.threads: -1 is not a whole number from 0 to 4096"),
+        ("axes.threads = 5000", "axes.threads: 5000 is not a whole number from 0 to 4096"),
+        ("axes.threads = '0..8*2'", "axes.threads: '0..8*2' never gets on; a factor leaves 0 as it is"),
+        ("axes.padding = 'none'", "axes.padding: 'none' is not known; allowed: max, longest"),
+        ("train.learning_rate = 0", "train.learning_rate: 0 is not a number above 0"),
+        ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
+        ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
+        ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
+        ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
+        ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
+        ("generate = 3", "generate: 3 is not a table of entries"),
     ],
 )
 def test_a_wrong_entry_is_named_with_its_value_and_what_is_allowed(line: str, message: str) -> None:
     assert refused(line).startswith(f"my.toml: {message}")
 
 
-@pytest.mark.parametrize("task", ["lm-forward", "lm-train", "generate", "mine.py:forward"])
-def test_a_task_of_a_later_version_is_refused_with_a_word(task: str) -> None:
-    assert f"task: {task!r} can't be measured yet by this version" in refused(f'task = "{task}"')
+@pytest.mark.parametrize("task", ["classify", "lm-forward", "lm-train", "generate", "my/mine.py:forward"])
+def test_every_task_is_read(task: str) -> None:
+    assert parse(f'task = "{task}"').task == task
+
+
+def test_a_task_that_is_none_is_answered_with_all_there_are() -> None:
+    message = refused('task = "mine:forward"')
+    assert message.endswith(
+        'classify, lm-forward, lm-train, generate, or a step of your own as "file.py:function"'
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,6 +261,12 @@ def test_broken_toml_names_the_line() -> None:
         "measure.timeout",
         "measure.baseline",
         "measure.baseline.batch_size",
+        "axes.threads",
+        "axes.padding",
+        "train",
+        "train.learning_rate",
+        "train.activation_checkpointing",
+        "generate.new_tokens",
     ],
 )
 def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str) -> None:
@@ -249,6 +287,11 @@ def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str)
         ("batch_size=[4, 1]", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
         (" batch_size = 4, 1 ", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
         ("axes.device=cpu,cuda:1", Sweep(name="sweep", model="m", axes=Axes(device=("cpu", "cuda:1")))),
+        ("threads=0,4", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 4)))),
+        ("threads=0..2", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 1, 2)))),
+        ("accumulation=4", Sweep(name="sweep", model="m", train=Train(accumulation=4))),
+        ("train.learning_rate=1", Sweep(name="sweep", model="m", train=Train(learning_rate=1.0))),
+        ("new_tokens=4", Sweep(name="sweep", model="m", generate=Generate(new_tokens=4))),
         ("until=2%", Sweep(name="sweep", model="m", measure=Measure(until_percent=2.0))),
         ("measure.timeout=1m", Sweep(name="sweep", model="m", measure=Measure(timeout_s=60.0))),
         (
@@ -296,7 +339,7 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
     assert told.startswith(message) and "\n" not in told
 
 
-@pytest.mark.parametrize("name", ["distilbert-sst2", "quick"])
+@pytest.mark.parametrize("name", ["distilbert-sst2", "gpt2-train", "quick"])
 def test_a_preset_loads_under_its_name_with_its_baseline_among_its_cases(name: str) -> None:
     sweep = load_sweep(name)
     assert sweep.name == name
@@ -308,10 +351,11 @@ def test_every_preset_that_ships_is_tried_here() -> None:
     assert preset_names() == ["distilbert-sst2", "gpt2-train", "quick"]
 
 
-def test_the_training_preset_waits_for_its_task() -> None:
-    with pytest.raises(BenchtuiError, match=r"^preset gpt2-train: task: 'lm-train' can't be measured yet"):
-        load_sweep("gpt2-train")
-    assert len(cases(load_sweep("gpt2-train", ["task=classify"]))) == 30
+def test_the_training_preset_is_the_sweep_of_its_reference() -> None:
+    planned = cases(load_sweep("gpt2-train"))
+    assert len(planned) == 30
+    assert all(case.skip is None for case in planned)
+    assert {case.config.sequence_length for case in planned} == {768}
 
 
 def test_overrides_apply_to_presets() -> None:

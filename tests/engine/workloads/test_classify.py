@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,10 +24,12 @@ def make(sweep: Sweep) -> Classify:
 def test_a_step_has_its_four_parts_in_order_and_fixed_shapes(tiny_sweep: Callable[..., Sweep]) -> None:
     workload = make(tiny_sweep("batch_size=3"))
     parts: list[str] = []
-    mask = workload.step(parts.append)
+    done = workload.step(parts.append)
     assert parts == ["tokenize", "transfer", "forward", "result"]
+    (mask,) = done.masks
     assert mask.shape == (3, 16)
-    assert workload.tokens(mask) == int(mask.sum()) <= 48
+    counted = workload.count(done)
+    assert (counted.tokens, counted.padded_tokens, counted.loss) == (int(mask.sum()), 48, None)
 
 
 def test_short_text_is_padded_and_the_padding_is_not_counted(
@@ -34,16 +37,56 @@ def test_short_text_is_padded_and_the_padding_is_not_counted(
 ) -> None:
     (tmp_path / "short.txt").write_text("good film\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'short.txt'}", "batch_size=2"))
-    mask = workload.step(lambda part: None)
-    assert mask.shape == (2, 16)
-    assert workload.tokens(mask) == 2 * 4  # [CLS] good film [SEP]
+    counted = workload.count(workload.step(lambda part: None))
+    assert (counted.tokens, counted.padded_tokens) == (2 * 4, 2 * 16)  # [CLS] good film [SEP]
+    assert workload.read_back().padding == "max"
     assert workload.marks == ("random weights",)
+
+
+def test_a_batch_is_padded_to_its_longest_text_where_that_is_asked_for(
+    tiny_sweep: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    (tmp_path / "two.txt").write_text("one\none two three\n")
+    workload = make(tiny_sweep(f"dataset={tmp_path / 'two.txt'}", "batch_size=2", "padding=longest"))
+    assert workload.effective.padding is None
+    counted = workload.count(workload.step(lambda part: None))
+    assert (counted.tokens, counted.padded_tokens) == (3 + 5, 2 * 5)
+    assert workload.read_back().padding == "longest"
+
+
+def test_linear_layers_are_quantised_and_read_back(tiny_sweep: Callable[..., Sweep]) -> None:
+    sweep = tiny_sweep("precision=int8")
+    workload = make(sweep)
+    assert workload.effective.weights_dtype == "qint8"
+    assert workload.model.parameters == make(tiny_sweep()).model.parameters
+    layers = 32 * 32 * 4 + 32 * 64 * 2 + 32 * 32 + 32 * 2  # attention, feed-forward, the two of the head
+    share = round(100 * layers / (layers + sum(each.numel() for each in workload._network.parameters())))
+    assert workload.marks == ("random weights", f"int8 in {share}% of the weights", "sample text")
+    assert workload.count(workload.step(lambda part: None)).padded_tokens == 16
+    (case,) = cases(sweep)
+    assert in_vain(case.config, workload.effective) == ()
+
+
+def test_torch_without_quantised_products_skips_the_case(
+    tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.ao.quantization", None)
+    with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantisation"):
+        make(tiny_sweep("precision=int8"))
+
+
+def test_drawn_tokens_stand_in_for_text(tiny_sweep: Callable[..., Sweep]) -> None:
+    workload = make(tiny_sweep("dataset=synthetic", "batch_size=3"))
+    parts: list[str] = []
+    assert workload.count(workload.step(parts.append)).tokens == 3 * 16
+    assert parts == ["transfer", "forward", "result"]
+    assert workload.marks == ("random weights", "synthetic tokens")
 
 
 def test_steps_go_through_the_text_and_begin_again(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     (tmp_path / "three.txt").write_text("one\none two\none two three\n")
     workload = make(tiny_sweep(f"dataset={tmp_path / 'three.txt'}", "batch_size=2"))
-    tokens = [workload.tokens(workload.step(lambda part: None)) for _ in range(3)]
+    tokens = [workload.count(workload.step(lambda part: None)).tokens for _ in range(3)]
     assert tokens == [3 + 4, 5 + 3, 4 + 5]
 
 
@@ -128,5 +171,5 @@ def test_pretrained_weights_come_from_a_folder_and_missing_ones_are_named(
 
 
 def test_a_folder_without_a_model_says_what_is_wrong(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match=r"model '.*': tokenizer can't be loaded from the folder: "):
+    with pytest.raises(BenchtuiError, match=r"model '.*': configuration can't be loaded from the folder: "):
         make(tiny_sweep(f"model={tmp_path}"))

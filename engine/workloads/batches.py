@@ -1,0 +1,90 @@
+"""Batches of token ids: texts through a tokenizer, or drawn ones."""
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from typing import Any, Literal, Protocol
+
+import torch
+from transformers import AutoTokenizer
+
+from benchtui.engine import models
+from benchtui.engine.devices import Lap
+from benchtui.engine.workloads.text import load_texts
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Data
+from benchtui.sessions.sweep import SYNTHETIC, Config
+
+Side = Literal["left", "right"]
+
+ROWS = 256
+"""Rows of drawn tokens; as many as a batch where that is larger."""
+
+
+class Batches(Protocol):
+    """An endless row of batches."""
+
+    data: Data
+    marks: tuple[str, ...]
+
+    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
+        """The next batch as the network takes it, on the host; its attention mask is part of it."""
+        ...
+
+
+class TextBatches:
+    """Texts of a dataset, again and again, through the model's tokenizer."""
+
+    def __init__(self, place: models.Place, dataset: str, config: Config, side: Side) -> None:
+        """Load texts and tokenizer; raises BenchtuiError where either can't be had."""
+        texts = load_texts(dataset)
+        self._tokenizer = _tokenizer(place, side)
+        self._texts: Iterator[str] = cycle(texts.texts)
+        self._batch_size = config.batch_size
+        self._options = {
+            "truncation": True,
+            "padding": "max_length" if config.padding == "max" else config.padding,
+            "max_length": config.sequence_length,
+            "return_tensors": "pt",
+        }
+        self.data = Data(dataset=texts.name, samples=len(texts.texts), tokenizer=type(self._tokenizer).__name__)
+        self.marks: tuple[str, ...] = texts.marks
+
+    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
+        """Tokenize the next texts, which is a part of the step."""
+        batch = self._tokenizer(list(islice(self._texts, self._batch_size)), **self._options)
+        lap("tokenize")
+        return dict(batch)
+
+
+class SyntheticBatches:
+    """Token ids drawn from a seeded generator, every row of full length; there is nothing to tokenize."""
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        rows, shape = max(ROWS, config.batch_size), (config.batch_size, config.sequence_length)
+        generator = torch.Generator().manual_seed(0)
+        self._ids = torch.randint(vocabulary, (rows, config.sequence_length), generator=generator)
+        self._mask = torch.ones(shape, dtype=torch.long)
+        self._at = torch.arange(config.batch_size)
+        self.data = Data(dataset=SYNTHETIC, samples=rows)
+        self.marks: tuple[str, ...] = ("synthetic tokens",)
+
+    def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
+        """The next rows, beginning again at the end."""
+        ids = self._ids[self._at]
+        self._at = (self._at + len(self._at)) % len(self._ids)
+        return {"input_ids": ids, "attention_mask": self._mask}
+
+
+def _tokenizer(place: models.Place, side: Side) -> Any:  # noqa: ANN401  (transformers makes the class)
+    tokenizer = models.load(
+        "tokenizer",
+        place,
+        lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
+    )
+    # transformers 5 makes an empty tokenizer where there are no files of one
+    known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
+    if not known:
+        raise BenchtuiError(f"model {place.name!r} comes without a tokenizer; {models.NO_TOKENIZER}")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer

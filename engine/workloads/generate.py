@@ -1,0 +1,95 @@
+"""Greedy generation, prefill and decode apart: one pass over the prompts, then one token a pass."""
+
+import inspect
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from benchtui.engine.devices import Device, Lap
+from benchtui.engine.workloads.batches import Side
+from benchtui.engine.workloads.network import Architecture
+from benchtui.engine.workloads.task import Done, NetworkTask
+from benchtui.sessions.sweep import Config, Sweep
+
+LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
+"""How versions of transformers call the option to compute logits for the last positions alone."""
+
+
+class Generate(NetworkTask):
+    """A fixed number of new tokens for each prompt: the loop is written out here, and nothing ends it early."""
+
+    padding_side: Side = "left"
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load everything; raises BenchtuiError where something can't be had."""
+        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        taken = inspect.signature(self._network.forward).parameters
+        self._takes_positions = "position_ids" in taken
+        self._prefill_options = {name: 1 for name in LAST_LOGITS if name in taken}
+        self._measured_shape: tuple[int, ...] | None = None
+
+    def step(self, lap: Lap) -> Done:
+        """Continue the next batch of prompts; the new tokens are copied back at the end."""
+        mask, inputs = self._next(lap)
+        with torch.inference_mode(), self._autocast():
+            tokens, cache = self._generate(inputs["input_ids"], inputs["attention_mask"], lap)
+        tokens.cpu()
+        lap("result")
+        self._note_cache(mask.shape, cache)
+        return Done((mask,))
+
+    def _generate(self, ids: torch.Tensor, mask: torch.Tensor, lap: Lap) -> tuple[torch.Tensor, Any]:
+        """The new tokens (batch, new_tokens), and the cache that was built on the way."""
+        positions = (mask.cumsum(1) - 1).clamp(min=0)
+        output = self._pass(ids, mask, positions, None, **self._prefill_options)
+        tokens = [_likeliest(output)]
+        lap("prefill")
+        one, at = mask.new_ones(len(mask), 1), positions[:, -1:]
+        for _ in range(1, self.new_tokens or 1):
+            mask, at = torch.cat((mask, one), 1), at + 1
+            output = self._pass(tokens[-1], mask, at, output.past_key_values)
+            tokens.append(_likeliest(output))
+        lap("decode")
+        return torch.cat(tokens, 1), output.past_key_values
+
+    def _pass(
+        self,
+        ids: torch.Tensor,
+        mask: torch.Tensor,
+        positions: torch.Tensor,
+        cache: Any,  # noqa: ANN401  (transformers' own)
+        **options: int,
+    ) -> Any:  # noqa: ANN401
+        given = {"position_ids": positions} if self._takes_positions else {}
+        return self._forward(
+            input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **given, **options
+        )
+
+    def _new_tokens(self, sweep: Sweep) -> int | None:
+        return sweep.generate.new_tokens
+
+    def _require_room(self, architecture: Architecture) -> None:
+        prompt, new = self._config.sequence_length, self.new_tokens or 0
+        architecture.require_room(prompt + new, f"sequence_length {prompt} and {new} new tokens")
+
+    def _note_cache(self, shape: tuple[int, ...], cache: Any) -> None:  # noqa: ANN401
+        if shape != self._measured_shape:
+            largest = max(self.kv_cache_mb or 0.0, cache_mb(cache))
+            self.kv_cache_mb, self._measured_shape = largest, shape
+
+
+def cache_mb(cache: Any) -> float:  # noqa: ANN401  (three shapes of it in the versions of transformers that we know)
+    """Size of all keys and values in a cache, in units of 10**6 bytes."""
+    if hasattr(cache, "layers"):
+        tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+    elif hasattr(cache, "key_cache"):
+        tensors = [*cache.key_cache, *cache.value_cache]
+    else:
+        tensors = [tensor for layer in cache for tensor in layer]
+    return float(sum(tensor.numel() * tensor.element_size() for tensor in tensors) / 1e6)
+
+
+def _likeliest(output: Any) -> torch.Tensor:  # noqa: ANN401
+    token: torch.Tensor = output.logits[:, -1].argmax(-1, keepdim=True)
+    return token

@@ -1,0 +1,24 @@
+"""A forward pass of a causal language model: a sample is a sequence, and its logits stay on the device."""
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from benchtui.engine.devices import Device, Lap
+from benchtui.engine.workloads.task import Done, NetworkTask
+from benchtui.sessions.sweep import Config, Sweep
+
+
+class LmForward(NetworkTask):
+    """Logits for every position of a batch of sequences."""
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load everything; raises BenchtuiError where something can't be had."""
+        super().__init__(sweep, config, device, AutoModelForCausalLM)
+
+    def step(self, lap: Lap) -> Done:
+        """One pass over the next batch."""
+        mask, inputs = self._next(lap)
+        with torch.inference_mode(), self._autocast():
+            self._forward(**inputs, use_cache=False)
+        lap("forward")
+        return Done((mask,))

@@ -1,0 +1,68 @@
+"""Training of a causal language model: forward with labels, backward, one step of AdamW."""
+
+from math import isfinite
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from benchtui.engine.devices import Device, Lap
+from benchtui.engine.workloads.base import Counted
+from benchtui.engine.workloads.task import Done, NetworkTask
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep import Config, Sweep
+
+IGNORED = -100
+"""The label that the loss of transformers leaves out: padding is not to be learnt."""
+
+
+class LmTrain(NetworkTask):
+    """One optimizer step at a time, on the gradients of one batch or of several added up.
+
+    With ``amp-fp16`` gradients are scaled (``torch.amp.GradScaler``); unscaling them belongs to the optimizer's
+    part, and a step whose gradients overflowed leaves the weights as they are.
+    """
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load everything; raises BenchtuiError where something can't be had."""
+        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        self._accumulation = sweep.train.accumulation
+        self.samples = config.batch_size * self._accumulation
+        self._network.train()
+        if sweep.train.activation_checkpointing:
+            self._checkpoint_activations()
+        self._optimizer = torch.optim.AdamW(self._network.parameters(), lr=sweep.train.learning_rate)
+        self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
+
+    def step(self, lap: Lap) -> Done:
+        """Train on the next batches; gives the mean of their losses."""
+        masks, losses = [], []
+        for _ in range(self._accumulation):
+            mask, inputs = self._next(lap)
+            labels = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, IGNORED)
+            with self._autocast():
+                loss = self._forward(**inputs, labels=labels, use_cache=False).loss / self._accumulation
+            lap("forward")
+            self._scaler.scale(loss).backward()
+            lap("backward")
+            masks.append(mask)
+            losses.append(loss.detach())
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        self._optimizer.zero_grad(set_to_none=True)
+        lap("optimizer")
+        return Done(tuple(masks), sum(losses[1:], start=losses[0]))
+
+    def count(self, done: Done) -> Counted:
+        """Tokens and loss; a loss that is no finite number marks the case."""
+        counted = super().count(done)
+        if counted.loss is not None and not isfinite(counted.loss):
+            self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
+        return counted
+
+    def _checkpoint_activations(self) -> None:
+        if not self._network.supports_gradient_checkpointing:
+            raise CaseSkippedError(f"activation_checkpointing: {self.model.architecture} has none")
+        # transformers 5 gave it another name, and warns of the old one
+        renamed = getattr(self._network, "activation_checkpointing_enable", None)
+        enable = renamed or self._network.gradient_checkpointing_enable
+        enable({"use_reentrant": False})

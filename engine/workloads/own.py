@@ -1,0 +1,166 @@
+"""A step of the user's own, out of a Python file: ``task = "my_step.py:make_step"``.
+
+The function is called once with an ``OwnCase`` and gives an object with ``step()`` and ``samples``, the number
+of samples that a step handles; ``tokens``, if it has it, is read after each step and says how many it handled.
+"""
+
+import importlib.util
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from benchtui.engine import compiled
+from benchtui.engine.devices import Device, Lap
+from benchtui.engine.workloads.base import Counted
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Data, Effective, Model
+from benchtui.sessions.sweep import Config, Sweep, own_code
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCase:
+    """What the user's function is told: the options of the case, to be applied by the step itself."""
+
+    device: str
+    """``cpu`` or ``cuda:N``."""
+    torch_device: torch.device
+    precision: str
+    attention: str
+    compile: str
+    threads: int
+    """Set already; 0 is torch's default."""
+    padding: str
+    batch_size: int
+    sequence_length: int
+    model: str
+    weights: str
+    dataset: str
+    """Model, weights and dataset as the sweep names them; nothing of them is loaded."""
+    lap: Lap
+    """To be called at the end of each part of a step with the part's name, by steps that have parts."""
+
+
+class Own:
+    """The user's step as a task."""
+
+    new_tokens: int | None = None
+    data: Data | None = None
+    kv_cache_mb: float | None = None
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Call the user's function; raises BenchtuiError where it gives no step, or what it raises itself."""
+        self._task = sweep.task
+        self._config = config
+        self._lap: Lap = _no_lap
+        self._parts: tuple[str, ...] | None = None
+        function = _function(sweep.task)
+        self._step = function(self._case(sweep, device))
+        self.samples = self._whole_number("samples", least=1)
+        self.model = Model(name=sweep.model)
+        self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
+        self.effective = self.read_back()
+
+    def step(self, lap: Lap) -> None:
+        """Run the user's step; what comes after its last part, or all of it, is a part as well."""
+        parts: list[str] = []
+
+        def pass_on(part: str) -> None:
+            parts.append(part)
+            lap(part)
+
+        self._lap = pass_on
+        self._step.step()
+        self._lap = _no_lap
+        pass_on("rest" if parts else "step")
+        self._check_parts(tuple(parts))
+
+    def count(self, done: None) -> Counted:
+        """Tokens of the step, where the user's object says."""
+        if getattr(self._step, "tokens", None) is None:
+            return Counted()
+        return Counted(tokens=self._whole_number("tokens", least=0))
+
+    def read_back(self) -> Effective:
+        """Threads and compiling, which torch knows itself; of the rest nothing is known."""
+        return Effective(threads=torch.get_num_threads(), compiled=self._compiled())
+
+    def _compiled(self) -> bool | None:
+        if "torch._dynamo" in sys.modules and compiled.graphs():
+            return True
+        return False if self._config.compile == "off" or self._parts is not None else None
+
+    def _case(self, sweep: Sweep, device: Device) -> OwnCase:
+        config = self._config
+        return OwnCase(
+            device=config.device,
+            torch_device=device.torch_device,
+            precision=config.precision,
+            attention=config.attention,
+            compile=config.compile,
+            threads=config.threads,
+            padding=config.padding,
+            batch_size=config.batch_size,
+            sequence_length=config.sequence_length,
+            model=sweep.model,
+            weights=sweep.weights,
+            dataset=sweep.dataset,
+            lap=lambda part: self._lap(part),
+        )
+
+    def _check_parts(self, parts: tuple[str, ...]) -> None:
+        self._parts = self._parts or parts
+        if set(parts) != set(self._parts):
+            raise BenchtuiError(
+                f"{self._task}: a step of the parts {', '.join(parts)} after one of {', '.join(self._parts)};"
+                " all steps must have the same parts"
+            )
+
+    def _whole_number(self, name: str, least: int) -> int:
+        value = getattr(self._step, name, None)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise BenchtuiError(
+                f"{self._task}: {name} of the step is {value!r}; give a whole number from {least} up"
+            )
+        return value
+
+
+def place(error: BaseException, task: str) -> str:
+    """Where in the user's file an error was raised, as ``my_step.py:12: ``; empty for an error of ours."""
+    own = own_code(task)
+    if own is None:
+        return ""
+    file, path = own[0], str(Path(own[0]).resolve())
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"{file}:{error.lineno}: "
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == path]
+    return f"{file}:{lines[-1]}: " if lines else ""
+
+
+def _function(task: str) -> Any:  # noqa: ANN401  (the user's)
+    file, name = own_code(task) or (task, "")
+    function = getattr(_run_file(Path(file).resolve(), task), name, None)
+    if not callable(function):
+        raise BenchtuiError(f"task {task!r}: {file} has no function {name}")
+    return function
+
+
+def _run_file(path: Path, task: str) -> ModuleType:
+    """The file as a module; it may import its neighbours, and none of them takes the place of a library."""
+    spec = importlib.util.spec_from_file_location("own_step", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise BenchtuiError(f"task {task!r}: no file {path}")
+    sys.path.append(str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _no_lap(part: str) -> None:
+    """Between steps there are no parts to time."""

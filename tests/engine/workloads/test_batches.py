@@ -1,0 +1,62 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchtui.engine import models
+from benchtui.engine.workloads.batches import SyntheticBatches, TextBatches
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Config
+
+
+def nothing(part: str) -> None:
+    """A part that isn't timed."""
+
+
+def test_drawn_rows_are_the_same_in_every_process_and_full() -> None:
+    config = Config(device="cpu", batch_size=3, sequence_length=8)
+    one, other = (SyntheticBatches(1000, config) for _ in range(2))
+    first, second = one.draw(nothing), one.draw(nothing)
+    assert torch.equal(first["input_ids"], other.draw(nothing)["input_ids"])
+    assert not torch.equal(first["input_ids"], second["input_ids"])
+    assert first["input_ids"].shape == first["attention_mask"].shape == (3, 8)
+    assert bool(first["attention_mask"].all())
+    assert int(first["input_ids"].min()) >= 0 and int(first["input_ids"].max()) < 1000
+
+
+def test_drawn_rows_begin_again_at_the_end() -> None:
+    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
+    drawn = [batches.draw(nothing)["input_ids"] for _ in range(3)]
+    assert torch.equal(drawn[2][56:], drawn[0][:44])  # rows 256 to 299 are rows 0 to 43
+
+
+def test_a_batch_may_have_more_rows_than_are_usually_drawn() -> None:
+    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=300, sequence_length=4))
+    assert batches.draw(nothing)["input_ids"].shape == (300, 4)
+    assert batches.data.samples == 300
+
+
+def test_a_bundled_architecture_without_a_tokenizer_names_the_remedy() -> None:
+    place = models.locate("gpt2", "random")
+    with pytest.raises(BenchtuiError, match=r"model 'gpt2' comes without .*; dataset = \"synthetic\" draws"):
+        TextBatches(place, "sample", Config(device="cpu"), "right")
+
+
+def test_a_tokenizer_without_padding_pads_with_its_end(
+    tiny_gpt2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short.txt").write_text("good film\n")
+    load: Callable[..., object] = models.load
+
+    def without_padding(*arguments: object) -> object:
+        tokenizer = load(*arguments)
+        tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"  # type: ignore[attr-defined]
+        return tokenizer
+
+    monkeypatch.setattr(models, "load", without_padding)
+    place = models.locate(str(tiny_gpt2), "random")
+    config = Config(device="cpu", sequence_length=8)
+    batch = TextBatches(place, str(tmp_path / "short.txt"), config, "left").draw(nothing)
+    assert batch["attention_mask"][0, 0] == 0
+    assert batch["input_ids"][0, 0] == 102

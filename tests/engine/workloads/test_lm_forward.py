@@ -1,0 +1,43 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine.devices import open_device
+from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads.lm_forward import LmForward
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep import Sweep, cases
+
+
+def make(sweep: Sweep) -> LmForward:
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    assert isinstance(workload, LmForward)
+    return workload
+
+
+def test_a_step_is_one_pass_over_the_sequences(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text("good film\none two three\n")
+    workload = make(lm_sweep("batch_size=2", f"dataset={tmp_path / 'two.txt'}"))
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["tokenize", "transfer", "forward"]
+    assert (counted.tokens, counted.padded_tokens, counted.loss) == (4 + 5, 2 * 16, None)
+    assert (workload.samples, workload.new_tokens, workload.kv_cache_mb) == (2, None, None)
+    assert workload.model.architecture == "GPT2LMHeadModel"
+
+
+def test_no_cache_is_built(lm_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = make(lm_sweep())
+    outputs = []
+    network = workload._call
+    monkeypatch.setattr(workload, "_call", lambda **inputs: outputs.append(network(**inputs)) or outputs[-1])
+    workload.step(lambda part: None)
+    assert outputs[0].past_key_values is None
+    assert outputs[0].logits.shape == (1, 16, 30522)
+
+
+def test_a_length_that_the_model_can_not_take_is_skipped(lm_sweep: Callable[..., Sweep]) -> None:
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 65: .* takes at most 64"):
+        make(lm_sweep("sequence_length=65"))

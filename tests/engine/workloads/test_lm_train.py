@@ -1,0 +1,124 @@
+from collections.abc import Callable
+from math import isfinite, log
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchtui.engine.devices import open_device
+from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads.lm_train import LmTrain
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep import Sweep, cases
+
+
+def make(sweep: Sweep) -> LmTrain:
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    assert isinstance(workload, LmTrain)
+    return workload
+
+
+@pytest.fixture
+def train(lm_sweep: Callable[..., Sweep], tmp_path: Path) -> Callable[..., LmTrain]:
+    """Training on one batch of two texts, again and again."""
+    (tmp_path / "two.txt").write_text("good film\none two three four five\n")
+
+    def made(*overrides: str) -> LmTrain:
+        return make(lm_sweep("task=lm-train", "batch_size=2", f"dataset={tmp_path / 'two.txt'}", *overrides))
+
+    return made
+
+
+def losses(workload: LmTrain, steps: int) -> list[float]:
+    found = [workload.count(workload.step(lambda part: None)).loss for _ in range(steps)]
+    assert all(loss is not None for loss in found)
+    return [loss for loss in found if loss is not None]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "amp-fp16", "amp-bf16", "bf16"])
+def test_the_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTrain], precision: str) -> None:
+    workload = train("learning_rate=0.01", f"precision={precision}")
+    found = losses(workload, 8)
+    assert all(isfinite(loss) for loss in found)
+    assert found[0] == pytest.approx(log(30522), rel=0.05)  # nothing is known yet: all tokens are as likely
+    assert found[-1] < found[0] - 1
+    assert workload.marks == ("random weights",)
+
+
+def test_a_step_has_its_parts_in_order_and_counts_real_tokens(train: Callable[..., LmTrain]) -> None:
+    workload = train()
+    parts: list[str] = []
+    counted = workload.count(workload.step(parts.append))
+    assert parts == ["tokenize", "transfer", "forward", "backward", "optimizer"]
+    assert (counted.tokens, counted.padded_tokens) == (4 + 7, 2 * 16)
+    assert workload.samples == 2
+
+
+def plain_weights(workload: LmTrain, ids: torch.Tensor, labels: torch.Tensor, steps: int) -> torch.Tensor:
+    """The head's weights after so many steps of a loop written without ours, on a network of the same start."""
+    network = workload._network
+    optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        network(input_ids=ids, attention_mask=(labels != -100).long(), labels=labels).loss.backward()
+        optimizer.step()
+    return network.lm_head.weight.detach()
+
+
+def test_steps_train_as_a_plain_loop_does(train: Callable[..., LmTrain]) -> None:
+    workload, other = (train("learning_rate=0.01") for _ in range(2))
+    batch = other._batches.draw(lambda part: None)
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    losses(workload, 3)
+    wanted = plain_weights(other, batch["input_ids"], labels, 3)
+    torch.testing.assert_close(workload._network.lm_head.weight.detach(), wanted)
+
+
+def test_gradients_of_several_batches_add_up_to_those_of_one(lm_sweep: Callable[..., Sweep]) -> None:
+    options = ("task=lm-train", "dataset=synthetic", "learning_rate=0.01")
+    parted = make(lm_sweep(*options, "batch_size=2", "accumulation=2"))
+    whole = make(lm_sweep(*options, "batch_size=4"))
+    parts: list[str] = []
+    counted = parted.count(parted.step(parts.append))
+    assert parts == [*["transfer", "forward", "backward"] * 2, "optimizer"]
+    assert parted.samples == whole.samples == 4
+    assert counted.tokens == 4 * 16
+    assert counted.loss == pytest.approx(losses(whole, 1)[0], rel=1e-5)
+    torch.testing.assert_close(
+        parted._network.lm_head.weight, whole._network.lm_head.weight, atol=1e-4, rtol=1e-4
+    )
+
+
+def test_gradients_are_scaled_for_fp16_alone(train: Callable[..., LmTrain]) -> None:
+    assert train("precision=amp-fp16")._scaler.is_enabled()
+    assert not train("precision=amp-bf16")._scaler.is_enabled()
+
+
+def test_checkpointing_recomputes_activations_and_changes_no_loss(train: Callable[..., LmTrain]) -> None:
+    plain, checkpointed = train(), train("activation_checkpointing=true")
+    calls = {plain: 0, checkpointed: 0}
+    for workload in calls:
+
+        def called(*_: object, workload: LmTrain = workload) -> None:
+            calls[workload] += 1
+
+        workload._network.transformer.h[0].mlp.register_forward_pre_hook(called)
+    assert losses(plain, 2) == pytest.approx(losses(checkpointed, 2), rel=1e-5)
+    assert (calls[plain], calls[checkpointed]) == (2, 4)
+
+
+def test_a_model_without_checkpointing_is_skipped(
+    train: Callable[..., LmTrain], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformers.GPT2LMHeadModel.supports_gradient_checkpointing", False)
+    with pytest.raises(CaseSkippedError, match="activation_checkpointing: GPT2LMHeadModel has none"):
+        train("activation_checkpointing=true")
+
+
+def test_a_loss_that_is_no_number_marks_the_case(train: Callable[..., LmTrain]) -> None:
+    workload = train()
+    with torch.no_grad():
+        workload._network.lm_head.weight.fill_(float("nan"))
+    assert not isfinite(losses(workload, 2)[0])
+    assert workload.marks == ("random weights", "loss not finite")

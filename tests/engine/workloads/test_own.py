@@ -1,0 +1,164 @@
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import indent
+from time import sleep
+
+import pytest
+
+from benchtui.engine.devices import open_device
+from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads.own import Own, place
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.in_force import in_vain
+from benchtui.sessions.sweep import Config, Sweep, cases
+
+EXAMPLE = Path(__file__).parents[2] / "fixtures" / "own_step.py"
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Own]:
+    """Write my_step.py into the working folder and make its function ``make`` ready."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(text: str, **options: object) -> Own:
+        (tmp_path / "my_step.py").write_text(text)
+        sweep = Sweep(name="s", model="mine", task="my_step.py:make")
+        config = Config(device="cpu", **options)  # type: ignore[arg-type]
+        workload = make_workload(sweep, config, open_device("cpu"))
+        assert isinstance(workload, Own)
+        return workload
+
+    return made
+
+
+def nothing(part: str) -> None:
+    """A part that isn't timed."""
+
+
+def test_the_example_runs_with_its_parts() -> None:
+    sweep = Sweep(name="s", model="mine", task=f"{EXAMPLE}:make_step")
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    time, done = open_device("cpu").time(workload.step)
+    assert list(time.parts_ms) == ["first", "second", "rest"]
+    assert sum(time.parts_ms.values()) == pytest.approx(time.wall_ms, rel=0.2)
+    assert (workload.samples, workload.count(done).tokens, workload.data) == (1, 128, None)
+    assert workload.marks == (f"step of {EXAMPLE}:make_step",)
+
+
+def test_the_readme_shows_the_example() -> None:
+    text = EXAMPLE.read_text()
+    shown = indent(text[text.index("import torch") :], "  ")
+    assert shown in (Path(__file__).parents[3] / "README.md").read_text()
+
+
+STEP = """
+class Step:
+    samples = 3
+    def step(self):
+        pass
+def make(case):
+    return Step()
+"""
+
+
+def test_a_step_needs_no_more_than_samples(write: Callable[..., Own]) -> None:
+    workload = write(STEP)
+    parts: list[str] = []
+    assert workload.count(workload.step(parts.append)).tokens is None
+    assert (workload.samples, parts) == (3, ["step"])
+
+
+def test_the_case_is_told_to_the_function(write: Callable[..., Own]) -> None:
+    text = STEP.replace("return Step()", "Step.told = case\n    return Step()")
+    workload = write(
+        text, precision="bf16", batch_size=7, sequence_length=9, compile="default", padding="longest"
+    )
+    told = workload._step.told
+    assert (told.device, str(told.torch_device), told.precision, told.batch_size) == ("cpu", "cpu", "bf16", 7)
+    assert (told.sequence_length, told.compile, told.padding, told.model) == (9, "default", "longest", "mine")
+
+
+def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[..., Own]) -> None:
+    workload = write(STEP, compile="default", precision="bf16")
+    assert workload.effective.compiled is None
+    workload.step(nothing)
+    assert in_vain(workload._config, workload.read_back()) == (
+        "compile default was asked for and not in force",
+    )
+
+
+def test_a_neighbour_can_be_imported(write: Callable[..., Own], tmp_path: Path) -> None:
+    (tmp_path / "my_neighbour.py").write_text("SAMPLES = 11\n")
+    text = "import my_neighbour\n" + STEP.replace("samples = 3", "samples = my_neighbour.SAMPLES")
+    assert write(text).samples == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "task 'my_step.py:make': my_step.py has no function make"),
+        ("make = 3", "has no function make"),
+        (STEP.replace("samples = 3", "samples = 0"), "samples of the step is 0; give a whole number from 1 up"),
+        (STEP.replace("samples = 3", ""), "samples of the step is None"),
+        (STEP.replace("samples = 3", "samples = True"), "samples of the step is True"),
+    ],
+)
+def test_what_is_no_step_is_told_in_one_line(write: Callable[..., Own], text: str, message: str) -> None:
+    with pytest.raises(BenchtuiError) as raised:
+        write(text)
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_tokens_may_change_from_step_to_step_and_must_be_a_number(write: Callable[..., Own]) -> None:
+    workload = write(STEP.replace("pass", "self.tokens = getattr(self, 'tokens', 0) + 5"))
+    assert [workload.count(workload.step(nothing)).tokens for _ in range(2)] == [5, 10]
+    with pytest.raises(BenchtuiError, match="tokens of the step is 'many'; give a whole number from 0 up"):
+        write(STEP.replace("samples = 3", "samples, tokens = 3, 'many'")).count(None)
+
+
+def test_steps_must_have_the_same_parts(write: Callable[..., Own]) -> None:
+    text = """
+class Step:
+    samples = 1
+    def __init__(self, case):
+        self.case, self.names = case, iter("aab")
+    def step(self):
+        self.case.lap(next(self.names))
+def make(case):
+    case.lap("before the first step there is nothing to time")
+    return Step(case)
+"""
+    workload = write(text)
+    workload.step(nothing)
+    workload.step(nothing)
+    with pytest.raises(BenchtuiError, match="a step of the parts b, rest after one of a, rest; all steps"):
+        workload.step(nothing)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import this_is_nowhere\n", 1),
+        ("\ndef make(case):\n    raise ValueError('no')\n", 3),
+        ("def make(case):\n    return {}['x']\n", 2),
+        ("def make(case):\n    helper()\ndef helper():\n    import json\n    json.loads('')\n", 5),
+        ("def make(case:\n", 1),
+    ],
+)
+def test_an_error_is_placed_in_the_users_file(write: Callable[..., Own], text: str, line: int) -> None:
+    with pytest.raises(Exception) as raised:
+        write(text)
+    assert place(raised.value, "my_step.py:make") == f"my_step.py:{line}: "
+
+
+def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., Own]) -> None:
+    write(STEP)
+    assert place(ValueError("ours"), "my_step.py:make") == place(ValueError("ours"), "classify") == ""
+
+
+def test_parts_are_timed_where_they_end(write: Callable[..., Own]) -> None:
+    workload = write(STEP)
+    workload._step.step = lambda: (sleep(0.02), workload._lap("slow"))
+    time, _ = open_device("cpu").time(workload.step)
+    assert time.parts_ms["slow"] >= 20 > time.parts_ms["rest"]
