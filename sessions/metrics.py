@@ -116,7 +116,7 @@ def metrics(case: CaseState) -> Metrics | None:
     if latency is None:
         return _reported(case)
     steps, total_s = case.measured, latency.mean * latency.n / 1000
-    samples = len(steps) * samples_per_step(case)
+    samples = len(steps) * case.samples_per_step
     tokens = _total(steps.tokens, len(steps))
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
@@ -138,18 +138,12 @@ def metrics(case: CaseState) -> Metrics | None:
         outliers=outliers(steps.wall_ms),
         mean_power_w=energy.mean_power_w if energy else None,
         energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,
-        samples_per_step=samples_per_step(case),
+        samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
         loss=steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None,
     )
-
-
-def samples_per_step(case: CaseState) -> int:
-    """Samples that a step handles: the batch size, where the task says no other number."""
-    said = case.prepared.samples_per_step if case.prepared else None
-    return case.config.batch_size if said is None else said
 
 
 def _total(counts: Sequence[int], steps: int) -> float | None:
@@ -190,7 +184,7 @@ def _reported(case: CaseState) -> Metrics | None:
         outliers=(),
         mean_power_w=reported.mean_power_w,
         energy_per_sample_j=None,
-        samples_per_step=samples_per_step(case),
+        samples_per_step=case.samples_per_step,
     )
 
 

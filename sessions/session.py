@@ -118,6 +118,12 @@ class CaseState:
         return "running" if self.started and not self.resting else "queued"
 
     @property
+    def samples_per_step(self) -> int:
+        """Samples that a step handles: the batch size, where the task says no other number."""
+        said = self.prepared.samples_per_step if self.prepared else None
+        return self.config.batch_size if said is None else said
+
+    @property
     def effective(self) -> Effective | None:
         """What was in force, as it was last read back."""
         if self.finished and self.finished.effective:

@@ -41,7 +41,7 @@ class CaseBook:
         self._spreads: dict[int, Spread] = {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
-        self._rows: dict[int, tuple[str, Row]] = {}
+        self._rows: dict[int, tuple[tuple[str, int], Row]] = {}
         self.names = CaseNames.of([case.config for case in session.cases])
         self.over = False
         """Whether the record ends here: what seems to run was cut short."""
@@ -65,7 +65,7 @@ class CaseBook:
             p50_ms=spread.median,
             p99_ms=spread.p99,
             interval_percent=spread.interval_percent,
-            samples_per_s=spread.n * case.config.batch_size / spread.total * 1000 if spread.total else None,
+            samples_per_s=spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None,
         )
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
@@ -101,10 +101,11 @@ class CaseBook:
         case = self._session.cases[index]
         if case.state == "running":
             return self._row(case)
-        state, row = self._rows.get(index, ("", None))
-        if row is None or state != case.state:
+        seen = (case.state, len(case.measured))  # between two rounds a case is queued again, and has its steps
+        state, row = self._rows.get(index, (("", 0), None))
+        if row is None or state != seen:
             row = self._row(case)
-            self._rows[index] = (case.state, row)
+            self._rows[index] = (seen, row)
         return row
 
     def renew(self, ended: Iterable[CaseState]) -> None:
@@ -173,9 +174,9 @@ class CaseBook:
 
 
 def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
-    """A case's state as shape and word; of the running one, how far it is."""
+    """A case's state as shape and word; of one that runs, or waits for its next round, how far it is."""
     shape = str(getattr(symbols, case.state))
-    if case.state != "running":
+    if case.state != "running" and not case.resting:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
@@ -231,5 +232,5 @@ class PerSample:
 def _per_sample(spread: Spread, case: CaseState) -> PerSample:
     mean = spread.total / spread.n
     low, high = spread.interval or (mean, mean)
-    size = case.config.batch_size
+    size = case.samples_per_step
     return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)
