@@ -1,10 +1,10 @@
-"""The app: one terminal, a chooser or a Monitor in it, and how it is left."""
+"""The app: one terminal, the places in it, and how it is left."""
 
 import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,8 +19,8 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
-from benchtui.tui.opened import Opened
 from benchtui.tui.painting import cropped
+from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Place
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
@@ -29,21 +29,33 @@ from benchtui.tui.theming import textual_theme, variables
 LOOK_S = 0.5
 """How often to look whether the terminal is still there."""
 
+BETWEEN = "between"
+"""The mode without anything in it."""
+
 WIDTHS = [(0, "-tiny"), (60, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-usual"), (46, "-high")]
 """From which width and height in cells a screen has which class."""
 
 
 class BenchtuiApp(App[Ending]):
-    """Shows a session as it is made or as it was recorded; without one, asks for one."""
+    """Five places, one at a time: a sweep to edit, a session to watch, its charts, the library, a comparison.
+
+    Each place is a mode of Textual with a stack of its own, made when it is first gone to. The first one shown
+    is Textual's default mode.
+    """
 
     CSS_PATH = "app.tcss"
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {BETWEEN: Screen}
     ENABLE_COMMAND_PALETTE = True
     ALLOW_SELECT = False
     AUTO_FOCUS = None
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(key), f"go('{place}')", place.capitalize(), show=False)
+            for key, place in enumerate(PLACES, 1)
+        ),
         Binding("t", "next_theme", "Next theme", show=False),
         Binding("colon", "command_palette", "Commands", show=False),
         Binding("ctrl+z", "suspend_process", "Suspend", show=False),
@@ -69,6 +81,11 @@ class BenchtuiApp(App[Ending]):
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._clock = clock
         self._link = Link(self)
+        self._place: Place = "monitor" if self._feed else "sweep"
+        self._first: Place | None = self._place
+        """The place that is Textual's default mode."""
+        self._compared: tuple[Path, ...] = ()
+        self._source: str | Path | None = None
         for name in self._theme_names:
             self.register_theme(textual_theme(themes.load(name)))
         self.theme = theme or ("terminal" if self.no_color else themes.DEFAULT)
@@ -78,26 +95,48 @@ class BenchtuiApp(App[Ending]):
         return variables(themes.load(themes.DEFAULT))
 
     def get_default_screen(self) -> Screen[None]:
-        """The session that was named, or the question for one."""
-        if self._feed is not None:
-            return self._monitor(self._feed)
-        from benchtui.tui.screens.chooser import Chooser  # the Monitor's first paint doesn't wait for it
-
-        return Chooser(self._surroundings, self._symbols)
+        """The place to begin with: the session that was named, or a sweep to choose and edit."""
+        return self._screen_of(self._place)
 
     def on_mount(self) -> None:
-        """Listen for the terminal's end."""
+        """Have the first place be one to come back to, and listen for the terminal's end."""
+        self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
         if self._link.terminal is not None:
             self._listen()
 
-    def on_opened(self, event: Opened) -> None:
+    async def on_opened(self, event: Opened) -> None:
         """Show the session that was chosen."""
         try:
             self._feed = Feed(event.path, event.engine, self._clock)
         except BenchtuiError as error:
             self.notify(str(error), markup=False)
             return
-        self.push_screen(self._monitor(self._feed))
+        if "charts" in self._modes:
+            await self.remove_mode("charts")
+        await self._renew("monitor")
+
+    async def on_comparison_asked(self, event: ComparisonAsked) -> None:
+        """Hold the chosen sessions against each other."""
+        self._compared = event.paths
+        await self._renew("compare")
+
+    async def on_edit_asked(self, event: EditAsked) -> None:
+        """Edit the sweep that was chosen."""
+        self._source = event.source
+        await self._renew("sweep")
+
+    async def action_go(self, place: Place) -> None:
+        """Change to a place; it is as it was left."""
+        self._place = place
+        await self.switch_mode(self._mode(place))
+
+    async def action_leave(self) -> None:
+        """Leave from anywhere; while a sweep runs, the Monitor asks how."""
+        if self._feed is not None and self._feed.running:
+            await self.action_go("monitor")
+            await self.run_action("screen.ask_quit")
+        else:
+            self.exit(Ending("closed", self._feed.path if self._feed else None))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen, and every theme, by name."""
@@ -118,9 +157,58 @@ class BenchtuiApp(App[Ending]):
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
 
-    def _monitor(self, feed: Feed) -> Monitor:
-        name = self._surroundings.name_of(feed.path)
-        return Monitor(feed, name, self._symbols, self._link, self._clock)
+    def _mode(self, place: Place) -> str:
+        """Textual's name for a place's stack of screens, made known to it where it isn't yet."""
+        if place == self._first:
+            return self.DEFAULT_MODE
+        if place not in self._modes:
+            self.add_mode(place, partial(self._screen_of, place))
+        return place
+
+    async def _renew(self, place: Place) -> None:
+        """Go to a place with a screen made anew."""
+        if self.current_mode == self._mode(place):
+            await self.switch_mode(BETWEEN)  # a mode can't be taken away while it is shown
+        await self.remove_mode(self._mode(place))
+        self._first = None if place == self._first else self._first
+        await self.action_go(place)
+
+    def _screen_of(self, place: Place) -> Screen[None]:
+        """A new screen for a place; each is imported when it is first shown, so that none delays another."""
+        make = {
+            "sweep": self._sweep,
+            "monitor": self._monitor,
+            "charts": self._charts,
+            "library": self._library,
+            "compare": self._compare,
+        }
+        return make[place]()
+
+    def _sweep(self) -> Screen[None]:
+        from benchtui.tui.screens.chooser import Chooser
+
+        return Chooser(self._surroundings, self._symbols)
+
+    def _monitor(self) -> Screen[None]:
+        if self._feed is None:
+            return self._nothing("monitor")
+        name = self._surroundings.name_of(self._feed.path)
+        return Monitor(self._feed, name, self._symbols, self._link, self._clock)
+
+    def _charts(self) -> Screen[None]:
+        return self._nothing("charts")
+
+    def _library(self) -> Screen[None]:
+        return self._nothing("library")
+
+    def _compare(self) -> Screen[None]:
+        return self._nothing("compare")
+
+    def _nothing(self, place: Place) -> Screen[None]:
+        """What stands in a place that shows a session while none is open."""
+        from benchtui.tui.screens.nothing import Nothing
+
+        return Nothing(place, self._symbols)
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()

@@ -188,7 +188,7 @@ async def test_nothing_is_cut_off_at_the_edges(
         rows = seen.text.split("\n")
         assert len(rows) == size[1]
         assert all(len(row) <= size[0] for row in rows)
-        assert rows[0].endswith("left")
+        assert rows[1].endswith("left")
         assert "samples/s" in seen.panel("current")[2]
         assert "1,234.52" in seen.table[0]
 

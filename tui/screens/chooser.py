@@ -13,9 +13,8 @@ from textual.screen import Screen
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import Symbols
-from benchtui.tui.ending import Ending
 from benchtui.tui.offers import Offer, offers
-from benchtui.tui.opened import Opened
+from benchtui.tui.places import Opened, Place
 from benchtui.tui.screens.help import chooser_help
 from benchtui.tui.screens.page import Page
 from benchtui.tui.surroundings import Surroundings
@@ -25,6 +24,7 @@ from benchtui.tui.widgets.choices import Choices, choice_lines
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.places import place_lines
 
 
 class Chooser(Screen[None]):
@@ -39,7 +39,7 @@ class Chooser(Screen[None]):
         Binding("enter", "open", "Start or open", show=False),
         Binding("r", "look", "Look again", show=False),
         Binding("question_mark,f1", "help", "Help", show=False),
-        Binding("q,escape,ctrl+q,ctrl+c", "quit", "Quit", show=False),
+        Binding("q,escape,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
     ]
 
     def __init__(self, surroundings: Surroundings, symbols: Symbols) -> None:
@@ -52,12 +52,14 @@ class Chooser(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The list, a line for words, the keys."""
+        yield Panel[Place](place_lines, self._symbols, id="places")
         yield Panel[Choices](choice_lines, self._symbols, id="chooser")
         yield Panel[Log](log_lines, self._symbols, id="log")
         yield Panel[Keys](key_lines, self._symbols, id="keys")
 
     async def on_mount(self) -> None:
         """Look what there is."""
+        self._panel("places").show("sweep")
         moves = (self._symbols.arrows, "choose")
         self._panel("keys").show(
             (("enter", "start or open"), moves, ("r", "look again"), ("?", "help"), ("q", "quit"))
@@ -91,10 +93,6 @@ class Chooser(Screen[None]):
     def action_help(self) -> None:
         """What the keys of this place do."""
         self.app.push_screen(Page(lambda width: chooser_help(), self._symbols))
-
-    def action_quit(self) -> None:
-        """Leave without having opened anything."""
-        self.app.exit(Ending("closed"))
 
     async def _open(self, engine_of: Callable[[], Engine | None], path: Path | None) -> None:
         try:

@@ -18,6 +18,7 @@ from benchtui.tui.ending import Ending, How
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.foot import Foot
 from benchtui.tui.pace import Pace
+from benchtui.tui.places import Place
 from benchtui.tui.terminal import Link
 from benchtui.tui.views import View
 from benchtui.tui.widgets import inks
@@ -29,6 +30,7 @@ from benchtui.tui.widgets.ink import Line, line
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.places import place_lines
 from benchtui.tui.widgets.rows import Arrangement
 from benchtui.tui.widgets.table import CaseTable
 
@@ -83,6 +85,7 @@ class Monitor(Screen[None]):
         signs = self._symbols
         yield Panel[str](_too_small, signs, id="small")
         with Vertical(classes="body"):
+            yield Panel[Place](place_lines, signs, id="places")
             yield Panel[Heading](heading_lines, signs, id="heading")
             with Horizontal(id="top"):
                 with Vertical(id="left"):
@@ -98,6 +101,7 @@ class Monitor(Screen[None]):
     def on_mount(self) -> None:
         """Read and draw for the first time, then by the timer."""
         self._panel("small").show("")
+        self._panel("places").show("monitor")
         self.tick()
 
     def on_unmount(self) -> None:

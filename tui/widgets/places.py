@@ -1,0 +1,18 @@
+"""One line that says where in the app the reader is, and how to get elsewhere; knows no Textual."""
+
+from benchtui.themes import Symbols
+from benchtui.tui.places import PLACES, Place
+from benchtui.tui.widgets.ink import Line, Piece, crop
+
+
+def place_lines(here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Every place with its key, the one where the reader is brought out."""
+    pieces: list[Piece] = []
+    for number, place in enumerate(PLACES, 1):
+        role = "accent" if place == here else "muted"
+        sign = symbols.chosen if place == here else " "
+        pieces += [
+            (f"{sign}{number} ", role),
+            (f"{place.capitalize()}  ", "strong" if place == here else "muted"),
+        ]
+    return [crop(pieces, width, symbols)]
