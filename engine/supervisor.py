@@ -28,6 +28,7 @@ from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import Sampler
+from benchtui.engine.versions import untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
@@ -154,6 +155,8 @@ class Supervisor:
         runtime = probe.result(self._now_s())
         if isinstance(runtime, Runtime):
             self._journal.append(runtime)
+            for word in untested(runtime):
+                self._tell(word, "warning")
             return runtime
         self._tell(f"torch doesn't answer: {runtime}", "error")
         return None

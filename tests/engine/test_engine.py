@@ -14,6 +14,7 @@ import pytest
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
+from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Host, Message, SessionStarted, Steps
 from benchtui.sessions.journal import Read, Tail
@@ -350,7 +351,8 @@ def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched],
             assert list(case.measured.parts_ms) == ["transfer", "forward", "backward", "optimizer"]
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
-            assert case.marks == ("random weights", "synthetic tokens")
+            assert case.marks[:2] == ("random weights", "synthetic tokens")
+            assert {kind(mark) for mark in case.marks[2:]} <= {"disturbed"}  # whatever else the machine does
 
 
 def test_generation_is_measured_with_prefill_and_decode_apart(
