@@ -28,12 +28,14 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
 
-bench: $(READY)  ## measure benchtui itself: ratios against something in the same run
+bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against something in the same run
 	$(BIN)/python tests/benchmarks/plain_loop.py
+	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
 	$(BIN)/python tests/benchmarks/train_loop.py
+	$(BIN)/python tests/benchmarks/verdicts.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-optimum build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -51,4 +53,11 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	grep -vE '^($(FOLLOWERS))==' constraints.txt > .venv-compat/constraints.txt
 	.venv-compat/bin/pip install --quiet --disable-pip-version-check -c .venv-compat/constraints.txt \
 		-e '.[dev]' 'transformers<5'
+	@touch $@
+
+.venv-optimum/ready: constraints.txt
+	$(PYTHON) -m venv .venv-optimum
+	grep -E '^torch==' constraints.txt > .venv-optimum/constraints.txt
+	.venv-optimum/bin/pip install --quiet --disable-pip-version-check -c .venv-optimum/constraints.txt \
+		'optimum-benchmark==0.6.0' 'transformers<5' torch
 	@touch $@
