@@ -1,9 +1,9 @@
 """Wall clock and step times of benchtui against optimum-benchmark 0.6.0, run in turns: `make bench`.
 
-Three cases (batch 1, 4 and 8, sequence 128, DistilBERT on the processor), 5 warm-up and 20 measured steps each,
-from one folder with weights. optimum-benchmark runs in an environment of its own, since it needs transformers 4:
-three benchmarks one after another in one process, each isolated in a child as is its default. A plain loop in that
-environment, run between the two, says what its steps take without it. Then: where our wall clock goes.
+Three cases (batch 1, 4 and 8, sequence 128, DistilBERT on the processor), 5 warm-up and 20 measured steps
+each, from one folder with weights. optimum-benchmark runs in an environment of its own, since it needs
+transformers 4, three benchmarks in one process, each isolated in a child as is its default. A plain loop in
+that environment, run between the two, says what its steps take without it. Then: where our wall clock goes.
 """
 
 import json

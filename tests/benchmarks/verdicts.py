@@ -111,8 +111,8 @@ def slower_cases(amount: int, rules: Measure) -> Counter[str]:
 
 @click.command()
 @click.option("--pairs", default=100, show_default=True)
-@click.option("--rounds", default=5, show_default=True)
-@click.option("--steps", default=150, show_default=True)
+@click.option("--rounds", default=10, show_default=True)
+@click.option("--steps", default=40, show_default=True)
 def main(pairs: int, rounds: int, steps: int) -> None:
     """Print how often each verdict came."""
     torch.set_num_threads(1)
