@@ -39,6 +39,12 @@ def test_after_running_out_of_memory_larger_cases_of_the_family_are_skipped(stag
     assert sum(case.started is None for case in sweep.told().cases) == 1
 
 
+def test_the_second_case_of_a_pair_is_as_large_as_the_first(stage: Begin) -> None:
+    sweep = stage(axes=Axes(), measure=Measure(aa=True))
+    assert not sweep.finish(0, "oom")
+    assert sweep.outcomes()[1] == ("skipped", "as large as case 0, which ran out of memory")
+
+
 def test_a_case_asked_for_again_runs_in_spite_of_one_that_ran_out_of_memory(stage: Begin) -> None:
     sweep = stage()
     sweep.finish(0, "oom")

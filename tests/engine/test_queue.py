@@ -128,22 +128,22 @@ def test_a_full_plan_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(queue.cases) == 2
 
 
-def test_what_is_larger_than_a_case_is_known_within_its_family() -> None:
+def test_what_is_as_large_as_a_case_is_known_within_its_family() -> None:
     queue = made(precision=("fp32", "bf16"), sequence_length=(64, 128), batch_size=(4, 1, 8))
     assert start_all(queue) == [0]
     queue.ended(0, "oom")
-    larger = [case.config for case in queue.larger_than(0)]
+    larger = [case.config for case in queue.as_large_as(0)]
     assert {config.precision for config in larger} == {"fp32"}
     assert [(config.batch_size, config.sequence_length) for config in larger] == [(8, 64), (4, 128), (8, 128)]
     assert queue.ran_out_below(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
     assert queue.ran_out_below(Config(device="cpu", batch_size=3, sequence_length=512)) is None
 
 
-def test_a_case_that_was_measured_in_a_round_is_not_larger_than_what_fits() -> None:
+def test_a_case_that_was_measured_in_a_round_is_not_as_large_as_what_fits() -> None:
     queue = made(rounds=2, batch_size=(1, 2))
     for _ in range(2):
         queue.ended(start_all(queue)[0], "ok")
     assert start_all(queue) == [1]
     queue.ended(1, "ok")
     assert start_all(queue) == [0]
-    assert queue.larger_than(0) == []
+    assert queue.as_large_as(0) == []
