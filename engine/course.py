@@ -148,8 +148,7 @@ class Course:
 
 
 def _same_size(one: Config, other: Config) -> bool:
-    sizes = (one.batch_size, one.sequence_length), (other.batch_size, other.sequence_length)
-    return sizes[0] == sizes[1]
+    return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)
 
 
 def _missing_device(case: Case, runtime: Runtime | None) -> str | None:

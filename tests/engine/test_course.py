@@ -122,6 +122,13 @@ def test_skipping_a_case_that_rests_keeps_what_was_measured(stage: Begin) -> Non
     assert len(sweep.told().cases[0].measured) == 20
 
 
+def test_a_case_that_was_done_when_the_sweep_was_stopped_is_not_measured_again(stage: Begin) -> None:
+    sweep = stage(axes=Axes())
+    sweep.course.stop("stopped")
+    assert not sweep.finish(0, **HOT)
+    assert sweep.outcomes() == {0: ("ok", None)}
+
+
 def fitting(most: int, fastest: int = 10**9) -> Callable[[Config], tuple[Outcome, dict[str, Any]]]:
     """A machine on which so many samples fit, and throughput grows up to a batch size."""
 
