@@ -131,6 +131,16 @@ class CaseState:
         return self.prepared.effective if self.prepared else None
 
     @property
+    def peak_memory_mb(self) -> float | None:
+        """Peak memory: on the case's device, or of its worker where it ran on the processor."""
+        memory = self.finished.memory if self.finished else None
+        if memory is None:
+            return None
+        if self.config.device == "cpu":
+            return memory.peak_rss_mb
+        return memory.peak_reserved_mb if memory.peak_device_mb is None else memory.peak_device_mb
+
+    @property
     def marks(self) -> tuple[str, ...]:
         """What a reader must know before believing the row."""
         prepared = self.prepared.marks if self.prepared else ()

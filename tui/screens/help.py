@@ -54,6 +54,32 @@ def monitor_help(symbols: Symbols) -> list[Line]:
     return [*_table("Keys", MONITOR_KEYS), BLANK, *_table("Figures", readings), BLANK, *_table("States", signs)]
 
 
+CHARTS_KEYS = (
+    ("f  F", "next figure, the one before"),
+    ("x", "next axis; of a Pareto front, what throughput is weighed against"),
+    ("up down, k j", "choose a line, or a case of the front"),
+    ("left right", "choose a point of the line"),
+    ("enter", "all that is known of the chosen case"),
+    ("p", "Pareto front: the cases that no other beats, and back"),
+    ("l", "logarithmic or linear scale"),
+    ("/", "show only lines with these words, such as fp16; esc drops them"),
+    ("y", "copy the table as markdown"),
+    ("t", "next theme"),
+    ("ctrl+p  :", "all commands by name"),
+    ("q", "quit"),
+)
+
+
+def charts_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the Charts."""
+    signs = (
+        ("a b c", "a point of that line; a bar through it is its 95 % interval"),
+        (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),
+        ("front", "no other case has more samples/s at no higher cost"),
+    )
+    return [*_table("Keys", CHARTS_KEYS), BLANK, *_table("Signs", signs)]
+
+
 def chooser_help() -> list[Line]:
     """Keys of the chooser."""
     return _table("Keys", CHOOSER_KEYS)
