@@ -159,7 +159,7 @@ class LineChart:
         """The picture."""
         chosen, figure = self.line, self.choice.figure
         last = [line for line in self.chart.lines if line is not chosen] + ([chosen] if chosen else [])
-        curves = tuple(self._curve(line) for line in last)
+        curves = tuple(self._curve(line, line is chosen) for line in last)
         at = self.point
         return Plot(
             curves=curves,
@@ -243,9 +243,11 @@ class LineChart:
     def _letter(self, line: ChartLine) -> Piece:
         return letter_of(self._letters[line.key])
 
-    def _curve(self, line: ChartLine) -> Curve:
+    def _curve(self, line: ChartLine, chosen: bool) -> Curve:
         letter, role = self._letter(line)
-        return Curve(letter, role, tuple(dot for point in line.points if (dot := _dot(point))))
+        return Curve(
+            letter, "strong" if chosen else role, tuple(dot for point in line.points if (dot := _dot(point)))
+        )
 
     def _lost(self) -> tuple[Lost, ...]:
         """Where on the axis cases ended without a value; the first of a place gives the sign."""

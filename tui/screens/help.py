@@ -70,6 +70,29 @@ CHARTS_KEYS = (
 )
 
 
+CASE_KEYS = (
+    ("tab  l", "next section"),
+    ("shift+tab  h", "section before"),
+    ("right  n", "next case, in the same section"),
+    ("left  p", "case before"),
+    ("up down  k j", "scroll; page keys, g and G go further"),
+    ("o  /", "next outlier among the steps; O the one before"),
+    ("y", "copy the case as markdown"),
+    ("esc  q", "back"),
+)
+
+
+def case_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of a case."""
+    signs = (
+        (symbols.ok, "asked for, and read back as such"),
+        (symbols.failed, "asked for, and not in force"),
+        (symbols.absent, "not read back"),
+        (symbols.above, "outlier: so far off that something else must have happened; it stays in all figures"),
+    )
+    return [*_table("Keys", CASE_KEYS), BLANK, *_table("Signs", signs)]
+
+
 def charts_help(symbols: Symbols) -> list[Line]:
     """Keys and signs of the Charts."""
     signs = (

@@ -30,8 +30,9 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     room = height - 1
     top = max(0, min((listing.chosen or 0) - room // 2, len(listing.rows) - room))
     shown = listing.rows[top : top + max(room, 0)]
-    sizes = _sizes(listing, width)
-    head = _line(_header(listing, room), sizes, listing.words, width, symbols, " ")
+    header = _header(listing, room)
+    sizes = _sizes(listing, header, width)
+    head = _line(header, sizes, listing.words, width, symbols, " ")
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 
@@ -64,12 +65,10 @@ def _line(
     return crop(pieces, width, symbols)
 
 
-def _sizes(listing: Listing, width: int) -> list[int]:
+def _sizes(listing: Listing, header: Sequence[Piece], width: int) -> list[int]:
     """Width of each column that there is room for."""
-    columns = zip(listing.titles, *([text for text, _ in row] for row in listing.rows), strict=True)
+    columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]
-    if len(listing.rows) > 1:
-        sizes[listing.words] = max(sizes[listing.words], cell_len(listing.titles[listing.words]) + 8)
     while len(sizes) > listing.words + 2 and _excess(sizes, listing.words, width) > 0:
         sizes.pop()
     over = sum(sizes) + GAP * (len(sizes) - 1) + 1 - width

@@ -120,12 +120,9 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
 
 def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Where each line has but one point: a bar each, from zero."""
-    most = max(dot.y for curve in plot.curves for dot in curve.dots)
+    most = linear(0.0, max(dot.y for curve in plot.curves for dot in curve.dots), 5).high
     bars = [
-        line(
-            (f" {curve.letter} ", curve.role),
-            *bar(dot.y / most if most else 0.0, width - 4, symbols, curve.role),
-        )
+        line((f" {curve.letter} ", curve.role), *bar(dot.y / most, width - 4, symbols, curve.role))
         for curve in sorted(plot.curves, key=lambda curve: curve.letter)
         for dot in curve.dots
     ]
