@@ -5,6 +5,7 @@ from string import ascii_letters
 
 from benchtui.sessions.chart import (
     SAMPLES,
+    WORDS,
     Axis,
     Chart,
     Figure,
@@ -196,7 +197,8 @@ class LineChart:
         return f"{heading(f'{self.title}: {self.line.label}')}\n\n{pipe_table(self._titles(), rows, 2)}\n"
 
     def _titles(self) -> tuple[str, ...]:
-        return (_words(self.choice.axis), title(self.choice.figure), "state", "from", "to", "n")
+        short = WORDS[self.choice.axis].rstrip("=")
+        return (short, title(self.choice.figure), "state", "from", "to", "n")
 
     def _said(self, point: Point) -> list[Piece]:
         figure, value = self.choice.figure, point.value
@@ -245,9 +247,8 @@ class LineChart:
 
     def _curve(self, line: ChartLine, chosen: bool) -> Curve:
         letter, role = self._letter(line)
-        return Curve(
-            letter, "strong" if chosen else role, tuple(dot for point in line.points if (dot := _dot(point)))
-        )
+        dots = tuple(dot for point in line.points if (dot := _dot(point)))
+        return Curve(letter, "strong" if chosen else role, dots)
 
     def _lost(self) -> tuple[Lost, ...]:
         """Where on the axis cases ended without a value; the first of a place gives the sign."""

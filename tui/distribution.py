@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BINS = 16
 MARKS = ("p50", "p90", "p95", "p99")
+SLIP = 1e-6
+"""Share of a span by which rounding may put the least and the most value outside."""
 LABELS = 36
 """Cells before the bars."""
 
@@ -28,16 +30,12 @@ class Bins:
     width_ms: float
     counts: tuple[int, ...]
 
-    @property
-    def high_ms(self) -> float:
-        """Where the last span ends."""
-        return self.low_ms + self.width_ms * len(self.counts)
-
     def place(self, time_ms: float) -> int | None:
         """The span that a time falls into; None outside of all."""
-        if not self.low_ms <= time_ms <= self.high_ms:
+        place = (time_ms - self.low_ms) / self.width_ms
+        if not -SLIP <= place <= len(self.counts) + SLIP:
             return None
-        return min(int((time_ms - self.low_ms) / self.width_ms), len(self.counts) - 1)
+        return min(max(int(place), 0), len(self.counts) - 1)
 
 
 def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:

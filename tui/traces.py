@@ -67,7 +67,10 @@ def trace_lines(session: Session, case: CaseState, now_s: float, width: int, sym
         return [
             line(("no reading falls into the measured span: the case was too short for the sampler", "muted"))
         ]
-    words = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s, {duration(span[1] - span[0])}"
+    count = max(len(reading.values) for reading in readings)
+    words = (
+        f"session time {span[0]:,.1f} s to {span[1]:,.1f} s, {duration(span[1] - span[0])}, {count:,} readings"
+    )
     across = 2 if width >= ABREAST else 1
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]
@@ -110,8 +113,7 @@ def _drawn(reading: Reading, span: tuple[float, float], width: int, symbols: Sym
     unit = symbols.degree if reading.unit == DEGREES else reading.unit
     stats = (("min", least), ("mean", mean), ("max", most))
     said = [piece for name, value in stats for piece in ((f" {name} ", "muted"), (_figure(value), "plain"))]
-    more = (f"   {len(values):,} readings", "muted")
-    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *said, more], width, symbols)
+    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *said], width, symbols)
     return [head, *_curve(reading, span, _scale(least, most), width, symbols)]
 
 

@@ -16,7 +16,7 @@ from benchtui.tui import figures
 from benchtui.tui.cases import ROLES
 from benchtui.tui.distribution import Bins, bins_of, distribution_lines
 from benchtui.tui.feed import Feed
-from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, surroundings_lines
+from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.steps import StepTable
 from benchtui.tui.text import clean
 from benchtui.tui.traces import trace_lines
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from benchtui.sessions.metrics import Metrics
 
 RENEW_S = 1.0
-SECTIONS = ("summary", "distribution", "steps", "telemetry", "surroundings", "error")
+SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,6 @@ class Header:
     position: str
     state: Piece
     section: str
-    note: str
 
 
 class CaseScreen(Screen[None]):
@@ -187,7 +186,7 @@ class CaseScreen(Screen[None]):
         with self.app.batch_update():
             self._panel("heading").show(self._header())
             page.show(self._window(width, height))
-            self._panel("word").show(self._word)
+            self._panel("word").show(self._word or self._note())
             self._panel("keys").show(self._keys())
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
@@ -213,8 +212,8 @@ class CaseScreen(Screen[None]):
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
                 return trace_lines(self._feed.session, case, self._feed.now_s, width, symbols)
-            case "surroundings":
-                return surroundings_lines(case, width, symbols)
+            case "machine":
+                return machine_lines(case, width, symbols)
             case _:
                 return error_lines(case, width, symbols)
 
@@ -228,9 +227,15 @@ class CaseScreen(Screen[None]):
     def _header(self) -> Header:
         case, session = self._case, self._feed.session
         state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
-        note = f"{self._steps().count:,} steps" if SECTIONS[self._section] == "steps" else ""
         position = f"case {case.index + 1} of {len(session.cases)}"
-        return Header(clean(case.name), position, state, SECTIONS[self._section], note)
+        return Header(clean(case.name), position, state, SECTIONS[self._section])
+
+    def _note(self) -> str:
+        if SECTIONS[self._section] != "steps":
+            return ""
+        known = self._known.metrics
+        outliers = f", {len(known.outliers):,} of them outliers" if known else ""
+        return f"{self._steps().count:,} steps{outliers}"
 
     def _keys(self) -> Keys:
         last = ("o", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
@@ -255,8 +260,8 @@ def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[L
     for section in SECTIONS:
         here = section == header.section
         mark = symbols.chosen if here else " "
-        tabs.append((f"{mark}{section.capitalize()}  ", "accent" if here else "muted"))
-    return [first, spread_out(tabs, [(header.note, "muted")], width, symbols)]
+        tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
+    return [first, crop(tabs, width, symbols)]
 
 
 def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:

@@ -78,7 +78,9 @@ class Charts(Screen[None]):
                 with Vertical(id="lists"):
                     yield Panel[Listing](listing_lines, signs, id="lines")
                     yield Panel[Listing](listing_lines, signs, id="points")
-            yield Input(placeholder="words of a line, such as fp16", id="filter", compact=True)
+            yield Input(
+                placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
+            )
             yield Panel[str](_word, signs, id="word")
             yield Panel[Keys](key_lines, signs, id="keys")
 

@@ -39,9 +39,9 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
     )
 
 
-def surroundings_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
+def machine_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     """Memory, energy, what went on around the case, and what the compiler did."""
-    sections = [(title, _table(facts, width)) for title, facts in _surroundings(case, symbols).items()]
+    sections = [(title, _table(facts, width)) for title, facts in _machine(case, symbols).items()]
     return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
 
 
@@ -64,7 +64,7 @@ def case_markdown(case: CaseState, known: Metrics | None, symbols: Symbols) -> s
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _ended(case)}
     facts |= {
-        **_surroundings(case, symbols),
+        **_machine(case, symbols),
         "error": _error(case),
         "rounds": _rounds(case),
         "model and text": _model(case),
@@ -232,7 +232,7 @@ def _parts(known: Metrics | None) -> tuple[Part, ...]:
     )
 
 
-def _surroundings(case: CaseState, symbols: Symbols) -> dict[str, Facts]:
+def _machine(case: CaseState, symbols: Symbols) -> dict[str, Facts]:
     finished = case.finished
     if finished is None:
         return {}
