@@ -145,9 +145,8 @@ class LineChart:
     def notes(self) -> list[str]:
         """What the reader has asked for beside it."""
         choice = self.choice
-        lines = f"{len(self.chart.lines)} of {self._all} lines"
-        filtered = [f"filter {choice.wanted}", lines] if choice.wanted else [lines] if self._all > 1 else []
-        return [*filtered, *(["logarithmic"] if choice.logarithmic else [])]
+        kept = [f"filter {choice.wanted}", f"{len(self.chart.lines)} of {self._all} lines"]
+        return [*(kept if choice.wanted else []), *(["logarithmic"] if choice.logarithmic else [])]
 
     def readout(self) -> list[Piece]:
         """The chosen point in figures."""

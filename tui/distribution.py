@@ -97,7 +97,8 @@ def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list
         low, high = (bins.low_ms + bins.width_ms * end for end in (place, place + 1))
         ends = f"{low:>10,.3f} to {high:>10,.3f} ms {count:>9,} "
         named = " ".join(marks.get(place, ()))
-        rows.append(line((ends, "muted"), *bar(count / most, room, symbols), (f" {named}", "bright")))
+        (fill, role), _ = bar(count / most, room, symbols)
+        rows.append(line((ends, "muted"), (fill.ljust(room), role), (f" {named}", "bright")))
     return rows
 
 
