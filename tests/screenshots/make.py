@@ -1,4 +1,4 @@
-"""Make the README's pictures: the app on a session that was really recorded, at a moment of it and at its end."""
+"""Make the pictures of the README: the app on a session that was really recorded, half-way and at its end."""
 
 import asyncio
 import sys
