@@ -153,7 +153,7 @@ def chart(cases: Iterable[CaseState], known: Known, figure: Figure, axis: Axis) 
             groups.setdefault(_others(case.config, axis), []).append(case)
     labels = line_labels(tuple(members[0].config for members in groups.values()), axis)
     lines = (
-        Line(key, label, tuple(sorted((_point(case, known, figure, axis) for case in members), key=_place)))
+        Line(key, label, _points([_point(case, known, figure, axis) for case in members]))
         for (key, members), label in zip(groups.items(), labels, strict=True)
     )
     return Chart(figure, axis, tuple(lines))
@@ -176,5 +176,10 @@ def _point(case: CaseState, known: Known, figure: Figure, axis: Axis) -> Point:
     return Point(case, getattr(case.config, axis), figure.of(case, metrics) if metrics else None)
 
 
-def _place(point: Point) -> int:
-    return point.x
+def _points(found: Iterable[Point]) -> tuple[Point, ...]:
+    """One for each place, the smallest first: of a case that was run again the newest with a value."""
+    kept: dict[int, Point] = {}
+    for point in found:
+        if point.x not in kept or point.value or not kept[point.x].value:
+            kept[point.x] = point
+    return tuple(kept[x] for x in sorted(kept))

@@ -126,7 +126,7 @@ class CaseBook:
             "p50": text.milliseconds(known.p50_ms, symbols),
             "p99": text.milliseconds(known.p99_ms, symbols),
             "samples": text.rate(known.samples_per_s, symbols),
-            "memory": text.whole(case.peak_memory_mb, symbols),
+            "memory": text.whole(memory_mb(case), symbols),
             "power": text.whole(power_w(case), symbols),
             "base": self._against_base(case),
         }
@@ -187,6 +187,11 @@ def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
     """Why a case ended as it did and what to know before believing it, but for what is ``told`` elsewhere."""
     reason = case.finished.reason if case.finished else None
     return text.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
+
+
+def memory_mb(case: CaseState) -> float | None:
+    """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
+    return case.peak_memory_mb
 
 
 def power_w(case: CaseState) -> float | None:

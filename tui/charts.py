@@ -150,10 +150,11 @@ class LineChart:
 
     def readout(self) -> list[Piece]:
         """The chosen point in figures."""
-        point = self.point
-        if point is None:
+        line, point = self.line, self.point
+        if line is None or point is None:
             return []
-        return [(f"{text.clean(point.case.name)}   ", "plain"), *self._said(point)]
+        name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
+        return [(f"{text.clean(name)}   ", "plain"), *self._said(point)]
 
     def plot(self) -> Plot:
         """The picture."""
@@ -208,7 +209,7 @@ class LineChart:
         bounds = ""
         if value.low is not None and value.high is not None:
             low, high = (shown(figure, bound, self._symbols) for bound in (value.low, value.high))
-            bounds = f"   95 % interval {low} to {high}"
+            bounds = f"   95 %: {low} to {high}"
         return [(shown(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
 
     def _row(self, point: Point) -> tuple[Piece, ...]:

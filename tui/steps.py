@@ -48,26 +48,27 @@ class StepTable:
 
     def next_outlier(self, at: int, by: int) -> int | None:
         """The row of the next outlier, or with ``by`` -1 of the one before; None where there is no other."""
-        rows = [self._row_of(place) for place in self._near(at, by)]
-        return next((row for row in rows if row is not None and (row - at) * by > 0), None)
+        rows = (self._row_of(place) for place in self._near(at, by))
+        return next((row for row in rows if (row - at) * by > 0), None)
 
     def _near(self, at: int, by: int) -> Sequence[int]:
         """A few outliers on both sides of a row, in the order to be tried."""
         stretch, place = self._found(at)
         if stretch.columns is not self._measured:  # of a warm-up: the measured steps of its round follow
-            place = bisect_left(self._measured.round, stretch.round)
+            later = (each.start for each in self._stretches if each.columns is self._measured)
+            place = next((start for start in later if self._row_of(start) > at), len(self._measured))
         near = bisect_left(self._outliers, place)
         around = self._outliers[max(0, near - 2) : near + 3]
         return around if by > 0 else around[::-1]
 
-    def _row_of(self, place: int) -> int | None:
+    def _row_of(self, place: int) -> int:
         """The row of a measured step."""
         before = 0
         for stretch in self._stretches:
             if stretch.columns is self._measured and stretch.start <= place < stretch.end:
                 return before + place - stretch.start
             before += stretch.end - stretch.start
-        return None
+        raise IndexError(place)
 
     def _found(self, row: int) -> tuple[Stretch, int]:
         """The stretch that a row is in, and its place in the columns."""
@@ -115,7 +116,7 @@ class StepTable:
         tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)
         cells |= {"tokens": "" if tokens is None else f"{tokens:,}"}
         cells |= {"loss": symbols.absent if loss is None or loss != loss else f"{loss:.4f}"}
-        return cells | {"step": f"{row:,}", " phase": stretch.phase, " round": f"{columns.round[place]:,}"}
+        return cells | {"step": f"{row:,}", " phase": stretch.phase, " round": f"{stretch.round:,}"}
 
 
 def _stretches(case: CaseState) -> tuple[Stretch, ...]:

@@ -55,6 +55,17 @@ def test_the_second_of_an_aa_pair_is_no_point(bench: Any) -> None:
     assert [point.x for point in chart(cases, metrics, SAMPLES, "batch_size").lines[0].points] == [1, 2]
 
 
+def test_of_a_case_that_was_run_again_the_newest_value_counts(bench: Any) -> None:
+    cases = bench.session(
+        bench.case(1, outcome="failed", end={"reason": "killed"}),
+        bench.case(2, 5.0),
+        bench.case(1, 6.0),
+        bench.case(2, outcome=None),
+    ).cases
+    points = chart(cases, metrics, LATENCY, "batch_size").lines[0].points
+    assert [(point.x, point.case.index) for point in points] == [(1, 2), (2, 1)]
+
+
 def test_only_figures_that_a_case_has_are_offered(bench: Any) -> None:
     plain = bench.session(bench.case(1, 5.0)).cases
     names = [figure.name for figure in figures_of(plain, metrics)]

@@ -10,7 +10,7 @@ from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline
 from benchtui.themes import UNICODE
-from benchtui.tui.cases import CaseBook, state_text
+from benchtui.tui.cases import CaseBook, memory_mb, state_text
 
 
 def book(path: Path) -> tuple[Session, CaseBook]:
@@ -80,4 +80,4 @@ def test_a_running_case_tells_how_far_it_is(story: Any) -> None:
 def test_memory_is_that_of_the_device_a_case_ran_on(story: Any) -> None:
     story.begin(device="cpu").case(0)
     session, _ = book(story.path)
-    assert session.cases[0].peak_memory_mb == 1600
+    assert memory_mb(session.cases[0]) == 1600

@@ -59,9 +59,7 @@ class Charts(Screen[None]):
         self._feed = feed
         self._symbols = symbols
         self._link = link
-        self._figures = CaseFigures(feed.session)
-        self._lines = LineChart(feed.session, self._figures.of, symbols)
-        self._front = FrontChart(feed.session, self._figures.of, symbols)
+        self._begin()
         self._pareto = False
         self._busy = False
         self._word = ""
@@ -193,10 +191,18 @@ class Charts(Screen[None]):
 
         self.app.push_screen(Page(lambda width: charts_help(self._symbols), self._symbols))
 
+    def _begin(self) -> None:
+        self._session = self._feed.session
+        self._figures = CaseFigures(self._session)
+        self._lines = LineChart(self._session, self._figures.of, self._symbols)
+        self._front = FrontChart(self._session, self._figures.of, self._symbols)
+
     async def _learn(self) -> None:
         self._busy = True
+        if self._session is not self._feed.session:  # it was read anew
+            self._begin()
         try:
-            while self._feed.session.started is not None and await self._figures.renew():
+            while self._session.started is not None and await self._figures.renew():
                 self._draw()
         finally:
             self._busy = False
