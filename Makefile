@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check compat bench clean
+.PHONY: help run test check compat bench screenshots clean
 
 help:  ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## benchmark DistilBERT and watch it live; without a terminal, print progress and the report
 	@if [ -t 0 ] && [ -t 1 ]; then \
@@ -33,6 +33,9 @@ bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against 
 	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
 	$(BIN)/python tests/benchmarks/train_loop.py
 	$(BIN)/python tests/benchmarks/verdicts.py
+
+screenshots: $(READY)  ## make the pictures of the README anew
+	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat .venv-optimum build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

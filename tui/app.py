@@ -17,6 +17,7 @@ from textual.screen import Screen
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.themes import own
 from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.painting import cropped
@@ -24,6 +25,7 @@ from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Plac
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
+from benchtui.tui.text import clean
 from benchtui.tui.theming import textual_theme, variables
 
 LOOK_S = 0.5
@@ -77,7 +79,8 @@ class BenchtuiApp(App[Ending]):
         self.animation_level = "none"
         self._surroundings = surroundings
         self._feed = Feed(session_path, engine, clock) if session_path else None
-        self._theme_names = themes.names()
+        self._shelf = own.shelf()
+        self._theme_names = list(self._shelf.themes)
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._clock = clock
         self._link = Link(self)
@@ -86,8 +89,8 @@ class BenchtuiApp(App[Ending]):
         """The place that is Textual's default mode."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
-        for name in self._theme_names:
-            self.register_theme(textual_theme(themes.load(name)))
+        for colours in self._shelf.themes.values():
+            self.register_theme(textual_theme(colours))
         self.theme = theme or ("terminal" if self.no_color else themes.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -101,6 +104,8 @@ class BenchtuiApp(App[Ending]):
     def on_mount(self) -> None:
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
+        for problem in self._shelf.problems.values():
+            self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
             self._listen()
 
@@ -196,7 +201,11 @@ class BenchtuiApp(App[Ending]):
         return Monitor(self._feed, name, self._symbols, self._link, self._clock)
 
     def _charts(self) -> Screen[None]:
-        return self._nothing("charts")
+        if self._feed is None:
+            return self._nothing("charts")
+        from benchtui.tui.screens.charts import Charts
+
+        return Charts(self._feed, self._symbols, self._link)
 
     def _library(self) -> Screen[None]:
         return self._nothing("library")
@@ -242,7 +251,7 @@ def run_app(
     Raises:
         BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
-    if theme is not None and theme not in themes.names():
-        raise BenchtuiError(f"theme {theme!r} is not known; themes: {', '.join(themes.names())}")
+    if theme is not None and (refusal := own.refusal(theme)):
+        raise BenchtuiError(f"theme {refusal}")
     app = BenchtuiApp(Surroundings.here(), session_path, engine, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or Ending("closed")

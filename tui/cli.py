@@ -90,10 +90,10 @@ _session_option = click.option(
 
 def _known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
     """Check a theme before anything is started on its account."""
-    from benchtui import themes  # after the command is known
+    from benchtui.themes import own  # after the command is known
 
-    if name is not None and name not in themes.names():
-        raise click.BadParameter(f"{name!r} is not known; themes: {', '.join(themes.names())}")
+    if name is not None and (refusal := own.refusal(name)):
+        raise click.BadParameter(refusal)
     return name
 
 
@@ -308,11 +308,18 @@ _STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
 
 @app.command("themes")
 def list_themes() -> None:
-    """List the themes of the app."""
-    from benchtui import themes  # after the command is known
+    """List the themes of the app, and where each is from.
 
-    for name in themes.names():
-        click.echo(name)
+    Own themes are TOML files in the folder of the user's configuration, which this command names.
+    """
+    from benchtui.themes import own  # after the command is known
+
+    found = own.shelf()
+    for name, source in found.sources.items():
+        click.echo(f"{_plain(name):20}  {_plain(source)}")
+    for problem in found.problems.values():
+        click.echo(_plain(problem), err=True)
+    click.echo(f"own themes: *.toml in {_plain(str(own.folder()))}", err=True)
 
 
 @app.command()

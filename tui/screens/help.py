@@ -54,6 +54,55 @@ def monitor_help(symbols: Symbols) -> list[Line]:
     return [*_table("Keys", MONITOR_KEYS), BLANK, *_table("Figures", readings), BLANK, *_table("States", signs)]
 
 
+CHARTS_KEYS = (
+    ("f  F", "next figure, the one before"),
+    ("x", "next axis; of a Pareto front, what throughput is weighed against"),
+    ("up down, k j", "choose a line, or a case of the front"),
+    ("left right", "choose a point of the line"),
+    ("enter", "all that is known of the chosen case"),
+    ("p", "Pareto front: the cases that no other beats, and back"),
+    ("l", "logarithmic or linear scale"),
+    ("/", "show only lines with these words, such as fp16; esc drops them"),
+    ("y", "copy the table as markdown"),
+    ("t", "next theme"),
+    ("ctrl+p  :", "all commands by name"),
+    ("q", "quit"),
+)
+
+
+CASE_KEYS = (
+    ("tab  l", "next section"),
+    ("shift+tab  h", "section before"),
+    ("right  n", "next case, in the same section"),
+    ("left  p", "case before"),
+    ("up down  k j", "scroll; page keys, g and G go further"),
+    ("o  /", "next outlier among the steps; O the one before"),
+    ("y", "copy the case as markdown"),
+    ("esc  q", "back"),
+)
+
+
+def case_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of a case."""
+    signs = (
+        (symbols.ok, "asked for, and read back as such"),
+        (symbols.failed, "asked for, and not in force"),
+        (symbols.absent, "not read back"),
+        (symbols.above, "outlier: so far off that something else must have happened; it stays in all figures"),
+    )
+    return [*_table("Keys", CASE_KEYS), BLANK, *_table("Signs", signs)]
+
+
+def charts_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the Charts."""
+    signs = (
+        ("a b c", "a point of that line; a bar through it is its 95 % interval"),
+        (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),
+        ("front", "no other case has more samples/s at no higher cost"),
+    )
+    return [*_table("Keys", CHARTS_KEYS), BLANK, *_table("Signs", signs)]
+
+
 def chooser_help() -> list[Line]:
     """Keys of the chooser."""
     return _table("Keys", CHOOSER_KEYS)

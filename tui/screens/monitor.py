@@ -172,17 +172,14 @@ class Monitor(Screen[None]):
 
     def action_detail(self) -> None:
         """All that is known of the chosen case, or of the one shown."""
-        from benchtui.tui.screens.detail import detail_lines  # the first paint doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.case import CaseScreen  # the first paint doesn't wait for it
 
         view = self._view
         case = view.case(self._chosen) if view else None
         if view is None or case is None:
             self._say("no case to show yet")
         else:
-            self.app.push_screen(
-                Page(lambda width: detail_lines(case, view.book, width, self._symbols), self._symbols)
-            )
+            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols))
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
