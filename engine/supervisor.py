@@ -22,6 +22,7 @@ from benchtui.engine.control import Answer, Command, ControlServer
 from benchtui.engine.energy import idle_power_w
 from benchtui.engine.executors.local import LocalExecution, LocalProbe
 from benchtui.engine.job import Job
+from benchtui.engine.peaks import PeakMeasuring
 from benchtui.engine.readings import Readings
 from benchtui.engine.rounds import Again, Rounds
 from benchtui.engine.telemetry.machine import describe_host
@@ -78,6 +79,7 @@ class Supervisor:
         rapl = Rapl() if "rapl" not in self._host.absent else None
         self._sampler = Sampler(self._nvml, clock=self._now_s, emit=self._on_telemetry, rapl=rapl)
         self._rounds = Rounds(sweep.measure)
+        self._peaks = PeakMeasuring(self._context, sweep.measure.peaks)
 
     def run(self) -> None:
         """Run every case, and close the session; the journal tells how it went."""
@@ -160,6 +162,7 @@ class Supervisor:
 
     def _run_round(self, case: Case, turn: int, scratch: Path) -> None:
         """Measure a case in one round, again and again within limits while something disturbs it."""
+        self._ensure_peaks(case)
         attempt = 0
         while True:
             ended = self._run_case(case, turn, scratch)
@@ -172,6 +175,12 @@ class Supervisor:
             self._journal.append(repeated)
             attempt += 1
         self._journal.append(self._rounds.ended(ended, turn))
+
+    def _ensure_peaks(self, case: Case) -> None:
+        """Record the peaks that the case will be held against, where they aren't known yet."""
+        stopping = lambda: self._stopping is not None  # noqa: E731
+        for event in self._peaks.before(case.config, self._wait, stopping, self._now_s):
+            self._journal.append(event)
 
     def _rest(self, case: Case, again: Again) -> bool:
         """Wait before a case is measured again; False where the sweep was stopped meanwhile."""

@@ -23,6 +23,7 @@ from benchtui.sessions.events import (
     HostReadings,
     Idle,
     Message,
+    Peaks,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -195,6 +196,7 @@ class Session:
         self.started: SessionStarted | None = None
         self.runtime: Runtime | None = None
         self.idle: Idle | None = None
+        self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.current: CaseState | None = None
@@ -258,6 +260,8 @@ class Session:
                 self.runtime = event
             case Idle():
                 self.idle = event
+            case Peaks():
+                self.peaks.append(event)
             case Message():
                 self.messages.append(event)
             case SessionFinished():
