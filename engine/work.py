@@ -5,6 +5,7 @@ here is the reason why a figure is absent.
 """
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from math import prod
@@ -55,7 +56,8 @@ def count(step: Step, step_s: float) -> Work:
         raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
     traffic, operations = Traffic(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
     # torch's counter takes composed operations apart, so it is the inner one of the two
-    with _uncompiled(), traffic, operations:
+    with _uncompiled(), warnings.catch_warnings(), traffic, operations:
+        warnings.simplefilter("ignore")  # of the counter's hooks on a compiled module, which it does without
         step(lambda part: None)
     unknown = [name for name, packet in traffic.foreign.items() if packet not in operations.flop_registry]
     absent = {}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from benchtui.sessions.limits import Limit, limit
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Config, Measure
 from benchtui.themes import Symbols
@@ -67,6 +68,10 @@ class CaseBook:
             interval_percent=spread.interval_percent,
             samples_per_s=spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None,
         )
+
+    def limit(self, case: CaseState) -> Limit | None:
+        """A case against what its device can do, once it has ended."""
+        return limit(case, self._session.peaks)
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """The timed parts of a case's steps, with what each adds to the whole."""

@@ -9,6 +9,7 @@ import msgspec
 from benchtui.engine.client import Engine
 from benchtui.sessions.events import CaseFinished, Message, SessionStarted
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
 
@@ -91,8 +92,8 @@ def _generation_texts(figures: Metrics) -> list[str]:
     return texts
 
 
-def result_json(case: CaseState) -> str:
-    """One finished case as a JSON object in a line."""
+def result_json(case: CaseState, session: Session) -> str:
+    """One finished case of a session as a JSON object in a line."""
     finished = case.finished
     row = {
         "case": case.index,
@@ -104,6 +105,7 @@ def result_json(case: CaseState) -> str:
         "metrics": metrics(case),
         "memory": finished.memory if finished else None,
         "energy": finished.energy if finished else None,
+        "limit": limit(case, session.peaks),
     }
     return msgspec.json.encode(row).decode()
 

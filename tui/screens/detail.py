@@ -1,5 +1,6 @@
 """All that a session knows of one case, as lines; knows no Textual."""
 
+from benchtui.sessions.limits import Limit
 from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import text
@@ -21,6 +22,7 @@ def detail_lines(case: CaseState, book: CaseBook, width: int, symbols: Symbols) 
         ("Latency", _table(_latency(case, book, symbols))),
         ("Parts of a step, ms", _indented(part_lines(book.parts(case), width - 4, 20, symbols))),
         ("Distribution of steps", histogram(case.measured.wall_ms.tolist(), width, symbols)),
+        ("Limits", _table(_limits(book.limit(case), symbols))),
         ("Memory and energy", _table(_resources(case, symbols))),
         ("In force", _table(_effective(case))),
         ("Model and text", _table(_model(case))),
@@ -127,6 +129,35 @@ def _resources(case: CaseState, symbols: Symbols) -> Facts:
         joules = None if energy.energy_j is None else f"{energy.energy_j:.1f} J, from {energy.source}"
         facts += _known(("mean power", watts), ("energy", joules), ("no energy", energy.absent))
     return facts
+
+
+def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
+    """What a step does, what share of its device's peaks that is, and what holds it back."""
+    if limit is None:
+        return []
+    work, peaks, shares = limit.work, limit.peaks, limit.shares
+    flops = _against(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
+    moved = _against(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
+    return _known(
+        ("a step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
+        ("arithmetic", flops),
+        ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
+        ("memory", moved and f"{moved} at most"),
+        ("device", None if shares.busy is None else f"at work in {100 * shares.busy:.0f} % of a step"),
+        ("held back by", limit.bound),
+        ("not known", limit.reason),
+    )
+
+
+def _against(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
+    if rate is None:
+        return None
+    share = f", {text.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
+    return f"{_giga(rate)} {unit}{share}"
+
+
+def _giga(amount: float) -> str:
+    return f"{amount / 1e9:,.{2 if amount < 1e11 else 0}f}"
 
 
 def _model(case: CaseState) -> Facts:
