@@ -178,8 +178,8 @@ class Supervisor:
 
     def _ensure_peaks(self, case: Case) -> None:
         """Record the peaks that the case will be held against, where they aren't known yet."""
-        stopping = lambda: self._stopping is not None  # noqa: E731
-        for event in self._peaks.before(case.config, self._wait, stopping, self._now_s):
+        asked = self._peaks.before(case.config, self._wait, lambda: bool(self._stopping), self._now_s)
+        for event in asked:
             self._journal.append(event)
 
     def _rest(self, case: Case, again: Again) -> bool:
