@@ -23,11 +23,11 @@ LEAST_BUSY = 0.8
 LEAST_SHARE = 0.25
 """Share of a limit below which something else holds a step back, such as starting many small operations."""
 
-OVER = "more operations a second than the peak: something disturbed the machine while that was measured"
+OVER = "above the peak, which was measured on a disturbed machine"
 UNCOUNTED = "its step wasn't counted"
 UNMEASURED = "its peaks weren't measured"
-NEITHER = f"less than {LEAST_SHARE:.0%} of either limit: something else takes most of a step"
-EITHER = "arithmetic or memory: how many of the bytes caches and fused operations save isn't known"
+NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
+EITHER = "arithmetic or memory: caches may save some of the bytes"
 
 
 class PeakKey(NamedTuple):

@@ -166,6 +166,8 @@ class _Question(Generic[Answer]):
     def _received(self) -> Answer | str:
         """The answer once there is one, or why there is none."""
         message = _receive(self._answer)
+        if message is not None:
+            self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
         self._process.join()
         if message is None:
             return f"its process ended with exit status {self._process.exitcode}"

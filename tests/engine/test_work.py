@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -71,6 +71,15 @@ def test_distilbert_needs_twice_its_parameters_a_token() -> None:
     assert found.bytes_of_weights == pytest.approx(FLOAT * parameters, rel=0.02)
 
 
+@pytest.fixture
+def compiler() -> Iterator[None]:
+    """The compiler, made to forget at the end what it did here: its counters are the whole process's."""
+    yield
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+
+@pytest.mark.usefixtures("compiler")
 def test_a_compiled_step_is_counted_as_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
     plain, compiled = (counted(tiny_sweep(f"compile={mode}")) for mode in ("off", "default"))
     assert (compiled.flops, compiled.bytes_moved) == (plain.flops, plain.bytes_moved)

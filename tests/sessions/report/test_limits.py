@@ -39,7 +39,7 @@ def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, re
     assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
     bytes_shown = ("GB/step, from above", "Of weights (GB/step)", "GB/s, from above", "Peak (GB/s)")
     assert section.columns(*bytes_shown)[0] == ["0.9000", "0.4500", "9.00", "11.0"]
-    assert section.columns("Why not known")[3][0].startswith("less than 25% of either limit")
+    assert section.columns("Why not known")[3][0].startswith("below 25% of both")
     assert "Device at work (%)" not in section.tables[0][0]
     assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
