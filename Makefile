@@ -32,6 +32,7 @@ bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against 
 	$(BIN)/python tests/benchmarks/plain_loop.py
 	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
 	$(BIN)/python tests/benchmarks/train_loop.py
+	$(BIN)/python tests/benchmarks/cold_cost.py
 	$(BIN)/python tests/benchmarks/verdicts.py
 
 screenshots: $(READY)  ## make the pictures of the README anew

@@ -27,6 +27,7 @@ from benchtui.sessions.events import (
     Message,
     OrderChanged,
     Paused,
+    Peaks,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -223,6 +224,7 @@ class Session:
         self.started: SessionStarted | None = None
         self.runtime: Runtime | None = None
         self.idle: Idle | None = None
+        self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.running: list[CaseState] = []
@@ -301,10 +303,8 @@ class Session:
                 self._queue_event(event)
             case SessionStarted():
                 self._session_started(event)
-            case Runtime():
-                self.runtime = event
-            case Idle():
-                self.idle = event
+            case Runtime() | Idle() | Peaks():
+                self._machine_event(event)
             case Message():
                 self.messages.append(event)
             case SessionFinished():
@@ -320,6 +320,15 @@ class Session:
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
+
+    def _machine_event(self, event: Runtime | Idle | Peaks) -> None:
+        match event:
+            case Runtime():
+                self.runtime = event
+            case Idle():
+                self.idle = event
+            case Peaks():
+                self.peaks.append(event)
 
     def _queue_event(self, event: QueueEvent) -> None:
         match event:

@@ -171,6 +171,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How often a disturbed case is repeated; null repeats throttled ones twice and others never."""
     caches: Caches = "cold"
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
+    peaks: bool = True
+    """Whether to measure the most that each device does, which cases are held against."""
     baseline: Baseline | None = None
 
     @property

@@ -327,6 +327,7 @@ _MEASURE: dict[str, Parser] = {
     "aa": _flag,
     "retries": _count(0, MOST_RETRIES),
     "caches": _choice(*get_args(Caches)),
+    "peaks": _flag,
     "baseline": _table(Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {

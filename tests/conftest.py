@@ -74,7 +74,8 @@ def lm_sweep(tiny_gpt2: Path) -> Callable[..., Sweep]:
 
     def make(*overrides: str) -> Sweep:
         text = (
-            f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+            f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
+            "[measure]\nwarmup = 1\npeaks = false\n"
         )
         return parse_sweep(text, "test", ("task=lm-forward", "iterations=5", *overrides), "tiny")
 
@@ -87,7 +88,8 @@ def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
 
     def make(*overrides: str) -> Sweep:
         text = (
-            f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+            f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
+            "[measure]\nwarmup = 1\npeaks = false\n"
         )
         return parse_sweep(text, "test", ("iterations=5", *overrides), "tiny")
 

@@ -18,6 +18,8 @@ IN_THE_WORKER = {
     "benchtui.engine.precision",
     "benchtui.engine.preload",
     "benchtui.engine.probe",
+    "benchtui.engine.work",
+    "benchtui.engine.peak_probe",
     "benchtui.engine.worker",
     "benchtui.engine.workloads",
 }

@@ -165,7 +165,7 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
         if line := plain.progress_line(session, event):
             click.echo(_plain(line), err=True)
         if as_json and isinstance(event, CaseFinished):
-            click.echo(plain.result_json(session.cases[event.case]))
+            click.echo(plain.result_json(session.cases[event.case], session))
     click.echo(_plain(plain.summary_line(session, engine.path)), err=True)
     sys.exit(_status(session))
 

@@ -10,6 +10,7 @@ from benchtui.sessions.report import findings, gains, sections, tables
 from benchtui.sessions.report.facts import Fact, models, system
 from benchtui.sessions.report.findings import Optimum
 from benchtui.sessions.report.gains import Block
+from benchtui.sessions.report.limits import limit_method, limits
 from benchtui.sessions.report.method import method, options
 from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.tables import Table
@@ -38,6 +39,8 @@ class Report:
     devices: Table | None
     compile: list[Block]
     parts: Table | None
+    limits: Block | None
+    limit_method: tuple[Fact, ...]
     cases: Table | None
     warnings: Table | None
     recommendations: list[Finding]
@@ -74,6 +77,8 @@ def report(session: Session) -> Report:
         devices=gains.device_speedups(gains.device_pairs(results), kinds),
         compile=gains.compile_gains(results, kinds),
         parts=sections.parts(results),
+        limits=limits(session, results),
+        limit_method=limit_method(session),
         cases=sections.every_case(session),
         warnings=warnings(session),
         recommendations=findings.recommendations(session, results, choices),

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from benchtui.sessions.limits import Limit, limit
 from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import figures
@@ -149,7 +150,7 @@ class CaseScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy what is known of the case as markdown."""
-        self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._symbols))
+        self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
         self._draw("copied as markdown")
 
     def action_help(self) -> None:
@@ -162,6 +163,10 @@ class CaseScreen(Screen[None]):
     @property
     def _case(self) -> CaseState:
         return self._feed.session.cases[self._index]
+
+    @property
+    def _reached(self) -> Limit | None:
+        return limit(self._case, self._feed.session.peaks)
 
     @property
     def _known(self) -> Computed:
@@ -213,7 +218,7 @@ class CaseScreen(Screen[None]):
             case "telemetry":
                 return trace_lines(self._feed.session, case, self._feed.now_s, width, symbols)
             case "machine":
-                return machine_lines(case, width, symbols)
+                return machine_lines(case, self._reached, width, symbols)
             case _:
                 return error_lines(case, width, symbols)
 

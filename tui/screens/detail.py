@@ -16,6 +16,7 @@ from benchtui.tui.widgets.current import Part, part_lines
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
 
 if TYPE_CHECKING:
+    from benchtui.sessions.limits import Limit
     from benchtui.sessions.metrics import Distribution, Metrics
 
 Facts = list[tuple[str, str]]
@@ -39,9 +40,9 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
     )
 
 
-def machine_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
-    """Memory, energy, what went on around the case, and what the compiler did."""
-    sections = [(title, _table(facts, width)) for title, facts in _machine(case, symbols).items()]
+def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
+    """Limits, memory, energy, what went on around the case, and what the compiler did."""
+    sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
     return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
 
 
@@ -54,7 +55,7 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     return facts
 
 
-def case_markdown(case: CaseState, known: Metrics | None, symbols: Symbols) -> str:
+def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
     """The same facts as tables of markdown."""
     options = [
         (option, str(getattr(case.config, option)), said, sign) for option, said, sign, _ in _read_back(case)
@@ -64,7 +65,7 @@ def case_markdown(case: CaseState, known: Metrics | None, symbols: Symbols) -> s
     parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
     facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _ended(case)}
     facts |= {
-        **_machine(case, symbols),
+        **_machine(case, reached, symbols),
         "error": _error(case),
         "rounds": _rounds(case),
         "model and text": _model(case),
@@ -232,11 +233,12 @@ def _parts(known: Metrics | None) -> tuple[Part, ...]:
     )
 
 
-def _machine(case: CaseState, symbols: Symbols) -> dict[str, Facts]:
+def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:
     finished = case.finished
     if finished is None:
         return {}
     return {
+        "Limits": _limits(reached, symbols),
         "Memory, peaks while measured": _memory(case),
         "Energy": _energy(case),
         "Around the case": _environment(case, symbols),
@@ -310,6 +312,35 @@ def _compiling(case: CaseState) -> Facts:
 
 def _unit(value: float | None, unit: str, digits: int) -> str | None:
     return None if value is None else f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
+    """What a step does, what share of its device's peaks that is, and what holds it back."""
+    if limit is None:
+        return []
+    work, peaks, shares = limit.work, limit.peaks, limit.shares
+    flops = _against(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
+    moved = _against(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
+    return _known(
+        ("a step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
+        ("arithmetic", flops),
+        ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
+        ("memory", moved and f"{moved} at most"),
+        ("device", None if shares.busy is None else f"at work in {100 * shares.busy:.0f} % of a step"),
+        ("held back by", limit.bound),
+        ("not known", limit.reason),
+    )
+
+
+def _against(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
+    if rate is None:
+        return None
+    share = f", {text.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
+    return f"{_giga(rate)} {unit}{share}"
+
+
+def _giga(amount: float) -> str:
+    return f"{amount / 1e9:,.{2 if amount < 1e11 else 0}f}"
 
 
 def _model(case: CaseState) -> Facts:
