@@ -42,9 +42,17 @@ def folder() -> Path:
 
 def new_path(name: str, now: datetime) -> Path:
     """A path in the library that isn't taken, named after the sweep and the moment."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    safe = safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
-    stem = f"{safe or 'sweep'}-{now:%Y%m%d-%H%M%S}"
+    return free_path(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")
+
+
+def safe_name(text: str) -> str:
+    """The text as a file's name without its ending, of letters, digits and ``-_.`` alone; it may be empty."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
+    return safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
+
+
+def free_path(stem: str) -> Path:
+    """A path in the library of this name, counted on where it is taken."""
     candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
     return next(path for path in candidates if not path.exists())
 
