@@ -1,6 +1,7 @@
 """What the list of sessions says of each file beyond its first line, kept so that no file is folded twice."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.journal import Read
-from benchtui.sessions.reading import load
+from benchtui.sessions.reading import AbandonedError, load
 from benchtui.sessions.session import CaseState, Columns, Session
 from benchtui.sessions.sweep import Record
 
@@ -76,12 +77,16 @@ class Catalogue:
         filed, now = self._files.get(str(session)), _looks(session)
         return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
 
-    def read(self, session: Path) -> Summary:
-        """The summary of a file, made from all of it where none is known."""
+    def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+        """The summary of a file, made from all of it where none is known.
+
+        Raises:
+            AbandonedError: once it isn't ``wanted`` any more.
+        """
         found = self.known(session)
         if found is None:
             before = _looks(session)  # what is written while it is read makes it look otherwise afterwards
-            found = summary(session)
+            found = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
                 self._files[str(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
@@ -101,11 +106,17 @@ class Catalogue:
         self._changed = False
 
 
-def summary(path: Path) -> Summary:
-    """Fold a session file, keeping no more than one case's steps at a time."""
+def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+    """Fold a session file, keeping no more than one case's steps at a time.
+
+    Raises:
+        AbandonedError: once it isn't ``wanted`` any more.
+    """
     rates: dict[int, float] = {}
     try:
-        session = load(path, partial(_take, rates))
+        session = load(path, partial(_take, rates), wanted)
+    except AbandonedError:
+        raise
     except BenchtuiError as error:
         return Summary(outcome="unreadable", reason=str(error))
     for case in session.cases:

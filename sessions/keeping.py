@@ -89,20 +89,14 @@ def take_in(source: Path) -> Path:
     return path
 
 
-def write_new(path: Path, text: str, *, over: bool = False) -> None:
-    """Write a text to a file that isn't there yet, or ``over`` one that is.
+def write_text(path: Path, text: str, *, over: bool) -> None:
+    """Write a document to a file; to one that is there already only where it may be written ``over``.
 
     Raises:
-        FileExistsError: where it is there and wasn't to be written over.
-        BenchtuiError: where it can't be written.
+        BenchtuiError: where it is there, or can't be written.
     """
-    try:
-        with path.open("w" if over else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be written: {_reason(error)}") from error
+    with _told(path, "can't be written"), path.open("w" if over else "x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _note_path(session: Path) -> Path:

@@ -59,7 +59,7 @@ def free_path(stem: str) -> Path:
 
 def entries() -> list[Entry]:
     """The sessions of the library, the newest first; a file that isn't one is passed over."""
-    found = (_entry(path) for path in folder().glob("*.json"))
+    found = (entry_of(path) for path in folder().glob("*.json"))
     known = [entry for entry in found if entry]
     return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
@@ -88,7 +88,8 @@ def resolve(source: str) -> Path:
     return matching[0]
 
 
-def _entry(path: Path) -> Entry | None:
+def entry_of(path: Path) -> Entry | None:
+    """What the first line and the end of a file say, or None where it is no session."""
     try:
         with path.open("rb") as file:
             head = file.readline(16) + file.readline(_HEAD_BYTES)

@@ -11,6 +11,10 @@ SLICE_BYTES = 1 << 18
 """Decoding a whole file at once would hold the interpreter for as long as that takes."""
 
 
+class AbandonedError(BenchtuiError):
+    """Reading was given up, since nobody waits for it any more."""
+
+
 def slices(path: Path) -> Iterator[tuple[list[Read], bool]]:
     """The events of a file as it is now, a slice at a time, and whether an unfinished line is left over.
 
@@ -29,20 +33,29 @@ def slices(path: Path) -> Iterator[tuple[list[Read], bool]]:
         tail.close()
 
 
-def load(path: Path, apply: Callable[[Session, Read], None] = Session.apply) -> Session:
+def load(
+    path: Path,
+    apply: Callable[[Session, Read], None] = Session.apply,
+    wanted: Callable[[], bool] = lambda: True,
+) -> Session:
     """Fold a whole session file as ``Session.load`` does, and let other threads run meanwhile.
 
-    ``apply`` folds an event in the place of ``Session.apply``.
+    ``apply`` folds an event in the place of ``Session.apply``; ``wanted`` is asked at every slice.
 
     Raises:
+        AbandonedError: once it isn't wanted any more.
         BenchtuiError: where it can't be read.
     """
     session = Session()
     try:
         for events, torn in slices(path):
             session.torn = torn
+            if not wanted():
+                raise AbandonedError(f"{path}: not read to its end")
             for event in events:
                 apply(session, event)
+    except AbandonedError:
+        raise
     except BenchtuiError:
         return Session.load(path)  # a file whose lines another tool laid out anew is read as a whole
     return session if session.started else Session.load(path)

@@ -39,7 +39,7 @@ def write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
-        keeping.write_new(output, text, over=True)
+        keeping.write_text(output, text, over=True)
 
 
 def _share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:

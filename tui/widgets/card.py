@@ -1,0 +1,115 @@
+"""What is known of one session of the library, the most telling first; knows no Textual."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchtui.sessions.sweep import Axes
+from benchtui.themes import Symbols
+from benchtui.tui.shelf import ROLES, Item
+from benchtui.tui.text import clean, duration, rate
+from benchtui.tui.widgets.ink import BLANK, Line, crop, spread_out
+
+LABEL = 9
+MOST_VALUES = 8
+"""Values of an axis that are told before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A session to describe; None where there is none."""
+
+    item: Item | None
+
+
+def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Name and outcome, then fact by fact as many as there is room for."""
+    item = card.item
+    if item is None:
+        return []
+    outcome = item.outcome or "reading"
+    head = spread_out([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
+    lines = [
+        crop([(f"{label:<{LABEL}}", "muted"), *text], width, symbols) for label, text in _facts(item, symbols)
+    ]
+    return [head, *([BLANK] if height > len(lines) + 1 else []), *lines][:height]
+
+
+def _facts(item: Item, symbols: Symbols) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    for label, text, role in (
+        ("cases", _cases(item), "plain"),
+        ("best", _best(item, symbols), "bright"),
+        ("note", item.note, "plain"),
+        ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
+        ("marks", _marks(item, symbols), "warning"),
+        ("host", _host(item, symbols), "plain"),
+        ("sweep", _sweep(item, symbols), "plain"),
+        ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
+        ("software", _software(item, symbols), "plain"),
+        ("file", clean(str(item.path)), "muted"),
+    ):
+        if text:
+            yield label, [(text, role)]
+
+
+def _cases(item: Item) -> str:
+    planned = len(item.entry.started.plan)
+    if item.summary is None:
+        return f"{planned:,} planned"
+    counts = ", ".join(f"{amount:,} {state}" for state, amount in item.summary.counts.items())
+    lasted = duration(item.summary.duration_s) if item.summary.duration_s else ""
+    return (
+        f"{planned:,}: {clean(counts)}{f', in {lasted}' if lasted else ''}"
+        if counts
+        else f"{planned:,} planned"
+    )
+
+
+def _best(item: Item, symbols: Symbols) -> str:
+    best = item.summary.best if item.summary else None
+    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(best.case)}" if best else ""
+
+
+def _marks(item: Item, symbols: Symbols) -> str:
+    marks = item.summary.marks if item.summary else ()
+    return f"{symbols.flag} {clean(', '.join(marks))}" if marks else ""
+
+
+def _host(item: Item, symbols: Symbols) -> str:
+    host = item.entry.started.host
+    gpus: dict[str, int] = {}
+    for gpu in host.gpus:
+        gpus[gpu.name] = gpus.get(gpu.name, 0) + 1
+    cards = [name if amount == 1 else f"{amount} x {name}" for name, amount in gpus.items()]
+    processors = f"{host.cpu_count} processors" if host.cpu_count else ""
+    return _joined(symbols, item.host, *cards, clean(host.processor or ""), processors)
+
+
+def _sweep(item: Item, symbols: Symbols) -> str:
+    sweep = item.entry.started.sweep
+    weights = f"{sweep.weights} weights"
+    return _joined(symbols, sweep.name, sweep.model, weights, sweep.task, f"dataset {sweep.dataset}")
+
+
+def _axes(axes: Axes, symbols: Symbols) -> str:
+    shown = (
+        f"{field.replace('_', ' ')} {_values(getattr(axes, field))}"
+        for field in axes.__struct_fields__
+        if getattr(axes, field) != getattr(Axes(), field)
+    )
+    return _joined(symbols, *shown)
+
+
+def _values(values: tuple[object, ...]) -> str:
+    more = len(values) - MOST_VALUES
+    shown = ", ".join(str(value) for value in values[:MOST_VALUES])
+    return f"{shown}, {more} more" if more > 0 else shown
+
+
+def _software(item: Item, symbols: Symbols) -> str:
+    host, torch = item.entry.started.host, item.summary.torch if item.summary else None
+    driver = f"driver {host.driver}" if host.driver else ""
+    return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
+
+
+def _joined(symbols: Symbols, *words: str) -> str:
+    return f" {symbols.dot} ".join(clean(word) for word in words if word)
