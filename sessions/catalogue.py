@@ -118,7 +118,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     except AbandonedError:
         raise
     except BenchtuiError as error:
-        return Summary(outcome="unreadable", reason=str(error))
+        return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
     for case in session.cases:
         _rate(case, rates)
     return _summed_up(session, rates)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from benchtui.sessions.report.facts import Fact, models, system
+from benchtui.sessions.report.facts import NAMED_ELSEWHERE, Fact, models, system
 from benchtui.sessions.session import Session
 
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Threads of torch")
@@ -56,7 +56,8 @@ def _clocks(session: Session) -> Iterator[Fact]:
 
 
 def _versions(session: Session) -> Iterator[Fact]:
-    yield from session.start.host.packages.items()
+    packages = session.start.host.packages.items()
+    yield from ((name, version) for name, version in packages if name not in NAMED_ELSEWHERE)
     if session.start.version:
         yield "benchtui", session.start.version
 

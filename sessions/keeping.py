@@ -105,10 +105,10 @@ def _note_path(session: Path) -> Path:
 
 def _named(name: str) -> Path:
     stem = name.strip().removesuffix(".json")
-    if not stem or stem in (library.LATEST, "-") or stem != library.safe_name(stem):
+    if not stem or stem == library.LATEST or stem[0] == "-" or stem != library.safe_name(stem):
         raise BenchtuiError(
-            f"{name!r} can't be a session's name; letters, digits and - _ . may be in it, and it isn't"
-            f" {library.LATEST!r}"
+            f"{name!r} can't be a session's name; letters, digits and - _ . may be in it, it doesn't begin with"
+            f" - or ., and it isn't {library.LATEST!r}"
         )
     return library.folder() / f"{stem}.json"
 

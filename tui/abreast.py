@@ -9,11 +9,12 @@ from benchtui.sessions.comparing import Against, Compared
 from benchtui.sessions.comparing import Row as Aligned
 from benchtui.sessions.report.comparison_columns import device_memory_mb, kinds_of
 from benchtui.sessions.report.labels import case_label, outcome
+from benchtui.sessions.report.wording import ratio_digits
 from benchtui.sessions.results import Result
 from benchtui.themes import Symbols
 from benchtui.tui.text import clean, milliseconds, rate, whole
 from benchtui.tui.widgets.ink import Piece
-from benchtui.tui.widgets.rows import Column, Row
+from benchtui.tui.widgets.rows import Arrangement, Column, Row
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """What the cases can be sorted by, in the order in which a key goes through them."""
@@ -24,9 +25,9 @@ VERDICTS: dict[Verdict, Piece] = {
     Verdict.UNSURE: ("? unsure", "warning"),
 }
 """Letter, word and role of each verdict."""
+WIDEST = 56
+"""Cells that a case's name takes at most."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
-NEAR = 0.1
-"""Ratios this near to 1 are shown with a digit more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,13 @@ class Entry:
     row: Aligned
     name: str
     """What the case is called among the others, cleaned."""
+    other: str = ""
+    """What the new session calls its case, where that is something else."""
+
+
+def arrangement(width: int, longest: int, letter: str) -> Arrangement:
+    """The columns that a width has room for; ``longest`` are the cells of the longest name."""
+    return Arrangement.of(width, min(longest, WIDEST), columns(letter))
 
 
 def columns(letter: str) -> tuple[Column, ...]:
@@ -60,7 +68,7 @@ def entries(compared: Compared) -> list[Entry]:
     """A row for each case and session, in the order of the base's plan."""
     several = len(compared.against) > 1
     found = [
-        Entry(against, row, _name(against, row, kinds, several))
+        _entry(against, row, kinds, several)
         for against in compared.against
         for kinds in [kinds_of(against)]
         for row in against.rows
@@ -108,7 +116,7 @@ def interval(ratio: Ratio | None, symbols: Symbols) -> str:
 
 
 def _digits(value: float, ratio: Ratio) -> str:
-    return f"{value:,.{3 if abs(ratio.value - 1) < NEAR else 2}f}"
+    return f"{value:,.{ratio_digits(ratio)}f}"
 
 
 def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
@@ -129,10 +137,10 @@ def memory_mb(result: Result) -> float | None:
     return finished.memory.peak_rss_mb if finished and finished.memory else None
 
 
-def _name(against: Against, row: Aligned, kinds: tuple[str, ...], several: bool) -> str:
+def _entry(against: Against, row: Aligned, kinds: tuple[str, ...], several: bool) -> Entry:
     letter = f"{against.new_letter} " if several else ""
-    base, new = (case_label(case.config, kinds) if case else None for case in (row.base, row.new))
-    return clean(f"{letter}{base or new}")
+    base, new = (clean(case_label(case.config, kinds)) if case else "" for case in (row.base, row.new))
+    return Entry(against, row, f"{letter}{base or new}", new if base and new != base else "")
 
 
 def _unpaired(entry: Entry, symbols: Symbols) -> Piece:

@@ -10,6 +10,7 @@ from benchtui.sessions.report.text import count, listed, number, time_ms
 from benchtui.sessions.results import Result
 
 NEAR_ONE = 0.1
+SMALL = 0.1
 MOST_NAMES = 3
 """Cases named in a sentence before the rest is only counted."""
 
@@ -44,7 +45,9 @@ def times(ratio: Ratio | None) -> str:
 
 
 def ratio_digits(ratio: Ratio) -> int:
-    """Decimals that a ratio is shown with."""
+    """Decimals that a ratio is shown with: more near 1, where they matter, and for the smallest."""
+    if ratio.value < SMALL:
+        return 4
     return 3 if abs(ratio.value - 1) < NEAR_ONE else 2
 
 

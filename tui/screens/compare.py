@@ -29,17 +29,18 @@ from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.listing import Lines, Listing
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
-from benchtui.tui.widgets.rows import Arrangement, Row
 from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.versus import (
     Detail,
     Summary,
+    Titles,
     all_differences,
     detail_lines,
     difference_lines,
     hint_lines,
     side_lines,
     summary_lines,
+    title_lines,
 )
 
 KEYS: list[BindingType] = [
@@ -97,7 +98,7 @@ class Compare(Screen[None]):
                 yield Panel[Compared](side_lines, signs, id="sides")
                 yield Panel[Compared](difference_lines, signs, id="differences")
                 yield Panel[Summary](summary_lines, signs, id="summary")
-                yield Panel[Arrangement](_header, signs, id="header")
+                yield Panel[Titles](title_lines, signs, id="header")
                 yield Listing(id="list")
                 yield Panel[Detail](detail_lines, signs, id="detail")
             yield Errands(signs, id="errands")
@@ -232,6 +233,7 @@ class Compare(Screen[None]):
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(self._compared.differences) + 1, MOST_DIFFERENCES)
+        self._panel("summary").styles.height = 2 if any(each.ignored for each in self._compared.against) else 1
         self._arrange()
         self.call_after_refresh(self._draw)
 
@@ -283,23 +285,23 @@ class Compare(Screen[None]):
         listing = self.query_one(Listing)
         letter = found.against[0].new_letter if len(found.against) == 1 else "new"
         longest = max((len(entry.name) for entry in self._entries), default=0)
-        columns = Arrangement.of(listing.line_width, min(longest, 56), abreast.columns(letter))
         self._panel("sides").show(found)
         self._panel("differences").show(found)
         summary = Summary(found, len(self._rows), len(self._entries), self._words, self._order)
         self._panel("summary").show(summary)
-        self._panel("header").show(columns)
-        listing.show(self._lines(columns))
+        self._panel("header").show(Titles(longest, letter))
+        listing.show(self._lines(longest, letter))
         self._panel("detail").show(Detail(self._entry))
 
-    def _lines(self, columns: Arrangement) -> Lines:
+    def _lines(self, longest: int, letter: str) -> Lines:
         if not self._rows:
             nothing = line((f'no case holds "{clean(self._words)}"   ', "strong"), ("esc shows all", "muted"))
             return Lines(1, lambda index, width: nothing, -1)
 
         def made(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
-            return columns.line(abreast.row(self._rows[index], self._symbols), width, self._symbols, mark)
+            cells = abreast.row(self._rows[index], self._symbols)
+            return abreast.arrangement(width, longest, letter).line(cells, width, self._symbols, mark)
 
         return Lines(len(self._rows), made, self._at)
 
@@ -325,11 +327,6 @@ def _keys(symbols: Symbols) -> Keys:
         ("?", "help"),
         ("q", "quit"),
     )
-
-
-def _header(columns: Arrangement, width: int, height: int, symbols: Symbols) -> list[Line]:
-    cells = {column.key: (column.title, "muted") for column in columns.columns}
-    return [columns.line(Row(("case", "muted"), cells), width, symbols)]
 
 
 def _waiting_lines(word: Piece, width: int, height: int, symbols: Symbols) -> list[Line]:

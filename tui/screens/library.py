@@ -27,9 +27,9 @@ from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.listing import Lines, Listing
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
-from benchtui.tui.widgets.rows import Arrangement
 from benchtui.tui.widgets.sessions import (
     Heading,
+    Titles,
     arrangement,
     empty_lines,
     header_lines,
@@ -94,7 +94,7 @@ class Library(Screen[None]):
             yield Panel[Heading](heading_lines, signs, id="heading")
             with Container(id="middle"):
                 with Vertical(id="sessions"):
-                    yield Panel[tuple[Arrangement, str] | None](header_lines, signs, id="header")
+                    yield Panel[Titles | None](header_lines, signs, id="header")
                     yield Listing(id="list")
                 yield Panel[Card](card_lines, signs, id="card")
             yield Errands(signs, id="errands")
@@ -253,11 +253,11 @@ class Library(Screen[None]):
         if not self.is_current:
             return
         browsing, listing = self._browsing, self.query_one(Listing)
-        columns = arrangement(listing.line_width, max((len(item.name) for item in browsing.found), default=0))
+        longest = max((len(item.name) for item in browsing.found), default=0)
         with self.app.batch_update():
             self._panel("heading").show(self._heading())
-            self._panel("header").show((columns, browsing.order) if browsing.rows else None)
-            listing.show(self._lines(columns))
+            self._panel("header").show(Titles(longest, browsing.order) if browsing.rows else None)
+            listing.show(self._lines(longest))
             self._panel("card").show(Card(browsing.chosen))
             self._panel("keys").show(self._errands.keys or keys_of(len(browsing.rows), len(browsing.marked)))
 
@@ -266,7 +266,7 @@ class Library(Screen[None]):
         marked = tuple(item.name for item in browsing.marked)
         return Heading(len(browsing.found), len(browsing.rows), browsing.words, browsing.order, marked)
 
-    def _lines(self, columns: Arrangement) -> Lines:
+    def _lines(self, longest: int) -> Lines:
         browsing, signs = self._browsing, self._symbols
         if not browsing.rows:
             told = self._instead()
@@ -275,7 +275,8 @@ class Library(Screen[None]):
         def made(index: int, width: int) -> Line:
             item = browsing.rows[index]
             mark = signs.chosen if index == browsing.at else " "
-            return columns.line(shelf.row(item, browsing.letter(item), signs), width, signs, mark)
+            cells = shelf.row(item, browsing.letter(item), signs)
+            return arrangement(width, longest).line(cells, width, signs, mark)
 
         return Lines(len(browsing.rows), made, browsing.at)
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 
 from benchtui.sessions.sweep import Axes
 from benchtui.themes import Symbols
 from benchtui.tui.shelf import ROLES, Item
 from benchtui.tui.text import clean, duration, rate
-from benchtui.tui.widgets.ink import BLANK, Line, crop, spread_out
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out
 
-LABEL = 9
+Fact = tuple[str, str, str]
+"""A label, a text, and the text's role."""
+
+LABEL = 10
 MOST_VALUES = 8
 """Values of an axis that are told before the rest is only counted."""
 
@@ -28,13 +32,25 @@ def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Li
         return []
     outcome = item.outcome or "reading"
     head = spread_out([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
-    lines = [
-        crop([(f"{label:<{LABEL}}", "muted"), *text], width, symbols) for label, text in _facts(item, symbols)
-    ]
+    lines = [made for fact in _facts(item, symbols) for made in _wrapped(fact, width)]
+    if len(lines) >= height:
+        lines = [crop(_labelled(*fact), width, symbols) for fact in _facts(item, symbols)]
     return [head, *([BLANK] if height > len(lines) + 1 else []), *lines][:height]
 
 
-def _facts(item: Item, symbols: Symbols) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _wrapped(fact: Fact, width: int) -> list[Line]:
+    """A fact in as many lines as it takes."""
+    label, text, role = fact
+    parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
+    return [line(*_labelled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
+
+
+def _labelled(label: str, text: str, role: str) -> tuple[Piece, Piece]:
+    return (f"{label:<{LABEL}}", "muted"), (text, role)
+
+
+def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
+    """What there is to tell, the most telling first."""
     for label, text, role in (
         ("cases", _cases(item), "plain"),
         ("best", _best(item, symbols), "bright"),
@@ -45,10 +61,10 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[tuple[str, list[tuple[str, 
         ("sweep", _sweep(item, symbols), "plain"),
         ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
         ("software", _software(item, symbols), "plain"),
-        ("file", clean(str(item.path)), "muted"),
+        ("file", _file(item), "muted"),
     ):
         if text:
-            yield label, [(text, role)]
+            yield label, text, role
 
 
 def _cases(item: Item) -> str:
@@ -109,6 +125,10 @@ def _software(item: Item, symbols: Symbols) -> str:
     host, torch = item.entry.started.host, item.summary.torch if item.summary else None
     driver = f"driver {host.driver}" if host.driver else ""
     return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
+
+
+def _file(item: Item) -> str:
+    return clean(str(item.path))
 
 
 def _joined(symbols: Symbols, *words: str) -> str:

@@ -86,7 +86,7 @@ class Errands(Vertical):
         yield Panel[Log](log_lines, self._symbols, id="log")
         with Horizontal(id="typing"):
             yield Panel[str](_word, self._symbols, id="asked")
-            field = Input(compact=True, id="field")
+            field = Input(compact=True, select_on_focus=False, id="field")
             field.cursor_blink = False
             yield field
 

@@ -22,6 +22,8 @@ class Lines:
     chosen: int
 
 
+SCROLL_BAR = 1
+"""Cells at the right that no line uses, so that nothing moves when the list grows longer than its place."""
 NOTHING = Lines(0, lambda index, width: BLANK, 0)
 
 
@@ -55,11 +57,6 @@ class Listing(ScrollView):
         return ["".join(text for text, _ in line).rstrip() for line, _ in drawn if line]
 
     @property
-    def line_width(self) -> int:
-        """Cells of a line, the scroll bar left out."""
-        return max(0, self.size.width - 1)
-
-    @property
     def _room(self) -> Size:
         return self.scrollable_content_region.size
 
@@ -85,7 +82,7 @@ class Listing(ScrollView):
         index = y + self.scroll_offset.y
         if index >= self._lines.count:
             return BLANK, False
-        return self._lines.line(index, min(width, self.line_width)), index == self._lines.chosen
+        return self._lines.line(index, max(0, self.size.width - SCROLL_BAR)), index == self._lines.chosen
 
     def _redraw(self, y: int, width: int) -> None:
         before, was_chosen = self._drawn.get(y, (BLANK, False))

@@ -110,5 +110,6 @@ def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
         *(["logarithmic"] if axis.logarithmic else []),
         *([f"{above:,} above"] if above else []),
     ]
-    middle = f"{', '.join(words)}".center(axis.columns - len(low) - len(high))
+    room, middle = axis.columns - len(low) - len(high), ", ".join(words)
+    middle = (middle if len(middle) < room - 1 else "").center(room)
     return line((" " * MARGIN, "plain"), (low, "muted"), (middle, "faint"), (high, "muted"))

@@ -7,10 +7,13 @@ from benchtui.tui.shelf import COLUMNS
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, line, spread_out
 from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.listing import SCROLL_BAR
 from benchtui.tui.widgets.rows import Arrangement, Row
 
 NARROWEST, WIDEST = 18, 48
 """Cells that a session's name takes."""
+BESIDE = 40
+"""Cells that outcome, cases and best figure take beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,15 @@ class Heading:
     """Names of the marked sessions, the base first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """What the columns' titles depend on."""
+
+    longest: int
+    """Cells of the longest name."""
+    order: str
+
+
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     """How many sessions, by what they are sorted and filtered; below it those that are marked."""
     left: list[Piece] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
@@ -37,17 +49,15 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
 
 def arrangement(width: int, longest: int) -> Arrangement:
     """The columns for a width, the longest name given."""
-    share = max(NARROWEST, min(longest + 2, WIDEST, width // 3))
+    share = max(NARROWEST, min(longest + 2, WIDEST, width - BESIDE))
     return Arrangement.of(width, share, COLUMNS)
 
 
-def header_lines(
-    shown: tuple[Arrangement, str] | None, width: int, height: int, symbols: Symbols
-) -> list[Line]:
+def header_lines(shown: Titles | None, width: int, height: int, symbols: Symbols) -> list[Line]:
     """The titles of the columns; that of the order is brought out."""
     if shown is None:
         return []
-    columns, order = shown
+    columns, order = arrangement(width - SCROLL_BAR, shown.longest), shown.order
     cells = {
         column.key: (column.title, "accent" if order in (column.title.split(",")[0], column.title) else "muted")
         for column in columns.columns

@@ -10,10 +10,12 @@ from benchtui.sessions.comparing import LETTERS, Against, Compared, Side
 from benchtui.sessions.report.comparison_columns import own_marks
 from benchtui.sessions.results import Result
 from benchtui.themes import Symbols
-from benchtui.tui.abreast import VERDICTS, Entry, interval, memory_mb, times, why_unpaired
+from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, memory_mb, times, why_unpaired
 from benchtui.tui.text import clean, fit, milliseconds, rate, whole
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out
+from benchtui.tui.widgets.listing import SCROLL_BAR
 from benchtui.tui.widgets.overlay import Times, overlay_lines
+from benchtui.tui.widgets.rows import Row
 
 ALIKE = "same machine, same software, same work, same settings"
 LABEL = 18
@@ -36,6 +38,23 @@ class Detail:
     """The chosen pair; None where no row is chosen."""
 
     entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """What the columns' titles depend on."""
+
+    longest: int
+    """Cells of the longest name."""
+    letter: str
+    """That of the new session, or ``new`` for several."""
+
+
+def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The titles of the cases' columns."""
+    columns = arrangement(width - SCROLL_BAR, titles.longest, titles.letter)
+    cells = {column.key: (column.title, "muted") for column in columns.columns}
+    return [columns.line(Row(("case", "muted"), cells), width, symbols)]
 
 
 def side_lines(compared: Compared, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -113,7 +132,11 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
         (f" as fast ({bounds})  ", "muted"),
         verdict,
     ]
-    head = spread_out([(entry.name, "strong")], said, width, symbols)
+    name: list[Piece] = [
+        (entry.name, "strong"),
+        (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
+    ]
+    head = spread_out(name, said, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
     marks = own_marks(pair, letter)
