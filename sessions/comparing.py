@@ -155,11 +155,17 @@ def compared(sides: Sequence[Side]) -> Compared:
 
 
 def _against(base: Side, new: Side, letter: str) -> Against:
-    rows = _rows(base, new, ())
-    if not any(row.base and row.new for row in rows):
+    exact = _rows(base, new, ())
+    if not _correspond(exact):
         ignored = _constant(base, new)
-        return Against(base, new, letter, _rows(base, new, ignored), ignored)
-    return Against(base, new, letter, rows, ())
+        loose = _rows(base, new, ignored)
+        if _correspond(loose):
+            return Against(base, new, letter, loose, ignored)
+    return Against(base, new, letter, exact, ())
+
+
+def _correspond(rows: Iterable[Row]) -> bool:
+    return any(row.base and row.new for row in rows)
 
 
 def _rows(base: Side, new: Side, ignored: Sequence[str]) -> tuple[Row, ...]:

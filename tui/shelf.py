@@ -126,7 +126,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> Row:
 
 def _measured(item: Item) -> str:
     planned = len(item.entry.started.plan)
-    return f"{item.summary.measured}/{planned}" if item.summary else f"/{planned}"
+    return f"{item.summary.measured}/{planned}" if item.summary else f"of {planned}"
 
 
 def _state(item: Item, symbols: Symbols) -> Piece:

@@ -87,8 +87,9 @@ def test_only_what_each_session_has_one_value_of_is_left_aside(bench: Any) -> No
 @pytest.mark.parametrize("option", ["batch_size", "sequence_length"])
 def test_other_work_never_corresponds(bench: Any, option: str) -> None:
     options = {"batch_size": 1, "sequence_length": 32}
-    found = against(bench, (bench.case(ms=1.0, **options),), (bench.case(ms=1.0, **options | {option: 64}),))
-    assert found.compared == ()
+    other = options | {option: 64, "device": "cuda:0"}
+    found = against(bench, (bench.case(ms=1.0, **options),), (bench.case(ms=1.0, **other),))
+    assert found.compared == found.ignored == ()
 
 
 def test_models_correspond_only_where_each_session_has_but_one(bench: Any) -> None:
