@@ -43,6 +43,11 @@ class Summary(Record, frozen=True, kw_only=True):
     torch: str | None = None
 
     @property
+    def cases(self) -> int:
+        """All cases, those among them that were added while it ran."""
+        return sum(self.counts.values())
+
+    @property
     def measured(self) -> int:
         """Cases that ended well."""
         return self.counts.get("ok", 0)

@@ -182,11 +182,15 @@ def _rows(base: Side, new: Side, ignored: Sequence[str]) -> tuple[Row, ...]:
 
 
 def _planned(side: Side, options: Iterable[str]) -> dict[Key, CaseState]:
-    """The cases of a plan by what they have to have in common; the second of an A/A pair is left out."""
+    """The cases of a plan by what they have to have in common; the second of an A/A pair is left out.
+
+    Of a case that was run again, the newest that ended well.
+    """
     found: dict[Key, CaseState] = {}
     for case in side.session.cases:
-        if not case.config.repeat:
-            found.setdefault(tuple(_value_of(side, case, option) for option in options), case)
+        key = tuple(_value_of(side, case, option) for option in options)
+        if not case.config.repeat and (key not in found or case.state == "ok"):
+            found[key] = case
     return found
 
 

@@ -81,6 +81,7 @@ def _work(session: Session) -> Iterator[Fact]:
 def _settings(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
     yield from _options("", sweep.measure, leaving="baseline")
+    yield from _options("run ", sweep.run)
     if sweep.task == "lm-train":
         yield from _options("train ", sweep.train)
     if sweep.task == "generate":

@@ -42,12 +42,23 @@ class CaseBook:
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
         self._rows: dict[int, tuple[tuple[str, int], Row]] = {}
-        self.names = CaseNames.of([case.config for case in session.cases])
+        self._names = CaseNames.of([])
+        self._named = 0
+        """Cases that the names have room for."""
         self.over = False
         """Whether the record ends here: what seems to run was cut short."""
         self._measured: dict[Config, CaseState] = {}
         self._common: frozenset[str] | None = None
         """Marks of all cases, which the heading tells; a row tells those that are its own."""
+
+    @property
+    def names(self) -> CaseNames:
+        """How cases are written; renewed when cases have been added."""
+        if self._named != len(self._session.cases):
+            self._names = CaseNames.of([case.config for case in self._session.cases])
+            self._named = len(self._session.cases)
+            self._rows.clear()
+        return self._names
 
     def spread(self, case: CaseState) -> Spread:
         """The spread of a case's measured steps so far."""

@@ -125,8 +125,9 @@ def row(item: Item, letter: str, symbols: Symbols) -> Row:
 
 
 def _measured(item: Item) -> str:
-    planned = len(item.entry.started.plan)
-    return f"{item.summary.measured}/{planned}" if item.summary else f"of {planned}"
+    if item.summary is None or not item.summary.counts:
+        return f"of {len(item.entry.started.plan)}"
+    return f"{item.summary.measured}/{item.summary.cases}"
 
 
 def _state(item: Item, symbols: Symbols) -> Piece:

@@ -19,9 +19,10 @@ from benchtui.sessions.session import CaseState
 ALIKE = "Same machine, same software, same work, same settings."
 READING = (
     "The ratio says how many times as fast: above 1 the new session is the faster one. Its interval spans all"
-    " that both cases' ranges allow, each from its fastest step to the third quartile, from three rounds on"
-    " that of the rounds' fastest steps. FASTER and SLOWER lie off 1 by more than 0.5% with their whole"
-    " interval, SAME doesn't, and UNSURE has no interval or rounds that contradict the steps."
+    " that both cases' ranges allow, each from its fastest step to the third quartile; from three rounds on it"
+    " is a 95% interval over the rounds' fastest steps (90% of 3 rounds). FASTER and SLOWER lie off 1 by more"
+    " than 0.5% with their whole interval, SAME doesn't, and UNSURE has no interval or rounds that contradict"
+    " the steps."
 )
 
 

@@ -20,12 +20,13 @@ import torch
 
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.measure import Recorder, measure, warm_up
+from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.compare import Verdict, comparison
 from benchtui.sessions.disturbance import disturbances
 from benchtui.sessions.events import AnyEvent, CaseFinished, Host, SessionStarted, Steps
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Config, Measure, Sweep, turns
+from benchtui.sessions.sweep import Config, Measure, Sweep
 
 PRODUCTS = 33
 """Matrix products of a step; one more makes it 3% slower."""
@@ -42,12 +43,11 @@ class Outcome:
 
 
 def workload(products: int) -> Any:
-    def step(lap: Any) -> int:
+    def step(lap: Any) -> None:
         for _ in range(products):
             torch.mm(LEFT, RIGHT, out=RESULT)
-        return 0
 
-    return SimpleNamespace(step=step, tokens=lambda done: done)
+    return SimpleNamespace(step=step, count=lambda done: Counted())
 
 
 def run_round(case: int, turn: int, products: int, rules: Measure) -> tuple[list[AnyEvent], tuple[str, ...]]:
@@ -59,6 +59,11 @@ def run_round(case: int, turn: int, products: int, rules: Measure) -> tuple[list
     return events, disturbances(done.environment, done.end_s - done.begin_s)
 
 
+def _alternating(rounds: int) -> list[tuple[int, int]]:
+    """Each round with both cases, every second one in the other direction."""
+    return [(turn, case) for turn in range(rounds) for case in ((1, 0) if turn % 2 else (0, 1))]
+
+
 def pair(slower_by: int, rules: Measure, neighbour: bool) -> Outcome:
     """Measure two cases in rounds; the second does so many products more."""
     configs = (Config(device="cpu"), Config(device="cpu", batch_size=2))
@@ -66,7 +71,7 @@ def pair(slower_by: int, rules: Measure, neighbour: bool) -> Outcome:
     session, marks = Session(), []
     session.apply(SessionStarted(t=0.0, id="pair", created="", sweep=sweep, plan=configs, host=Host()))
     with loaded(neighbour):
-        for turn, case in turns(range(2), rules.rounds):
+        for turn, case in _alternating(rules.rounds):
             events, found = run_round(case, turn, PRODUCTS + case * slower_by, rules)
             session.apply_all(event for event in events if isinstance(event, Steps))
             marks += found
@@ -111,8 +116,8 @@ def slower_cases(amount: int, rules: Measure) -> Counter[str]:
 
 @click.command()
 @click.option("--pairs", default=100, show_default=True)
-@click.option("--rounds", default=5, show_default=True)
-@click.option("--steps", default=150, show_default=True)
+@click.option("--rounds", default=10, show_default=True)
+@click.option("--steps", default=40, show_default=True)
 def main(pairs: int, rounds: int, steps: int) -> None:
     """Print how often each verdict came."""
     torch.set_num_threads(1)

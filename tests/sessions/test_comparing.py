@@ -105,6 +105,12 @@ def test_the_second_of_an_aa_pair_has_no_row(bench: Any) -> None:
     assert len(against(bench, pair, pair).rows) == 1
 
 
+def test_of_a_case_that_was_run_again_the_newest_good_one_counts(bench: Any) -> None:
+    again = (bench.case(1, 10.0), bench.case(1, 20.0), bench.case(1, outcome="failed"))
+    found = against(bench, (bench.case(1, 20.0),), again)
+    assert verdicts(found) == ["SAME"]
+
+
 def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any) -> None:
     found = against(
         bench,

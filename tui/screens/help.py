@@ -126,7 +126,10 @@ def compare_help(symbols: Symbols) -> list[Line]:
     """Keys and signs of the comparison."""
     figures = (
         ("ratio", "how many times as fast; above 1 the new session is the faster one"),
-        ("interval", "all that the ranges of both cases allow, each from fastest step to third quartile"),
+        (
+            "interval",
+            "all that both cases' ranges allow (fastest step to third quartile), or the rounds from three on",
+        ),
         ("p50", "median step; the mean where the source kept no steps"),
         ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
         ("J/1k", "joules for a thousand samples"),

@@ -94,7 +94,7 @@ class Library(Screen[None]):
             yield Panel[Heading](heading_lines, signs, id="heading")
             with Container(id="middle"):
                 with Vertical(id="sessions"):
-                    yield Panel[Titles | None](header_lines, signs, id="header")
+                    yield Panel[Titles](header_lines, signs, id="header")
                     yield Listing(id="list")
                 yield Panel[Card](card_lines, signs, id="card")
             yield Errands(signs, id="errands")
@@ -256,7 +256,7 @@ class Library(Screen[None]):
         longest = max((len(item.name) for item in browsing.found), default=0)
         with self.app.batch_update():
             self._panel("heading").show(self._heading())
-            self._panel("header").show(Titles(longest, browsing.order) if browsing.rows else None)
+            self._panel("header").show(Titles(longest, browsing.order if browsing.rows else ""))
             listing.show(self._lines(longest))
             self._panel("card").show(Card(browsing.chosen))
             self._panel("keys").show(self._errands.keys or keys_of(len(browsing.rows), len(browsing.marked)))

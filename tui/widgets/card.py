@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
-from benchtui.sessions.sweep import Axes
+from benchtui.sessions.sweep import AXES, Axes
 from benchtui.themes import Symbols
 from benchtui.tui.shelf import ROLES, Item
 from benchtui.tui.text import clean, duration, rate
@@ -69,15 +69,11 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
 
 def _cases(item: Item) -> str:
     planned = len(item.entry.started.plan)
-    if item.summary is None:
+    if item.summary is None or not item.summary.counts:
         return f"{planned:,} planned"
     counts = ", ".join(f"{amount:,} {state}" for state, amount in item.summary.counts.items())
     lasted = duration(item.summary.duration_s) if item.summary.duration_s else ""
-    return (
-        f"{planned:,}: {clean(counts)}{f', in {lasted}' if lasted else ''}"
-        if counts
-        else f"{planned:,} planned"
-    )
+    return f"{item.summary.cases:,}: {clean(counts)}{f', in {lasted}' if lasted else ''}"
 
 
 def _best(item: Item, symbols: Symbols) -> str:
@@ -108,11 +104,11 @@ def _sweep(item: Item, symbols: Symbols) -> str:
 
 def _axes(axes: Axes, symbols: Symbols) -> str:
     shown = (
-        f"{field.replace('_', ' ')} {_values(getattr(axes, field))}"
-        for field in axes.__struct_fields__
-        if getattr(axes, field) != getattr(Axes(), field)
+        f"{axis.replace('_', ' ')} {_values(getattr(axes, axis))}"
+        for axis in AXES
+        if getattr(axes, axis) != getattr(Axes(), axis)
     )
-    return _joined(symbols, *shown)
+    return _joined(symbols, *shown, "batch size found by search" if axes.batch_size_auto else "")
 
 
 def _values(values: tuple[object, ...]) -> str:

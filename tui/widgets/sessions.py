@@ -36,6 +36,7 @@ class Titles:
     longest: int
     """Cells of the longest name."""
     order: str
+    """What the list is sorted by; empty where there is no list."""
 
 
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -53,9 +54,9 @@ def arrangement(width: int, longest: int) -> Arrangement:
     return Arrangement.of(width, share, COLUMNS)
 
 
-def header_lines(shown: Titles | None, width: int, height: int, symbols: Symbols) -> list[Line]:
+def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
     """The titles of the columns; that of the order is brought out."""
-    if shown is None:
+    if not shown.order:
         return []
     columns, order = arrangement(width - SCROLL_BAR, shown.longest), shown.order
     cells = {
