@@ -80,6 +80,15 @@ def test_export_loads_no_torch(tmp_path: Path) -> None:
     assert (tmp_path / "report.md").read_text().startswith("# ")
 
 
+@pytest.mark.parametrize("form", ["text", "md", "json"])
+def test_comparing_loads_neither_torch_nor_the_screen(tmp_path: Path, form: str) -> None:
+    fixture = str(ROOT / "tests" / "fixtures" / "comprehensive-report.json")
+    arguments = ["compare", fixture, fixture, "--format", form, "-o", str(tmp_path / "out")]
+    names = loaded(f"from benchtui.tui.cli import app\napp({arguments!r}, standalone_mode=False)")
+    assert not names & {"torch", "transformers", "datasets", "textual"}
+    assert (tmp_path / "out").read_text()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built from a copy so that building leaves nothing in the tree."""

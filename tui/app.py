@@ -208,10 +208,14 @@ class BenchtuiApp(App[Ending]):
         return Charts(self._feed, self._symbols, self._link)
 
     def _library(self) -> Screen[None]:
-        return self._nothing("library")
+        from benchtui.tui.screens.library import Library
+
+        return Library(self._surroundings, self._symbols)
 
     def _compare(self) -> Screen[None]:
-        return self._nothing("compare")
+        from benchtui.tui.screens.compare import Compare
+
+        return Compare(self._compared, self._surroundings, self._symbols)
 
     def _nothing(self, place: Place) -> Screen[None]:
         """What stands in a place that shows a session while none is open."""

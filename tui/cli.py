@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchtui.tui.session_commands import compare, sessions, write
+from benchtui.tui.session_commands import complete_session as _complete_session
+from benchtui.tui.session_commands import printable as _plain
+
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
     from benchtui.sessions.session import Session
@@ -57,18 +61,6 @@ def _complete_sweep(_context: click.Context, _parameter: click.Parameter, word: 
 
     presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
     return [*presets, CompletionItem(word, type="file")]
-
-
-def _complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions import library
-
-    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
-    return [
-        *(CompletionItem(name) for name in names if name.startswith(word)),
-        CompletionItem(word, type="file"),
-    ]
 
 
 _sweep_argument = click.argument("sweep", shell_complete=_complete_sweep)
@@ -201,48 +193,20 @@ def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
 def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
-    """Write the report of a session as markdown.
+    """Write the report of a session as markdown, or the comparison of several with the first.
 
     SESSION is a path, a name of the library, or `latest`.
     """
     from benchtui.sessions import library  # after the command is known
-    from benchtui.sessions.errors import BenchtuiError
-    from benchtui.sessions.report import markdown
+    from benchtui.sessions.comparing import compared, loaded
+    from benchtui.sessions.report import comparison, markdown
     from benchtui.sessions.session import Session
 
-    if len(sessions) > 1:
-        raise BenchtuiError(f"{len(sessions)} sessions: this version exports one at a time")
-    text = markdown(Session.load(library.resolve(sessions[0])))
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    try:
-        output.write_text(text, "utf-8")
-    except OSError as error:
-        raise BenchtuiError(f"{output}: the report can't be written: {error.strerror}") from error
-
-
-@app.command()
-def sessions() -> None:
-    """List the recorded sessions and those that run."""
-    from benchtui.engine import client  # after the command is known
-    from benchtui.sessions import library
-
-    running = {engine.path: engine for engine in client.running()}
-    entries = library.entries()
-    for entry in entries:
-        state = "running" if entry.path in running else "finished" if entry.finished else "cut off"
-        started = entry.started
-        host = started.host.hostname or "–"
-        click.echo(
-            f"{_plain(entry.path.stem):40}  {state:8}  {started.created}  {len(started.plan):5} cases"
-            f"  {_plain(started.sweep.model)}  on {_plain(host)}"
-        )
-    elsewhere = [path for path in running if path not in {entry.path for entry in entries}]
-    for path in elsewhere:
-        click.echo(f"{_plain(str(path)):40}  running")
-    if not entries and not elsewhere:
-        click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
+    paths = [library.resolve(session) for session in sessions]
+    if len(paths) == 1:
+        write(markdown(Session.load(paths[0])), output)
+    else:
+        write(comparison.markdown(compared(loaded(paths))), output)
 
 
 _running_argument = click.argument("session", required=False, shell_complete=_complete_session)
@@ -336,6 +300,10 @@ def completion(shell: str) -> None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
 
 
+app.add_command(compare)
+app.add_command(sessions)
+
+
 def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
@@ -391,11 +359,6 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
-
-
-def _plain(text: str) -> str:
-    """Text of a session without the characters that could command a terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def _fail(text: str, status: int) -> None:

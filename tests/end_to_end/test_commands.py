@@ -38,6 +38,18 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
     assert Session.load(path).finished is not None
 
 
+def test_two_sweeps_are_compared_and_kept_apart_by_name(benchtui: Run, sweep_file: Path) -> None:
+    for name in ("base", "new"):
+        assert benchtui("run", str(sweep_file)).returncode == 0
+        listed = benchtui("sessions").stdout.split()[0]
+        assert benchtui("sessions", "rename", listed, name).returncode == 0
+    compared = benchtui("compare", "base", "new", "--fail-on", "900%")
+    assert compared.returncode == 0, compared.stderr
+    assert "B (new) against A (base): 2 cases compared" in compared.stdout
+    assert "no case is surely more than 900% slower" in compared.stderr
+    assert benchtui("export", "base", "new").stdout.startswith("# Comparison: base and new")
+
+
 def test_a_failed_case_gives_exit_status_1_and_the_others_are_measured(
     benchtui: Run, sweep_file: Path, home: Path, tiny_model: Path
 ) -> None:
@@ -115,6 +127,9 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("export",), "Missing argument 'SESSION...'"),
         (("run", "quick", "-o", "nowhere/at/all.json"), "the session can't be written there: No such file"),
         (("export", "tiny.toml"), "tiny.toml"),
+        (("compare", "nothing", "else"), "nothing: no such session"),
+        (("compare", "a", "b", "--fail-on", "x"), "'x' is not a percentage"),
+        (("sessions", "delete", "nothing", "--yes"), "nothing: no such session"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_status_2(

@@ -233,6 +233,12 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 @pytest.fixture
+def make_story() -> type[Story]:
+    """Makes a session file at a path."""
+    return Story
+
+
+@pytest.fixture
 def engine(story: Story) -> FakeEngine:
     return FakeEngine(story.path)
 

@@ -112,3 +112,88 @@ def _table(title: str, rows: Keys) -> list[Line]:
     size = max(len(key) for key, _ in rows)
     lines = [line((f"  {key:<{size}}   ", "accent"), (does, "plain")) for key, does in rows]
     return [line((title, "strong")), *lines]
+
+
+LIBRARY_KEYS = (
+    ("arrows, j k  g G", "choose a session"),
+    ("enter", "open it in the Monitor; one that runs with its engine"),
+    ("R", "play it again from its beginning"),
+    ("space", "mark it for comparing; the first marked is the base, A"),
+    ("c", "compare the marked sessions, or a single one with the chosen one"),
+    ("e", "edit its sweep"),
+    ("/", "filter by words of name, host, model, outcome or note; n N go through what is shown"),
+    ("s", "sort by the next column"),
+    ("m  F2", "rename"),
+    ("o", "note, kept in a text file beside the session"),
+    ("X  del", "delete the session and its note, after a question"),
+    ("E", "write its report as markdown"),
+    ("i", "import a session file: a copy goes into the library"),
+    ("r", "look again"),
+    ("esc", "back: what is asked, then the filter, then the marks"),
+    ("t  :  ctrl+z", "next theme, all commands by name, suspend"),
+    ("q", "quit"),
+)
+
+
+def library_help(symbols: Symbols) -> list[Line]:
+    """Keys and columns of the library."""
+    columns = (
+        ("measured", "cases that ended well, of those that were planned"),
+        ("samples/s", f"of the best case; {symbols.absent} where none was measured"),
+        ("A B C", "the marked sessions; A is the base"),
+        (symbols.flag, "what to know before believing the figures"),
+    )
+    signs = tuple(
+        (f"{getattr(symbols, sign)}", word)
+        for sign, word in (("running", "running"), ("ok", "completed"), ("interrupted", "interrupted, cut off"))
+    )
+    failed = (symbols.failed, "failed, or not readable")
+    return [
+        *_table("Keys", LIBRARY_KEYS),
+        BLANK,
+        *_table("Columns", columns),
+        BLANK,
+        *_table("Outcomes", (*signs, failed)),
+    ]
+
+
+COMPARE_KEYS = (
+    ("arrows, j k  g G", "choose a case; the lower part shows both of its sides"),
+    ("s", "sort by the plan, the slowest first, the fastest first, or the verdict"),
+    ("/", "filter by words of case or verdict; n N go through what is shown"),
+    ("b", "have the next session be the base, A"),
+    ("d", "all that differs between machines, software, work and settings"),
+    ("y  Y", "copy the case, or the whole comparison, as markdown; works over SSH"),
+    ("E", "write the comparison as markdown"),
+    ("esc", "back: what is asked, then the filter"),
+    ("t  :  ctrl+z", "next theme, all commands by name, suspend"),
+    ("q", "quit"),
+)
+
+
+def compare_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the comparison."""
+    figures = (
+        ("ratio", "how many times as fast; above 1 the new session is the faster one"),
+        (
+            "interval",
+            "all that both cases' ranges allow (fastest step to third quartile), or the rounds from three on",
+        ),
+        ("p50", "median step; the mean where the source kept no steps"),
+        ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
+        ("J/1k", "joules for a thousand samples"),
+    )
+    verdicts = (
+        ("F faster", "the whole interval lies above 1, by 0.5 % at least"),
+        ("S slower", "the whole interval lies below 1, by 0.5 % at least"),
+        ("= same", "the ranges overlap"),
+        ("? unsure", "too few steps, or rounds that contradict the steps"),
+        (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
+    )
+    return [
+        *_table("Keys", COMPARE_KEYS),
+        BLANK,
+        *_table("Figures", figures),
+        BLANK,
+        *_table("Verdicts", verdicts),
+    ]

@@ -67,16 +67,16 @@ class Arrangement:
     columns: tuple[Column, ...]
 
     @classmethod
-    def of(cls, width: int, case_width: int) -> "Arrangement":
+    def of(cls, width: int, case_width: int, columns: Sequence[Column] = COLUMNS) -> "Arrangement":
         """As many columns as fit, in the order of their rank."""
         room = width - 1 - case_width
         chosen: list[Column] = []
-        for column in sorted(COLUMNS, key=lambda column: column.rank):
+        for column in sorted(columns, key=lambda column: column.rank):
             if room < column.width + GAP:
                 break
             room -= column.width + GAP
             chosen.append(column)
-        kept = tuple(column for column in COLUMNS if column in chosen)
+        kept = tuple(column for column in columns if column in chosen)
         return cls(case_width, kept)
 
     def header(self, width: int, symbols: Symbols) -> Line:
