@@ -171,6 +171,26 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
 
 
 @app.command()
+@_sweep_argument
+@_set_option
+def plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    """Say what a sweep would measure, before it is started.
+
+    Every case with its time in seconds and its peak memory, learned from earlier sessions of this machine;
+    those marked with ? are guesses.
+    """
+    import platform  # after the command is known
+
+    from benchtui.sessions import library, precedents
+    from benchtui.sessions.sweep_file import load_sweep
+    from benchtui.tui.planning import plan_lines
+
+    loaded = load_sweep(sweep, overrides)
+    for line in plan_lines(loaded, precedents.gather(library.entries(), loaded, platform.node())):
+        click.echo(_plain(line))
+
+
+@app.command()
 @click.argument("session", required=False, shell_complete=_complete_session)
 @_theme_option
 @_ascii_option
