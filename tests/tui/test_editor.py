@@ -175,7 +175,8 @@ async def test_a_single_value_is_cycled(opened: Any) -> None:
         await go_to(seen, "task")
         await seen.press("left")
         assert sweep_of(seen).task == "generate"
-        assert line_of(seen, "new_tokens").split() == ["new_tokens", "32"]
+        await seen.press("G")
+        assert line_of(seen, "new_tokens").split() == ["▸", "new_tokens", "32"]
         await go_to(seen, "retries")
         assert "throttled ones twice" not in line_of(seen, "retries")
         await seen.press("space", "space")
@@ -199,13 +200,11 @@ async def test_a_line_goes_back_to_its_default(opened: Any) -> None:
         assert hint(seen).startswith("model is missing")
 
 
-async def test_an_entry_that_the_task_does_not_look_at_shows_why(
-    surroundings: Surroundings, opened: Any
-) -> None:
+async def test_an_entry_that_the_task_ignores_shows_why(surroundings: Surroundings, opened: Any) -> None:
     (surroundings.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
     async with opened() as seen:
         editor(seen).edit(surroundings.folder / "t.toml")
-        await seen.look()
+        await seen.press("G")
         assert "4  (of task lm-train alone)" in line_of(seen, "accumulation")
         assert not any("learning_rate" in line for line in seen.panel("entries"))
 
@@ -261,6 +260,7 @@ async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "sequence_length")
         await typed(seen, "1..500")
+        await seen.press("enter")
         await go_to(seen, "batch_size")
         await typed(seen, "1..100")
         await seen.press("enter", "tab", "G", "k")
@@ -269,7 +269,7 @@ async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
             "cuda:0",
             "500",
         ]
-        await until(seen, lambda: "looked at so far" in seen.panel("totals")[0])
+        await until(seen, lambda: "100,000 of 100,000 cases" in seen.panel("totals")[0])
         await seen.press("g")
         assert seen.panel("matrix")[1].split()[:4] == ["▸✓", "cpu", "1", "1"]
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
@@ -276,7 +276,7 @@ class Editor(Screen[None]):
         desk = self.desk
         if subject(desk.sweep) != self._subject:
             self._subject = subject(desk.sweep)
-            self.run_worker(self._learn(), group="learn", exclusive=True)
+            self._learn()
         with self.app.batch_update():
             state = desk.draft.state
             name, origin = clean(state.sweep.name), clean(state.origin.title)
@@ -338,8 +338,9 @@ class Editor(Screen[None]):
     def _start(self, anyway: bool) -> None:
         self._busy = True
         self.desk.say("starting engine")
-        self.run_worker(self._wait_for_engine(anyway), group="start")
+        self._wait_for_engine(anyway)
 
+    @work(group="start")
     async def _wait_for_engine(self, anyway: bool) -> None:
         """Start an engine, or ask first where another one runs; nobody waits for it but this."""
         sweep = self.desk.draft.sweep
@@ -365,8 +366,9 @@ class Editor(Screen[None]):
 
     def _look(self) -> None:
         if self.is_current:
-            self.run_worker(self._look_around(), group="look", exclusive=True)
+            self._look_around()
 
+    @work(exclusive=True, group="look")
     async def _look_around(self) -> None:
         """Find out which engines run."""
         with suppress(BenchtuiError):  # where none can be reached, none is shown
@@ -374,6 +376,7 @@ class Editor(Screen[None]):
             self._at_work = tuple(clean(self._surroundings.name_of(engine.path)) for engine in engines)
             self.draw()
 
+    @work(exclusive=True, group="learn")
     async def _learn(self) -> None:
         """Read what earlier sessions say."""
         self._precedents = await asyncio.to_thread(self._learning.precedents, self.desk.sweep)

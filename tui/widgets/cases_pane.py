@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -44,7 +44,7 @@ class CasesPane(Vertical):
         before = self._view
         if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not precedents:
             matrix, self.totals = Matrix(sweep, precedents), None
-            self.run_worker(self._survey(matrix), exclusive=True)
+            self._survey(matrix)
         else:
             matrix = before.matrix
         place = (before.top, before.chosen, before.option) if before else (0, 0, "batch_size")
@@ -91,6 +91,7 @@ class CasesPane(Vertical):
         self._view = MatrixView(view.matrix, top, chosen, kept, view.focused)
         self._panel("matrix").show(self._view)
 
+    @work(exclusive=True)
     async def _survey(self, matrix: Matrix) -> None:
         """Add up the cases, with room for keys between two slices."""
         for number, totals in enumerate(matrix.survey()):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benchtui.themes import Symbols
 from benchtui.tui.sheet import Row, Sheet
-from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, width_of
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out, width_of
 
 LABEL = 17
 INDENT = 2
@@ -18,10 +18,18 @@ LONG_LABEL = 26
 def entry_lines(sheet: Sheet, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """As many lines as there is room for, the chosen one among them."""
     lines, top = _titles(sheet), _top(sheet, height)
-    return [
+    drawn = [
         _title(found, width, symbols) if isinstance(found, str) else _entry(sheet, found, width, symbols)
         for found in lines[top : top + height]
     ]
+    for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
+        if left and drawn:
+            drawn[place] = spread_out(drawn[place], [(f"{left} more", "faint")], width, symbols)
+    return drawn
+
+
+def _entries_in(lines: Sequence[str | int]) -> int:
+    return sum(isinstance(found, int) for found in lines)
 
 
 def value_place(sheet: Sheet, height: int) -> tuple[int, int]:

@@ -65,7 +65,7 @@ def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbo
         number = isinstance(getattr(view.matrix.axes, option)[0], int)
         here = view.focused and option == view.option
         cells.append((_fitted(title, size, number, symbols), "accent" if here else "muted"))
-    figures = (f"{'time s':>{TIME - 1}} {'MB':>{MEMORY - 1}} ", "muted")
+    figures = (f"{'time s':>{TIME - 1}} {'memory MB':>{MEMORY - 1}} ", "muted")
     return crop([(" " * MARK, "plain"), *_apart(cells), figures], width, symbols)
 
 
