@@ -76,7 +76,7 @@ class Precedents:
 
     def learn(self, session: Session) -> None:
         """Take in what a session has measured."""
-        self.sessions += 1
+        self.sessions += any(case.state in ("ok", "oom") for case in session.cases)
         for case in session.cases:
             if case.prepared is not None:
                 self.parameters = case.prepared.model.parameters or self.parameters

@@ -109,15 +109,19 @@ _ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw w
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="benchtui", prog_name="benchtui")
+@_theme_option
+@_ascii_option
 @click.pass_context
-def app(context: click.Context) -> None:
+def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Which configuration to run a transformer model in, on this machine, and how you know.
 
     `benchtui SWEEP` runs a sweep, a TOML file or the name of a preset, and shows it live; without SWEEP
-    you choose one.
+    you edit one and start it.
     """
+    looks = {"theme": theme, "ascii_only": ascii_only}
+    context.default_map = dict.fromkeys(("open", "attach"), looks)
     if context.invoked_subcommand is None:
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, theme=None, ascii_only=False)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
 
 
 @app.command("open", hidden=True)

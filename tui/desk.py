@@ -1,6 +1,7 @@
 """What the keys of the editor change: the draft, the cursor in it, and what is said. Knows no Textual."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
@@ -14,6 +15,16 @@ from benchtui.tui.text import clean
 WELCOME = "s starts this sweep. enter changes a line, o opens another sweep, ? explains the rest."
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What waits for ``y`` or ``esc``."""
+
+    text: str
+    yes: str
+    """What ``y`` does, in a word or two."""
+    act: Callable[[], object]
+
+
 class Desk:
     """A draft with a cursor; every change that isn't allowed ends in a word."""
 
@@ -25,6 +36,7 @@ class Desk:
         """What the sweep would be with what is being typed."""
         self.in_cases = False
         """Whether the keys move among the cases."""
+        self.question: Question | None = None
 
     @property
     def sheet(self) -> Sheet:
@@ -45,10 +57,26 @@ class Desk:
         if self._done(lambda: self.draft.open(source)):
             self.say(f"opened {self.draft.state.origin.title}; u leads back")
 
-    def save(self, path: Path) -> None:
-        """Write the sweep to a file."""
-        if self._done(lambda: self.draft.save(path)):
-            self.say(f"saved {path}")
+    def save(self, name: str, folder: Path) -> None:
+        """Write the sweep to a file, counted from a folder; ask first where something else would be lost."""
+        path = folder / Path(name).expanduser()
+        objection = self.draft.objection(path) if name else None
+        if not name:
+            self.say("no name given, nothing saved", "warning")
+        elif objection is not None:
+            self.ask(f"{clean(objection)}.", "overwrite it", lambda: self._save(path))
+        else:
+            self._save(path)
+
+    def ask(self, text: str, yes: str, act: Callable[[], object]) -> None:
+        """Have a question stand there until it is answered."""
+        self.question = Question(text, yes, act)
+
+    def agree(self) -> None:
+        """Answer the question with yes."""
+        question, self.question = self.question, None
+        if question is not None:
+            question.act()
 
     def undo(self) -> None:
         """Take the last change back."""
@@ -86,6 +114,10 @@ class Desk:
         """Change the line; an empty text leaves it to its default. False, with a word, where that can't be."""
         return self._done(lambda: self.draft.take(self.draft.tried(self.cursor.entry.key, text)))
 
+    def reset(self) -> None:
+        """Leave the line to its default."""
+        self.set("")
+
     def attempt(self, text: str) -> None:
         """See what a text that is being typed would mean; where it isn't allowed, what was before stays."""
         try:
@@ -95,10 +127,21 @@ class Desk:
         else:
             self.say("")
 
-    def switch_cases(self, cell: Cell, exclusion: Exclusion) -> None:
+    def switch_cases(self, cell: Cell | None, exclusion: Exclusion | None) -> None:
         """Switch cases off; where the one under the cursor is off already, on."""
-        change = self.draft.again if cell.status == "off" else self.draft.without
-        self._done(lambda: self.draft.take(change(exclusion)))
+        if cell is not None and exclusion is not None:
+            change = self.draft.again if cell.status == "off" else self.draft.without
+            self._done(lambda: self.draft.take(change(exclusion)))
+
+    def name_to_save(self, folder: Path) -> str:
+        """Where the sweep would be saved, counted from a folder where it lies in it."""
+        origin = self.draft.state.origin
+        path = origin.path or folder / f"{origin.stem}.toml"
+        return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+    def _save(self, path: Path) -> None:
+        if self._done(lambda: self.draft.save(path)):
+            self.say(f"saved {path}")
 
     def _done(self, change: Callable[[], None]) -> bool:
         try:

@@ -104,7 +104,7 @@ class Draft:
     def open(self, source: str | Path) -> None:
         """Go on from another sweep; raises BenchtuiError and changes nothing where it can't be read."""
         self.take(opened(source))
-        self.keep()
+        self.keep(self.sweep)
 
     def undo(self) -> bool:
         """Take the last change back; False where there is none."""
@@ -114,9 +114,9 @@ class Draft:
         """Make the last change that was taken back again; False where there is none."""
         return self._step(self._after, self._before)
 
-    def keep(self) -> None:
-        """Take note that the sweep, as it stands, is recorded elsewhere."""
-        self.kept = self.sweep
+    def keep(self, sweep: Sweep) -> None:
+        """Take note that a sweep is recorded elsewhere, or given up."""
+        self.kept = sweep
 
     def text(self) -> str:
         """The TOML file: the one it came from with what has changed.
@@ -153,7 +153,7 @@ class Draft:
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):
             states[:] = [replace(each, origin=now) if each.origin == before else each for each in states]
-        self.keep()
+        self.keep(self.sweep)
 
     def _with(self, texts: Mapping[str, str], exclude: Exclusions) -> State:
         origin = self.state.origin

@@ -1,7 +1,5 @@
 """What the editor says at its bottom: a question, a word, what the line or case is about; and the keys."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from benchtui.tui.desk import Desk
@@ -24,22 +22,12 @@ LONG = 40
 RAN_OUT = "a case of these options that was no larger ran out of memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What waits for ``y`` or ``esc``."""
-
-    text: str
-    yes: str
-    """What ``y`` does, in a word or two."""
-    act: Callable[[], object]
-
-
-def hint_of(desk: Desk, cell: Cell | None, question: Question | None, typing: Typing) -> Log:
+def hint_of(desk: Desk, cell: Cell | None, typing: Typing) -> Log:
     """The one thing that matters most at the moment."""
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
-    if question is not None:
-        return Log(word=f"{question.text}  y: {question.yes}.  esc: back.", role="warning")
+    if desk.question is not None:
+        return Log(word=f"{desk.question.text}  y: {desk.question.yes}.  esc: back.", role="warning")
     if desk.word:
         return Log(word=desk.word, role=desk.role)
     if desk.in_cases:
@@ -47,12 +35,12 @@ def hint_of(desk: Desk, cell: Cell | None, question: Question | None, typing: Ty
     return Log(word=_line(desk.sheet.row), role="muted")
 
 
-def keys_of(desk: Desk, question: Question | None, typing: Typing) -> Keys:
+def keys_of(desk: Desk, typing: Typing) -> Keys:
     """The keys of the moment, at most seven."""
     if typing:
         return (("enter", "save" if typing == "path" else "accept"), ("esc", "back"))
-    if question is not None:
-        return (("y", question.yes), ("esc", "back"))
+    if desk.question is not None:
+        return (("y", desk.question.yes), ("esc", "back"))
     ends: Keys = (("s", "start"), ("?", "help"), ("q", "quit"))
     if desk.in_cases:
         return (("space", "off or on"), ("a", "all alike"), ("tab", "entries"), *ends)

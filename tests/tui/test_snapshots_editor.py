@@ -9,9 +9,7 @@ from benchtui.tui.app import BenchtuiApp
 
 async def edit(pilot: Any) -> None:
     """Put a value on, switch a case off, and come back to a line that is being typed wrongly."""
-    await pilot.press(
-        "j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"batch_size"
-    )
+    await pilot.press("j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"share")
     await pilot.pause(0.5)
 
 

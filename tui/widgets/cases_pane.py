@@ -8,9 +8,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from benchtui.sessions.exclusions import naming
-from benchtui.sessions.precedents import Precedents
+from benchtui.sessions.precedents import Precedents, subject
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.themes import Symbols
+from benchtui.tui.learning import Learning
 from benchtui.tui.matrix import Cell, Matrix, Totals, basis_text, totals_text
 from benchtui.tui.widgets.ink import Line, crop
 from benchtui.tui.widgets.matrix_lines import MatrixView, matrix_lines, options_of
@@ -23,9 +24,13 @@ DRAWN_EVERY = 20
 class CasesPane(Vertical):
     """Shows a matrix; the keys come from the screen."""
 
-    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(self, learning: Learning, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._symbols = symbols
+        self._learning = learning
+        self._precedents = Precedents()
+        self._subject: tuple[object, ...] | None = None
+        """What was learned about."""
         self._view: MatrixView | None = None
         self.totals: Totals | None = None
         """What the cases come to, as far as they have been looked at."""
@@ -39,17 +44,24 @@ class CasesPane(Vertical):
         """Keep the cursor in view."""
         self.call_after_refresh(self.move, 0)
 
-    def show(self, sweep: Sweep, precedents: Precedents, focused: bool) -> None:
-        """Take over a sweep; its totals come in a moment."""
+    def show(self, sweep: Sweep, focused: bool) -> None:
+        """Take over a sweep; its totals come in a moment, and what earlier sessions say a little later."""
+        if subject(sweep) != self._subject:
+            self._subject = subject(sweep)
+            self._learn(sweep)
         before = self._view
-        if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not precedents:
-            matrix, self.totals = Matrix(sweep, precedents), None
+        if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not self._precedents:
+            matrix, self.totals = Matrix(sweep, self._precedents), None
             self._survey(matrix)
         else:
             matrix = before.matrix
         place = (before.top, before.chosen, before.option) if before else (0, 0, "batch_size")
         self._view = MatrixView(matrix, *place, focused)
         self.move(0)
+
+    def look(self) -> None:
+        """Read earlier sessions again: there may be others by now."""
+        self._subject = None
 
     def move(self, rows: int) -> None:
         """Go to another case."""
@@ -91,7 +103,14 @@ class CasesPane(Vertical):
         self._view = MatrixView(view.matrix, top, chosen, kept, view.focused)
         self._panel("matrix").show(self._view)
 
-    @work(exclusive=True)
+    @work(exclusive=True, group="learn")
+    async def _learn(self, sweep: Sweep) -> None:
+        """Read what earlier sessions say."""
+        self._precedents = await asyncio.to_thread(self._learning.precedents, sweep)
+        if self._view is not None:
+            self.show(self._view.matrix.sweep, self._view.focused)
+
+    @work(exclusive=True, group="survey")
     async def _survey(self, matrix: Matrix) -> None:
         """Add up the cases, with room for keys between two slices."""
         for number, totals in enumerate(matrix.survey()):
