@@ -40,13 +40,7 @@ def text_of(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return ", ".join(text_of(item) for item in value)
-    if isinstance(value, Mapping):
-        pairs = {str(name): text_of(item) for name, item in value.items()}
-        plain = all(text and text.strip() == text and not set(text) & set(",={}\"'") for text in pairs.values())
-        table = tomlkit.inline_table()
-        table.update(pairs)
-        return ", ".join(f"{name}={text}" for name, text in pairs.items()) if plain else table.as_string()
-    return str(value)
+    return _text_of_pairs(value) if isinstance(value, Mapping) else str(value)
 
 
 def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
@@ -136,6 +130,16 @@ def _array(tables: Iterable[Table]) -> tomlkit.items.AoT:
         table.update(entries)
         array.append(table)
     return array
+
+
+def _text_of_pairs(table: Mapping[str, object]) -> str:
+    """``name=value, name=value``, or TOML where that couldn't be told apart again."""
+    pairs = {name: text_of(value) for name, value in table.items()}
+    if all(text and text.strip() == text and not set(text) & set(",={}\"'") for text in pairs.values()):
+        return ", ".join(f"{name}={text}" for name, text in pairs.items())
+    inline = tomlkit.inline_table()
+    inline.update(pairs)
+    return inline.as_string()
 
 
 def _pairs(entry: str, text: str) -> Table:

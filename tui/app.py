@@ -127,10 +127,10 @@ class BenchtuiApp(App[Ending]):
 
     async def on_edit_asked(self, event: EditAsked) -> None:
         """Edit the sweep that was chosen."""
-        self._source = event.source
+        self._source, editor = event.source, self._editor
         await self.action_go("sweep")
-        if self._editor is not None:
-            self._editor.edit(event.source)
+        if editor is not None:
+            editor.edit(event.source)
 
     async def action_go(self, place: Place) -> None:
         """Change to a place; it is as it was left. Without a session the Monitor shows the newest that runs."""

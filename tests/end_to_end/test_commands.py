@@ -134,3 +134,8 @@ def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: 
     assert benchtui("run", str(sweep_file)).returncode == 0
     again = benchtui("plan", str(sweep_file)).stdout.splitlines()
     assert again[-1] == "learned from 1 earlier session" and "?" not in "".join(again)
+
+
+def test_a_theme_that_is_not_known_is_refused_before_anything_opens(benchtui: Run) -> None:
+    refused = benchtui("--theme", "nope")
+    assert refused.returncode == 2 and "'nope' is not known; themes: benchtui-dark" in refused.stderr
