@@ -126,3 +126,9 @@ def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> No
         and path.name not in ("make_sample.py", "grammar.txt")
     }
     assert {f"benchtui/{name}" for name in wanted} <= set(wheel.namelist())
+
+
+def test_the_plan_loads_neither_torch_nor_textual() -> None:
+    names = loaded("from benchtui.tui.cli import app\napp(['plan', 'quick'], standalone_mode=False)")
+    assert "benchtui.sessions.precedents" in names
+    assert not names & {"torch", "transformers", "datasets", "textual", "pandas"}

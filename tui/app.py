@@ -5,9 +5,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual.app import App, SystemCommand
@@ -27,6 +28,9 @@ from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
 from benchtui.tui.text import clean
 from benchtui.tui.theming import textual_theme, variables
+
+if TYPE_CHECKING:
+    from benchtui.tui.screens.editor import Editor
 
 LOOK_S = 0.5
 """How often to look whether the terminal is still there."""
@@ -91,6 +95,7 @@ class BenchtuiApp(App[Ending]):
         self._source: str | Path | None = None
         for colours in self._shelf.themes.values():
             self.register_theme(textual_theme(colours))
+        self._editor: Editor | None = None
         self.theme = theme or ("terminal" if self.no_color else themes.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -127,17 +132,25 @@ class BenchtuiApp(App[Ending]):
 
     async def on_edit_asked(self, event: EditAsked) -> None:
         """Edit the sweep that was chosen."""
-        self._source = event.source
-        await self._renew("sweep")
+        self._source, editor = event.source, self._editor
+        await self.action_go("sweep")
+        if editor is not None:
+            editor.edit(event.source)
 
     async def action_go(self, place: Place) -> None:
-        """Change to a place; it is as it was left."""
+        """Change to a place; it is as it was left. Without a session the Monitor shows the newest that runs."""
+        if place == "monitor" and self._feed is None and (engines := await self._engines()):
+            await self.on_opened(Opened(engines[0].path, engines[0]))
+            return
         self._place = place
         await self.switch_mode(self._mode(place))
 
     async def action_leave(self) -> None:
-        """Leave from anywhere; while a sweep runs, the Monitor asks how."""
-        if self._feed is not None and self._feed.running:
+        """Leave from anywhere; the editor asks where changes would be lost, the Monitor while a sweep runs."""
+        if self._editor is not None and self._editor.desk.draft.changed:
+            await self.action_go("sweep")
+            self._editor.ask_leave()
+        elif self._feed is not None and self._feed.running:
             await self.action_go("monitor")
             await self.run_action("screen.ask_quit")
         else:
@@ -190,9 +203,12 @@ class BenchtuiApp(App[Ending]):
         return make[place]()
 
     def _sweep(self) -> Screen[None]:
-        from benchtui.tui.screens.chooser import Chooser
+        from benchtui.tui.draft import FIRST
+        from benchtui.tui.screens.editor import Editor
 
-        return Chooser(self._surroundings, self._symbols)
+        source = self._source or (self._feed.path if self._feed else FIRST)
+        self._editor = Editor(self._surroundings, self._symbols, source)
+        return self._editor
 
     def _monitor(self) -> Screen[None]:
         if self._feed is None:
@@ -216,6 +232,12 @@ class BenchtuiApp(App[Ending]):
         from benchtui.tui.screens.compare import Compare
 
         return Compare(self._compared, self._surroundings, self._symbols)
+
+    async def _engines(self) -> list[Engine]:
+        """The engines that run; none where they can't be reached."""
+        with suppress(BenchtuiError):
+            return await asyncio.to_thread(self._surroundings.running)
+        return []
 
     def _nothing(self, place: Place) -> Screen[None]:
         """What stands in a place that shows a session while none is open."""

@@ -101,15 +101,19 @@ _ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw w
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="benchtui", prog_name="benchtui")
+@_theme_option
+@_ascii_option
 @click.pass_context
-def app(context: click.Context) -> None:
+def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Which configuration to run a transformer model in, on this machine, and how you know.
 
     `benchtui SWEEP` runs a sweep, a TOML file or the name of a preset, and shows it live; without SWEEP
-    you choose one.
+    you edit one and start it.
     """
+    looks = {"theme": theme, "ascii_only": ascii_only}
+    context.default_map = dict.fromkeys(("open", "attach"), looks)
     if context.invoked_subcommand is None:
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, theme=None, ascii_only=False)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
 
 
 @app.command("open", hidden=True)
@@ -160,6 +164,26 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
             click.echo(plain.result_json(session.cases[event.case], session))
     click.echo(_plain(plain.summary_line(session, engine.path)), err=True)
     sys.exit(_status(session))
+
+
+@app.command()
+@_sweep_argument
+@_set_option
+def plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    """Say what a sweep would measure, before it is started.
+
+    Every case with its time in seconds and its peak memory, learned from earlier sessions of this machine;
+    those marked with ? are guesses.
+    """
+    import platform  # after the command is known
+
+    from benchtui.sessions import library, precedents
+    from benchtui.sessions.sweep_file import load_sweep
+    from benchtui.tui.planning import plan_lines
+
+    loaded = load_sweep(sweep, overrides)
+    for line in plan_lines(loaded, precedents.gather(library.entries(), loaded, platform.node())):
+        click.echo(_plain(line))
 
 
 @app.command()

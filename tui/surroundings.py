@@ -1,7 +1,8 @@
 """What the app reaches outside itself: engines, the library of sessions, the working folder."""
 
+import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -28,6 +29,8 @@ class Surroundings:
     """What the command line knows a session by."""
     folder: Path
     """Where to look for sweeps."""
+    hostname: str = field(default_factory=platform.node)
+    """What sessions call this machine."""
 
     @classmethod
     def here(cls) -> "Surroundings":

@@ -158,3 +158,19 @@ def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path
 
 def test_completion_prints_a_script(benchtui: Run) -> None:
     assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout
+
+
+def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: Path) -> None:
+    planned = benchtui("plan", str(sweep_file), "--set", "precision=fp32,tf32")
+    assert planned.returncode == 0 and planned.stderr == ""
+    lines = planned.stdout.splitlines()
+    assert lines[-2].startswith("2 of 4 cases · 2 skipped · ≈ ")
+    assert lines[-1] == "? is a guess: nothing like it was measured here"
+    assert benchtui("run", str(sweep_file)).returncode == 0
+    again = benchtui("plan", str(sweep_file)).stdout.splitlines()
+    assert again[-1] == "learned from 1 earlier session" and "?" not in "".join(again)
+
+
+def test_a_theme_that_is_not_known_is_refused_before_anything_opens(benchtui: Run) -> None:
+    refused = benchtui("--theme", "nope")
+    assert refused.returncode == 2 and "'nope' is not known; themes: benchtui-dark" in refused.stderr

@@ -276,7 +276,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
 
 @pytest.fixture
 def opened(surroundings: Surroundings, clock: Still) -> Open:
-    """Open the app on a session file, or without one on the chooser."""
+    """Open the app on a session file, or without one on the editor."""
 
     @asynccontextmanager
     async def open_app(

@@ -25,13 +25,20 @@ MONITOR_KEYS = (
     ("?  f1", "this page"),
 )
 
-CHOOSER_KEYS = (
-    ("arrows, j k", "choose"),
-    ("enter", "start a sweep, watch one that runs, open a recorded one"),
-    ("r", "look again for sweeps, engines and sessions"),
+EDITOR_KEYS = (
+    ("arrows, h j k l", "choose a line and its values, or a case and its options"),
+    ("enter  e", "type the value; checked at each keystroke; esc: as it was"),
+    ("space", "put a value on or off, or take the next; switch a case"),
+    ("a", "switch all cases that share the value under the cursor"),
+    ("d", "back to the default"),
+    ("tab", "to the cases, and back to the entries"),
+    ("u  ctrl+r", "take back, make again; opening a sweep as well"),
+    ("o", "open a preset, a TOML file, or the sweep of a session"),
+    ("w  ctrl+s", "save as a TOML file; comments are kept"),
+    ("s", "start the sweep, and watch it"),
     ("t", "next theme"),
     ("ctrl+p  :", "all commands by name"),
-    ("q  esc", "quit"),
+    ("q", "quit; asks where changes would be lost"),
 )
 
 
@@ -103,9 +110,24 @@ def charts_help(symbols: Symbols) -> list[Line]:
     return [*_table("Keys", CHARTS_KEYS), BLANK, *_table("Signs", signs)]
 
 
-def chooser_help() -> list[Line]:
-    """Keys of the chooser."""
-    return _table("Keys", CHOOSER_KEYS)
+def editor_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the Sweep place."""
+    values = (
+        ("1,4,32", "these values; every combination of values is a case"),
+        ("1..8", "all from 1 to 8; 1..8+2: every second one"),
+        ("1..128*2", "doubled each time"),
+    )
+    signs = (
+        (symbols.ok, "a case that will be measured; a value that is on"),
+        (symbols.skipped, "switched off: saved as [[exclude]]"),
+        (symbols.absent, "skipped, because it would mean nothing"),
+        ("12.3", "as measured in an earlier session on this machine"),
+        (f"{symbols.about}12.3", "by cases of other options in earlier sessions"),
+        ("12.3?", "a guess: 2 operations a parameter and token, in training 6;"),
+        ("", "100e9 of them a second on cpu, 10e12 on cuda;"),
+        ("", "memory of weights and libraries alone"),
+    )
+    return [*_table("Keys", EDITOR_KEYS), BLANK, *_table("Values", values), BLANK, *_table("Signs", signs)]
 
 
 def _table(title: str, rows: Keys) -> list[Line]:
