@@ -3,7 +3,7 @@
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -23,6 +23,7 @@ from benchtui.sessions.events import (
     HostReadings,
     Idle,
     Message,
+    Phase,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -43,12 +44,12 @@ class Columns:
     device_ms: array[float] = field(default_factory=lambda: array("d"))
     """Empty where the device has no events."""
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
-    tokens: array[int] = field(default_factory=lambda: array("q"))
-    """Real tokens of each step; empty where the task has none."""
-    round: array[int] = field(default_factory=lambda: array("q"))
-    """The round of each step."""
-    padded_tokens: array[int] = field(default_factory=lambda: array("q"))
-    """Tokens of each step with the padding; empty where nothing says."""
+    tokens: array[int] = field(default_factory=lambda: array("H"))
+    """Real tokens of each step; empty where the task has none. As narrow as the counts allow."""
+    rounds: list[tuple[int, int]] = field(default_factory=list)
+    """Each round that has steps, with the place of its first, counted from 0."""
+    padded_tokens: array[int] = field(default_factory=lambda: array("H"))
+    """Tokens of each step with the padding; empty where nothing says. As narrow as the counts allow."""
     loss: array[float] = field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
 
@@ -58,32 +59,66 @@ class Columns:
         columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
-        self.wall_ms.extend(steps.wall_ms)
-        self.round.extend([steps.round] * len(steps.wall_ms))
-        self.device_ms.extend(steps.device_ms or ())
-        self.tokens.extend(steps.tokens or ())
-        self.padded_tokens.extend(steps.padded_tokens or ())
+        if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
+            self.rounds.append((steps.round, len(self)))
+        self.wall_ms.extend(array("d", steps.wall_ms))  # an array takes an array in faster than a list
+        self.device_ms.extend(array("d", steps.device_ms or ()))
+        self.tokens = _with_counts(self.tokens, steps.tokens or ())
+        self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         for part, times in steps.parts_ms.items():
-            self.parts_ms.setdefault(part, array("d")).extend(times)
+            self.parts_ms.setdefault(part, array("d")).extend(array("d", times))
 
     def drop(self, turn: int) -> None:
         """Forget the steps of a round and of those after it: it is measured once more."""
-        kept = next((place for place, each in enumerate(self.round) if each >= turn), len(self))
+        kept = next((first for each, first in self.rounds if each >= turn), len(self))
         for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
-        for counts in (self.tokens, self.padded_tokens, self.round):
+        for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
+        self.rounds = [each for each in self.rounds if each[1] < kept]
+
+    def first(self, count: int) -> Columns:
+        """A copy of the first ``count`` steps."""
+        return Columns(
+            wall_ms=self.wall_ms[:count],
+            device_ms=self.device_ms[:count],
+            parts_ms={part: times[:count] for part, times in self.parts_ms.items() if count},
+            tokens=self.tokens[:count],
+            rounds=[each for each in self.rounds if each[1] < count],
+            padded_tokens=self.padded_tokens[:count],
+            loss=self.loss[:count],
+        )
 
     def by_round(self) -> list[array[float]]:
         """Times of the steps in milliseconds, a column for each round that has any."""
-        columns: dict[int, array[float]] = {}
-        for turn, time_ms in zip(self.round, self.wall_ms, strict=True):
-            columns.setdefault(turn, array("d")).append(time_ms)
-        return list(columns.values())
+        return [self.wall_ms[first:end] for _, first, end in self._spans()]
+
+    def of_round(self, turn: int) -> int:
+        """How many steps a round has."""
+        return sum(end - first for each, first, end in self._spans() if each == turn)
+
+    def _spans(self) -> list[tuple[int, int, int]]:
+        """Each round with the place of its first step and that after its last."""
+        ends = (*(first for _, first in self.rounds[1:]), len(self))
+        return [(turn, first, end) for (turn, first), end in zip(self.rounds, ends, strict=False)]
 
     def __len__(self) -> int:
         return len(self.wall_ms)
+
+
+def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
+    """The column with more counts, made wider where one of them needs it."""
+    try:
+        kept.extend(array(kept.typecode, counts))
+    except OverflowError:
+        kept = array(next(code for code, most in _COUNTS if max(counts) <= most), kept)
+        kept.extend(counts)
+    return kept
+
+
+_COUNTS = (("H", 2**16 - 1), ("I", 2**32 - 1), ("Q", 2**64 - 1))
+"""Kinds of array for counts, and the most that each holds."""
 
 
 @dataclass(slots=True)
@@ -96,14 +131,30 @@ class CaseState:
     """The newest, where there are several rounds."""
     prepared: CasePrepared | None = None
     finished: CaseFinished | None = None
-    rounds: list[RoundFinished] = field(default_factory=list)
+    rounds: tuple[RoundFinished, ...] = ()
     """The rounds that ended before the last one."""
-    repeated: list[CaseRepeated] = field(default_factory=list)
+    repeated: tuple[CaseRepeated, ...] = ()
     """The attempts that were disturbed and don't count."""
     resting: bool = False
     """Whether the case waits for its next round."""
-    warmup: Columns = field(default_factory=Columns)
-    measured: Columns = field(default_factory=Columns)
+    _columns: dict[Phase, Columns] | None = None
+    """Made when they are asked for: of a large plan most cases have none for long."""
+
+    @property
+    def warmup(self) -> Columns:
+        """Steps before those that count."""
+        return self.columns("warmup")
+
+    @property
+    def measured(self) -> Columns:
+        """Steps that count."""
+        return self.columns("measure")
+
+    def columns(self, phase: Phase) -> Columns:
+        """The steps of a phase."""
+        if self._columns is None:
+            self._columns = {"warmup": Columns(), "measure": Columns()}
+        return self._columns[phase]
 
     @property
     def name(self) -> str:
@@ -198,6 +249,8 @@ class Session:
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.current: CaseState | None = None
+        self.done = 0
+        """How many cases have ended, in whatever way."""
         self.messages: list[Message] = []
         self.gpus: dict[int, Trace] = {}
         self.gpu_readings: dict[int, GpuReadings] = {}
@@ -226,11 +279,6 @@ class Session:
         if self.started is None:
             raise BenchtuiError("the session has no session_started event")
         return self.started
-
-    @property
-    def done(self) -> int:
-        """How many cases have ended, in whatever way."""
-        return sum(case.finished is not None for case in self.cases)
 
     @property
     def cut_off(self) -> bool:
@@ -287,14 +335,15 @@ class Session:
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
-                case.repeated.append(event)
+                case.repeated += (event,)
                 case.warmup.drop(event.round)
                 case.measured.drop(event.round)
             case RoundFinished():
-                case.rounds.append(event)
+                case.rounds += (event,)
                 case.resting = True
                 self._leave(case)
             case CaseFinished():
+                self.done += case.finished is None
                 case.finished = event
                 self._leave(case)
 
@@ -302,8 +351,7 @@ class Session:
         self.current = None if self.current is case else self.current
 
     def _steps(self, event: Steps) -> None:
-        case = self._case(event.case)
-        (case.warmup if event.phase == "warmup" else case.measured).extend(event)
+        self._case(event.case).columns(event.phase).extend(event)
 
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:

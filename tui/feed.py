@@ -76,17 +76,15 @@ class Feed:
         self._tail.close()
 
     def _read(self, began_s: float) -> None:
-        batch = BATCH_BYTES
         while self.problem is None:
             size = self._size()
-            events = self._tail.read(batch)
-            self._read_bytes = min(self._read_bytes + batch, size)
+            events = self._tail.read(BATCH_BYTES)
+            self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:
                 self._apply(event)
             if events:
                 self._newest = (self._clock(), self.session.now_s)
             self.caught_up = self._read_bytes >= size
-            batch *= 1 if events else 2  # a line may be long, and reading on in it copies what there is of it
             if self.caught_up or self._clock() - began_s > PATIENCE_S:
                 return
 

@@ -39,6 +39,7 @@ def session(bench: Any) -> Session:
     )
     for case in made.cases:
         case.finished = None
+    made.done = 0
     return made
 
 
@@ -133,6 +134,29 @@ def test_columns_without_steps_are_empty() -> None:
     columns = Columns()
     columns.extend(steps(wall_ms=[], device_ms=None, tokens=None))
     assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
+
+
+@pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
+def test_counts_are_kept_whatever_their_size(counts: list[int]) -> None:
+    columns = Columns()
+    for count in (7, *counts, 8):
+        columns.extend(steps(tokens=[count], padded_tokens=[count]))
+    assert list(columns.tokens) == list(columns.padded_tokens) == [7, *counts, 8]
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> None:
+    whole, part = Columns(), Columns()
+    for place in range(5):
+        figures = [float(place)]
+        event = steps(
+            wall_ms=figures, round=place // 2, device_ms=figures, parts_ms={"f": figures}, tokens=[place], loss=figures
+        )
+        whole.extend(event)
+        if place < count:
+            part.extend(event)
+    assert whole.first(count) == part
+    assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])
