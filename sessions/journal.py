@@ -113,16 +113,29 @@ class Tail:
         """Open the file, to be read from its beginning or from a spot; raises BenchtuiError where it can't."""
         self._path = path
         self._file = _open(path)
-        self._spot = spot or Spot()
-        self._file.seek(self._spot.offset)
         self._begun: list[bytes] = []
         """What has been read of a line that isn't whole yet."""
         self._broken: BenchtuiError | None = None
+        self.go(spot or Spot())
 
     @property
     def spot(self) -> Spot:
         """Where the next call goes on: the first line that hasn't been given yet."""
         return self._spot
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all that has been written so far has been read; a file that was taken away has no more."""
+        try:
+            return self._file.tell() >= self._path.stat().st_size
+        except OSError:
+            return True
+
+    def go(self, spot: Spot) -> None:
+        """Go on at another spot."""
+        self._spot, self._broken = spot, None
+        self._begun.clear()
+        self._file.seek(spot.offset)
 
     def read(self, most_bytes: int = -1) -> list[Read]:
         """The events whose lines have become whole since the last call, from at most this many bytes more.

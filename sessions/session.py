@@ -4,7 +4,8 @@ from __future__ import annotations  # array[float] is a type to the checker, no 
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from math import nan
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.sweep import Config
 
+Sizes = tuple[dict[str, int], dict[str, int]]
+"""The length of each column of steps by its name, and that of each part's."""
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 
 
@@ -78,17 +81,17 @@ class Columns:
             del counts[kept:]
         self.rounds = [each for each in self.rounds if each[1] < kept]
 
-    def first(self, count: int) -> Columns:
-        """A copy of the first ``count`` steps."""
-        return Columns(
-            wall_ms=self.wall_ms[:count],
-            device_ms=self.device_ms[:count],
-            parts_ms={part: times[:count] for part, times in self.parts_ms.items() if count},
-            tokens=self.tokens[:count],
-            rounds=[each for each in self.rounds if each[1] < count],
-            padded_tokens=self.padded_tokens[:count],
-            loss=self.loss[:count],
-        )
+    def sizes(self) -> Sizes:
+        """How long each column is by now."""
+        names = (each.name for each in fields(self) if each.name != "parts_ms")
+        whole = {name: len(getattr(self, name)) for name in names}
+        return whole, {part: len(times) for part, times in self.parts_ms.items()}
+
+    def first(self, sizes: Sizes) -> Columns:
+        """A copy as it was when the columns had these sizes; none of its steps must have been dropped since."""
+        whole, parts = sizes
+        columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
+        return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
 
     def by_round(self) -> list[array[float]]:
         """Times of the steps in milliseconds, a column for each round that has any."""
@@ -156,6 +159,16 @@ class CaseState:
             self._columns = {"warmup": Columns(), "measure": Columns()}
         return self._columns[phase]
 
+    def sizes(self) -> dict[Phase, Sizes]:
+        """How many steps of each phase there are by now."""
+        return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
+
+    def first(self, sizes: dict[Phase, Sizes]) -> CaseState:
+        """A copy with no more steps than there were when its columns had these sizes."""
+        copied = copy(self)
+        copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
+        return copied
+
     @property
     def name(self) -> str:
         """The readable name of the case's options."""
@@ -207,6 +220,10 @@ class Trace:
             column = self.columns.setdefault(name, array("d", [nan] * before))
             column.extend(nan if value is None else value for value in values)
             column.extend([nan] * (len(self.at_s) - len(column)))
+
+    def first(self, count: int, names: Iterable[str]) -> Trace:
+        """A copy of the first samples, with these columns alone."""
+        return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
 
     def latest(self, name: str) -> float | None:
         """The newest reading, or None where it couldn't be read."""

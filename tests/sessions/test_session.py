@@ -150,12 +150,17 @@ def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> 
     for place in range(5):
         figures = [float(place)]
         event = steps(
-            wall_ms=figures, round=place // 2, device_ms=figures, parts_ms={"f": figures}, tokens=[place], loss=figures
+            wall_ms=figures,
+            round=place // 2,
+            device_ms=figures,
+            parts_ms={"f": figures},
+            tokens=[place],
+            loss=figures,
         )
         whole.extend(event)
         if place < count:
             part.extend(event)
-    assert whole.first(count) == part
+    assert whole.first(part.sizes()) == part
     assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
 
 
