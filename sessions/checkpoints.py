@@ -4,11 +4,14 @@ What only grows is kept as a length; events never change; a case that has ended 
 """
 
 from collections.abc import Iterable
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
-from benchtui.sessions.journal import Read, Spot
+from benchtui.sessions.journal import Read, Spot, Unknown
 from benchtui.sessions.session import CaseState, Session, Sizes, Trace
 
 
@@ -18,28 +21,23 @@ class Whole(Session):
     def __init__(self) -> None:
         super().__init__()
         self.untouched: list[CaseState] = []
-        """The cases as they were planned; empty before the first is touched."""
+        """The cases as they were before events spoke of them."""
         self.touched: set[int] = set()
         """Cases that events have spoken of since this was last emptied."""
 
     def apply(self, event: Read) -> None:
         """Fold one event."""
         if isinstance(event, CaseRepeated):
-            self._renew(self._case(event.case))  # its steps are dropped, and checkpoints may count on them
+            self._case(event.case).renew_columns()  # steps are dropped that checkpoints count on
         super().apply(event)
 
     def _case(self, index: int) -> CaseState:
         case = super()._case(index)
-        self.touched.add(index)
         self.untouched += self.cases[len(self.untouched) :]
-        shared = case is self.untouched[index] or case.finished is not None
-        return self._renew(case) if shared else case
-
-    def _renew(self, case: CaseState) -> CaseState:
-        """Go on with a copy of a case."""
-        renewed = self.cases[case.index] = case.first(case.sizes())
-        self.current = renewed if self.current is case else self.current
-        return renewed
+        if self.untouched[index] is case:
+            self.untouched[index] = copy(case)
+        self.touched.add(index)
+        return case
 
 
 class Retold(Session):
@@ -104,14 +102,12 @@ class TraceCut:
     count: int
     names: tuple[str, ...]
 
-    @classmethod
-    def of(cls, trace: Trace) -> "TraceCut":
-        """The readings so far."""
-        return cls(trace, len(trace.at_s), tuple(trace.columns))
 
-    def restore(self) -> Trace:
-        """A trace with those readings alone."""
-        return self.trace.first(self.count, self.names)
+@dataclass(frozen=True, slots=True)
+class CaseNumber:
+    """Stands for a case of the session."""
+
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,43 +120,53 @@ class Checkpoint:
     """How many cases had ended."""
     cases: int
     """How many cases there were."""
-    current: int | None
-    host: TraceCut
-    gpus: dict[int, TraceCut]
-    others: dict[str, object]
+    others: dict[str, Any]
     """All other attributes."""
 
     @classmethod
     def of(cls, whole: Whole, spot: Spot, ended: int) -> "Checkpoint":
         """The session as it is now, its file read up to a spot."""
-        return cls(
-            spot=spot,
-            now_s=whole.now_s,
-            ended=ended,
-            cases=len(whole.cases),
-            current=whole.current.index if whole.current else None,
-            host=TraceCut.of(whole.host),
-            gpus={index: TraceCut.of(trace) for index, trace in whole.gpus.items()},
-            others=_copied(whole, without=("cases", "current", "host", "gpus", "untouched", "touched")),
-        )
+        own = ("cases", "untouched", "touched")
+        others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
+        return cls(spot, whole.now_s, ended, len(whole.cases), others)
 
     def restore(self, whole: Whole, cuts: Iterable[CaseCut]) -> Retold:
         """The session as it was: with the cases that had been touched by then, and the others as planned."""
         session = Retold(whole)
-        vars(session).update({name: _own(value) for name, value in self.others.items()})
-        session.host = self.host.restore()
-        session.gpus = {index: cut.restore() for index, cut in self.gpus.items()}
         session.cases = (whole.untouched or whole.cases)[: self.cases]
         for cut in cuts:
             cut.restore(session)
-        session.current = None if self.current is None else session.cases[self.current]
+        vars(session).update({name: _restored(value, session.cases) for name, value in self.others.items()})
         return session
 
 
-def _copied(session: Session, without: Iterable[str]) -> dict[str, object]:
-    return {name: _own(value) for name, value in vars(session).items() if name not in without}
+def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
+    """What an attribute is kept as."""
+    match value:
+        case CaseState():
+            return CaseNumber(value.index)
+        case Trace():
+            return TraceCut(value, len(value.at_s), tuple(value.columns))
+        case list():
+            return [_kept(each) for each in value]
+        case dict():
+            return {key: _kept(each) for key, each in value.items()}
+        case msgspec.Struct() | Unknown() | str() | int() | float() | None:
+            return value
+    return deepcopy(value)
 
 
-def _own(value: object) -> object:
-    """What an attribute is kept as: the events in it never change, a container does."""
-    return copy(value) if isinstance(value, list | dict | set) else value
+def _restored(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
+    """An attribute again, out of what it was kept as."""
+    match kept:
+        case CaseNumber():
+            return cases[kept.index]
+        case TraceCut():
+            return kept.trace.first(kept.count, kept.names)
+        case list():
+            return [_restored(each, cases) for each in kept]
+        case dict():
+            return {key: _restored(each, cases) for key, each in kept.items()}
+        case msgspec.Struct() | Unknown() | str() | int() | float() | None:
+            return kept
+    return deepcopy(kept)

@@ -169,6 +169,10 @@ class CaseState:
         copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
         return copied
 
+    def renew_columns(self) -> None:
+        """Go on with copies of the columns, whoever else holds them."""
+        self._columns = self.first(self.sizes())._columns
+
     @property
     def name(self) -> str:
         """The readable name of the case's options."""

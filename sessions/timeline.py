@@ -22,6 +22,10 @@ CHECKPOINT_BYTES = 1 << 19
 """Folding on from a checkpoint by this much takes about 10 ms."""
 
 
+CASE_BYTES = 32
+"""With very many cases checkpoints are further apart, by this much a case: each holds a place for every one."""
+
+
 class Timeline:
     """Reads a session file once, and gives the session as it was at any moment read so far."""
 
@@ -61,7 +65,8 @@ class Timeline:
                 self._take(event)
         except BenchtuiError as error:
             self.problem = str(error)
-        if self._tail.spot.offset - self._checkpoints[-1].spot.offset >= CHECKPOINT_BYTES:
+        apart = max(CHECKPOINT_BYTES, CASE_BYTES * len(self.whole.cases))
+        if self._tail.spot.offset - self._checkpoints[-1].spot.offset >= apart:
             self._keep()
 
     def nearest(self, t: float) -> int:

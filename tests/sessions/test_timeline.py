@@ -43,6 +43,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have files of a few lines be read in many pieces, with a checkpoint at each."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
     monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 300)
+    monkeypatch.setattr(under_test, "CASE_BYTES", 0)
 
 
 def written(path: Path, events: list[AnyEvent]) -> Path:
@@ -182,7 +183,7 @@ def courses(draw: Any) -> list[AnyEvent]:
     return Course(draw).events
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=courses(), data=st.data())
 @pytest.mark.usefixtures("small_pieces")
 def test_seeking_back_and_forth_equals_folding_up_to_the_moment(
