@@ -8,6 +8,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import CaseState, Session
+from benchtui.tui.outlook import Outlook
 
 BATCH_BYTES = 1 << 16
 PATIENCE_S = 0.02
@@ -70,6 +71,10 @@ class Feed:
         """Session time: that of the newest event, going on by the clock while the engine is at work."""
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
+
+    def outlook(self) -> Outlook:
+        """Estimates of the time that is left."""
+        return Outlook(self.session)
 
     def close(self) -> None:
         """Close the file."""
