@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.events import (
@@ -22,6 +22,9 @@ from benchtui.sessions.journal import Read
 from benchtui.sessions.session import CaseState, Session
 
 Kind = Literal["begin", "round", "repeated", "throttled", "outlier"] | Outcome | Level
+
+ENDS = frozenset({"round", *get_args(Outcome)})
+"""Kinds of marks at which a case ends, or its round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,12 @@ class Marks:
     def begin_of(self, case: int) -> Mark | None:
         """Where a case begins, by its number, counted from 0."""
         return next((mark for mark in self.all if mark.kind == "begin" and mark.case == case), None)
+
+    def end_of(self, case: int, t: float) -> Mark | None:
+        """The first mark after a moment at which a case ends, or its round."""
+        place = bisect_right(self.all, t, key=_t)
+        later = (self.all[at] for at in range(place, len(self.all)))
+        return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
 
     def _readings(self, gpus: tuple[GpuReadings, ...], now_s: float) -> None:
         held = {readings.index: reasons for readings in gpus if (reasons := _reasons(readings))}

@@ -42,6 +42,7 @@ class Timeline:
         self.ended: list[int] = []
         """Numbers of the cases that have ended, in that order."""
         self._tail = Tail(path)
+        self._read_all = False
         self._checkpoints = [Checkpoint.of(self.whole, Spot(), 0)]
         self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
         """Each case as it was at the checkpoints before which it had changed, with their numbers."""
@@ -54,14 +55,16 @@ class Timeline:
     @property
     def complete(self) -> bool:
         """Whether all that has been written so far, or can be read, has been read."""
-        return self.problem is not None or self._tail.at_end
+        return self.problem is not None or (self._read_all and self._tail.at_end)
 
     def read(self) -> None:
         """Read a piece more of the file."""
         if self.problem is not None:
             return
         try:
-            for event in self._tail.read(BATCH_BYTES):
+            events = self._tail.read(BATCH_BYTES)
+            self._read_all = not events  # a broken line is told only after the events before it
+            for event in events:
                 self._take(event)
         except BenchtuiError as error:
             self.problem = str(error)
