@@ -25,9 +25,10 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: $(READY)  ## measure benchtui itself: ratios against something in the same run
+bench: $(READY)  ## measure benchtui itself: ratios against something in the same run, and large sessions
 	$(BIN)/python tests/benchmarks/plain_loop.py
 	$(BIN)/python tests/benchmarks/train_loop.py
+	$(BIN)/python tests/benchmarks/large_sessions.py
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

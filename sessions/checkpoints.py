@@ -75,23 +75,16 @@ class Retold(Session):
 
 @dataclass(frozen=True, slots=True)
 class CaseCut:
-    """A case as it was at a checkpoint."""
+    """A case that had begun and not ended, as it was at a checkpoint."""
 
     case: CaseState
-    sizes: dict[Phase, Sizes] | None
-    """How long its columns were, which go on to grow; None for a case that has ended."""
+    sizes: dict[Phase, Sizes]
+    """How long its columns were, which go on to grow."""
 
     @classmethod
     def of(cls, case: CaseState) -> "CaseCut":
         """The case as it is now."""
-        return cls(case, None) if case.finished else cls(copy(case), case.sizes())
-
-    def restore(self, session: Retold) -> None:
-        """Put the case in its place in a session."""
-        if self.sizes is None:
-            session.cases[self.case.index] = self.case
-        else:
-            session.take_over(self.case.first(self.sizes))
+        return cls(copy(case), case.sizes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +109,30 @@ class Checkpoint:
 
     spot: Spot
     now_s: float
-    ended: int
-    """How many cases had ended."""
     cases: int
     """How many cases there were."""
+    ended: int
+    """How many of them had ended."""
+    open: tuple[int, ...]
+    """Numbers of those that had begun and not ended."""
     others: dict[str, Any]
     """All other attributes."""
 
     @classmethod
-    def of(cls, whole: Whole, spot: Spot, ended: int) -> "Checkpoint":
+    def of(cls, whole: Whole, spot: Spot, ended: int = 0, begun: Iterable[int] = ()) -> "Checkpoint":
         """The session as it is now, its file read up to a spot."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
-        return cls(spot, whole.now_s, ended, len(whole.cases), others)
+        return cls(spot, whole.now_s, len(whole.cases), ended, tuple(begun), others)
 
-    def restore(self, whole: Whole, cuts: Iterable[CaseCut]) -> Retold:
-        """The session as it was: with the cases that had been touched by then, and the others as planned."""
+    def restore(self, whole: Whole, ended: Iterable[int], cuts: Iterable[CaseCut]) -> Retold:
+        """The session as it was: with the cases that had ended, those that had begun, the others as planned."""
         session = Retold(whole)
         session.cases = (whole.untouched or whole.cases)[: self.cases]
+        for index in ended:
+            session.cases[index] = whole.cases[index]
         for cut in cuts:
-            cut.restore(session)
+            session.take_over(cut.case.first(cut.sizes))
         vars(session).update({name: _restored(value, session.cases) for name, value in self.others.items()})
         return session
 

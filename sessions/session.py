@@ -156,7 +156,9 @@ class CaseState:
     def columns(self, phase: Phase) -> Columns:
         """The steps of a phase."""
         if self._columns is None:
-            self._columns = {"warmup": Columns(), "measure": Columns()}
+            self._columns = {}
+        if phase not in self._columns:
+            self._columns[phase] = Columns()
         return self._columns[phase]
 
     def sizes(self) -> dict[Phase, Sizes]:
@@ -221,7 +223,9 @@ class Trace:
             values = getattr(readings, name)[: len(at_s)]
             if not values and name not in self.columns:
                 continue
-            column = self.columns.setdefault(name, array("d", [nan] * before))
+            if name not in self.columns:
+                self.columns[name] = array("d", [nan] * before)
+            column = self.columns[name]
             column.extend(nan if value is None else value for value in values)
             column.extend([nan] * (len(self.at_s) - len(column)))
 

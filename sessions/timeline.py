@@ -7,7 +7,6 @@ it and folds on from there.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 from benchtui.sessions.checkpoints import CaseCut, Checkpoint, Retold, Whole
@@ -43,9 +42,11 @@ class Timeline:
         """Numbers of the cases that have ended, in that order."""
         self._tail = Tail(path)
         self._read_all = False
-        self._checkpoints = [Checkpoint.of(self.whole, Spot(), 0)]
+        self._checkpoints = [Checkpoint.of(self.whole, Spot())]
         self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
         """Each case as it was at the checkpoints before which it had changed, with their numbers."""
+        self._begun: dict[int, None] = {}
+        """Numbers of the cases that had begun and not ended at the last checkpoint."""
 
     @property
     def end_s(self) -> float:
@@ -83,8 +84,10 @@ class Timeline:
     def restore(self, number: int) -> tuple[Retold, list[CaseState]]:
         """The session as it was at a checkpoint, and the cases that had ended by then, in that order."""
         checkpoint = self._checkpoints[number]
-        session = checkpoint.restore(self.whole, self._cuts_at(number))
-        return session, [session.cases[index] for index in self.ended[: checkpoint.ended]]
+        ended = self.ended[: checkpoint.ended]
+        cuts = [self._cut(index, number) for index in checkpoint.open]
+        session = checkpoint.restore(self.whole, ended, cuts)
+        return session, [session.cases[index] for index in ended]
 
     def moment(self, t: float, steps: int) -> float:
         """The recorded moment that many after another, or before it; at most the last one, or the first."""
@@ -105,17 +108,19 @@ class Timeline:
 
     def _keep(self) -> None:
         number = len(self._checkpoints)
-        for index in sorted(self.whole.touched):
-            self._cuts.setdefault(index, []).append((number, CaseCut.of(self.whole.cases[index])))
+        for index in self.whole.touched:
+            case = self.whole.cases[index]
+            if case.finished:
+                self._begun.pop(index, None)
+            else:
+                self._begun[index] = None
+                self._cuts.setdefault(index, []).append((number, CaseCut.of(case)))
         self.whole.touched.clear()
-        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.spot, len(self.ended)))
+        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.spot, len(self.ended), self._begun))
 
-    def _cuts_at(self, number: int) -> Iterator[CaseCut]:
-        for cuts in self._cuts.values():
-            if cuts[0][0] > number:
-                return  # the cases stand in the order in which they were first touched
-            last = cuts[-1] if cuts[-1][0] <= number else cuts[bisect_right(cuts, number, key=_number) - 1]
-            yield last[1]
+    def _cut(self, index: int, number: int) -> CaseCut:
+        cuts = self._cuts[index]
+        return cuts[bisect_right(cuts, number, key=_number) - 1][1]
 
 
 class Retelling:

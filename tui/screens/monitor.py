@@ -36,6 +36,8 @@ from benchtui.tui.widgets.table import CaseTable
 
 CATCHING_UP_HZ = 50.0
 """How often to read on while a recorded session is being read."""
+READING_S = 0.25
+"""How often to draw meanwhile."""
 
 KEYS: list[BindingType] = [
     Binding("q,ctrl+q,ctrl+c", "ask_quit", "Quit, or ask how", show=False),
@@ -77,6 +79,8 @@ class Monitor(Screen[None]):
         self._hz = 0.0
         self._chosen: int | None = None
         self._frozen = False
+        self._clock = clock
+        self._drew_s = clock()
         self._foot = Foot(feed, symbols, clock)
         self._meter = Meter(symbols)
         self._stopped = self._leaving = False
@@ -230,7 +234,8 @@ class Monitor(Screen[None]):
             self._leave()
         self._keep_pace()
         self._meter.weigh(self._link.bytes_written, self._feed.session.host.latest("engine_cpu_percent"))
-        self._draw()
+        if self._feed.caught_up or self._clock() - self._drew_s >= READING_S:
+            self._draw()
 
     def _look(self) -> None:
         """Have a view of the session as it is now: a replay that goes back has another one."""
@@ -251,6 +256,7 @@ class Monitor(Screen[None]):
         """Draw what differs, unless the display is frozen, covered, or hasn't taken the last picture yet."""
         if not self.is_current or self._link.congested:
             return
+        self._drew_s = self._clock()
         with self.app.batch_update():
             self._panel("keys").show(self._foot.keys(self._frozen))
             self._panel("log").show(self._foot.log())

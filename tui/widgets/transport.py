@@ -13,8 +13,8 @@ LEAST_BAR = 16
 State = Literal["playing", "paused", "seeking", "reading", "at end"]
 
 SIGNS: dict[str, tuple[str, str]] = {
-    "begin": ("axis", "faint"),
-    "round": ("dot", "faint"),
+    "begin": ("axis", "muted"),
+    "round": ("dot", "muted"),
     "info": ("dot", "muted"),
     "skipped": ("skipped", "muted"),
     "outlier": ("above", "accent"),
