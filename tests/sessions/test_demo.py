@@ -1,4 +1,4 @@
-"""The session that comes with benchtui is a real one, small, and names nothing of the machine but the machine."""
+"""The session that comes with benchtui is a real one, small, and names no folder of the machine."""
 
 import json
 

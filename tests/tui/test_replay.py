@@ -289,7 +289,7 @@ async def test_a_broken_line_ends_the_replay_with_a_word(story: Any, opened: Any
     async with opened(story.path, start=Start()) as seen:
         seen.clock.now_s += 100
         await seen.look()
-        assert "line 9: not an event" in " ".join(seen.panel("log"))
+        assert "line 8: not an event" in " ".join(seen.panel("log"))
         assert "✓ ok" in seen.table[0]
 
 

@@ -5,7 +5,7 @@ import pytest
 from benchtui.sessions.marks import Mark
 from benchtui.themes import ASCII, UNICODE
 from benchtui.tui.widgets.ink import Line
-from benchtui.tui.widgets.transport import State, Transport, clock_text, transport_lines
+from benchtui.tui.widgets.transport import State, Transport, clock_text, transport_lines, worst
 
 ORIGINS = ("demo, recorded 2026-11-21 on box", "demo, recorded 2026-11-21", "demo 2026-11-21")
 
@@ -54,6 +54,14 @@ def test_what_happened_stands_below_its_moment_and_the_worst_wins() -> None:
     assert text(second)[begin] == "│"
     assert text(second)[begin + length // 2] == "▲"
     assert len(text(second).split()) == 2
+
+
+def test_of_very_many_marks_the_worst_of_each_moment_are_kept() -> None:
+    begins = [Mark(t / 10, "begin", t) for t in range(100_000)]
+    kept = worst(sorted([*begins, Mark(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
+    assert 900 <= len(kept) <= 1001
+    assert [mark.t for mark in kept if mark.kind == "failed"] == [5000.0]
+    assert worst([Mark(0.0, "ok", 0)], 0.0) == ()
 
 
 def test_before_the_end_is_known_there_is_no_share_of_it() -> None:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.marks import words
+from benchtui.sessions.marks import Mark, words
 from benchtui.themes import Symbols
 from benchtui.tui.ending import How
 from benchtui.tui.feed import Clock
@@ -23,7 +23,7 @@ from benchtui.tui.views import View
 from benchtui.tui.widgets.ink import Line, Piece, crop
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.transport import State, Transport, clock_text, transport_lines
+from benchtui.tui.widgets.transport import State, Transport, clock_text, transport_lines, worst
 
 LIVE_ONLY = frozenset({"detach", "stop", "skip", "freeze", "replay"})
 """What can be done to a sweep that runs, and not to a record of one."""
@@ -50,6 +50,9 @@ class ReplayMonitor(Monitor):
         super().__init__(feed, name, symbols, link, clock)
         self._replay = feed
         self._foot = ReplayFoot(feed, symbols, clock)
+        self._marks: tuple[Mark, ...] = ()
+        self._seen = (0, 0.0)
+        """How many marks there were, and the end of the record, when they were last chosen from."""
 
     def between(self) -> ComposeResult:
         """The transport line, and where to type a moment."""
@@ -162,8 +165,10 @@ class ReplayMonitor(Monitor):
         super()._draw_session(view)
         replay = self._replay
         end_s = replay.timeline.end_s if replay.timeline.complete else None
-        marks = tuple(replay.timeline.marks.all)
-        shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, marks, replay.origins)
+        seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
+        if seen != self._seen:
+            self._seen, self._marks = seen, worst(replay.timeline.marks.all, replay.timeline.end_s)
+        shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
         self._panel("transport").show(shown)
 
     def _how(self) -> How:

@@ -10,6 +10,8 @@ from benchtui.tui.widgets.bars import bar
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, width_of
 
 LEAST_BAR = 16
+MOST_CELLS = 1000
+"""Shares of a record that are told apart."""
 State = Literal["playing", "paused", "seeking", "reading", "at end"]
 
 SIGNS: dict[str, tuple[str, str]] = {
@@ -55,6 +57,17 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
     first = crop([*head, *bar(share, room, symbols), (f"  {origin}", "muted")], width, symbols)
     marks = _marks(transport, room, symbols)
     return [first, line((" " * before, "plain"), *marks)][:height]
+
+
+def worst(marks: Sequence[Mark], end_s: float) -> tuple[Mark, ...]:
+    """Of each small share of the record the mark that needs the eye most: as many as a line can show."""
+    found: dict[int, Mark] = {}
+    for mark in marks:
+        place = int(mark.t / end_s * MOST_CELLS) if end_s else 0
+        weight = _WEIGHTS.get(mark.kind, -1)
+        if weight > (_WEIGHTS[found[place].kind] if place in found else -1):
+            found[place] = mark
+    return tuple(found.values())
 
 
 def clock_text(seconds: float) -> str:
