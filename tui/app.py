@@ -80,9 +80,10 @@ class BenchtuiApp(App[Ending]):
         self.animation_level = "none"
         self._surroundings = surroundings
         self._feed: Feed | None = None
-        if session_path is not None:
-            made = Replay(session_path, engine, clock, start) if start else Feed(session_path, engine, clock)
-            self._feed = made
+        if session_path is not None and start is not None:
+            self._feed = Replay(session_path, engine, clock, start)
+        elif session_path is not None:
+            self._feed = Feed(session_path, engine, clock)
         self._theme_names = themes.names()
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._clock = clock
@@ -203,7 +204,7 @@ class BenchtuiApp(App[Ending]):
             return self._nothing("monitor")
         name = self._surroundings.name_of(self._feed.path)
         if isinstance(self._feed, Replay):
-            from benchtui.tui.screens.replay import ReplayMonitor
+            from benchtui.tui.screens.replay import ReplayMonitor  # most sessions are opened without it
 
             return ReplayMonitor(self._feed, name, self._symbols, self._link, self._clock)
         return Monitor(self._feed, name, self._symbols, self._link, self._clock)

@@ -174,12 +174,16 @@ def replay(session: str, speed: float | None, moment: str | None, as_lines: bool
     """
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
+    from benchtui.tui.player import Aim, Start
 
     path = library.resolve(session)
+    engine = client.find(path)
     if as_lines:
-        _print(path, client.find(path), speed, moment)
-    else:
-        _replay(path, speed or 1.0, moment, **look)
+        _print(path, engine, speed, moment)
+        return
+    start = Start(speed or 1.0, Aim.parse(moment) if moment else None)
+    _require_terminal()
+    _show(engine, path, start, **look)
 
 
 @app.command()
@@ -192,8 +196,10 @@ def demo(speed: float | None, **look: Unpack[Look]) -> None:
     Needs neither a GPU nor a model.
     """
     from benchtui.sessions import library  # after the command is known
+    from benchtui.tui.player import Start
 
-    _replay(library.demo_path(), speed or 1.0, None, **look)
+    _require_terminal()
+    _show(None, library.demo_path(), Start(speed or 1.0), **look)
 
 
 @app.command()
@@ -352,14 +358,6 @@ _FAREWELLS = {
     "closed": "session {path}",
     "lost": "the terminal is gone; session {path}",
 }
-
-
-def _replay(path: Path, speed: float, moment: str | None, **look: Unpack[Look]) -> None:
-    from benchtui.tui.player import Aim, Start  # after the command is known
-
-    start = Start(speed, Aim.parse(moment) if moment else None)
-    _require_terminal()
-    _show(None, path, start, **look)
 
 
 def _print(

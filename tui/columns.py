@@ -23,7 +23,7 @@ def merged(ordered: array[float], values: Sequence[float]) -> array[float]:
     both = np.concatenate((ordered, values))
     both.sort(kind="stable" if len(ordered) > len(values) else "quicksort")
     result = array("d")
-    result.frombytes(both.data)
+    result.frombytes(both.data.cast("B"))
     return result
 
 

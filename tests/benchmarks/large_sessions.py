@@ -23,7 +23,6 @@ from unittest import mock
 
 import click
 import pexpect
-import psutil
 
 from benchtui.sessions.events import (
     AnyEvent,
@@ -161,6 +160,7 @@ def opened(path: Path) -> dict[str, float]:
         timeout=120,
         env=os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8"},
     )
+    app.delaybeforesend = None
     app.expect(FIRST_PAINT)
     first_s = time.perf_counter() - began
     app.expect(re.compile(rb"completed|interrupted"))
@@ -188,14 +188,12 @@ def key_ms(app: "pexpect.spawn[bytes]") -> float:
 
 def peak_mb(pid: int) -> float:
     """Peak resident memory of a process, in units of 10**6 bytes."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        return float(psutil.Process(pid).memory_info().rss) / 1e6
-    return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
 FOLD = """
-import json, random, resource, statistics, sys, time
+import json, random, statistics, sys, time
 from pathlib import Path
 from benchtui.sessions.timeline import Retelling, Timeline
 from benchtui.tui.feed import Feed
@@ -228,7 +226,8 @@ else:
             pass
         took.append((time.perf_counter() - began) * 1000)
     found |= {"replay MB": 0.0, "seek ms": statistics.median(took), "worst seek ms": max(took)}
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+status = Path("/proc/self/status").read_text()
+peak = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 print(json.dumps({key: value or peak for key, value in found.items()}))
 """
 

@@ -195,6 +195,16 @@ async def test_esc_puts_the_question_away_then_leaves_for_the_end(recorded: Path
         assert "completed" in seen.panel("heading")[0]
 
 
+async def test_esc_leads_back_to_a_sweep_that_runs_on(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine, start=Start()) as seen:
+        assert "0/3 cases" in seen.panel("heading")[0]
+        await seen.press("escape")
+        await seen.look()
+        assert type(seen.app.screen) is Monitor
+        assert "1/3 cases" in seen.panel("heading")[0] and "skip case" in seen.panel("keys")[0]
+
+
 async def test_R_replays_a_session_that_is_open(recorded: Path, opened: Any) -> None:
     async with opened(recorded) as seen:
         assert "R replay" in seen.panel("keys")[0]

@@ -240,8 +240,11 @@ class Monitor(Screen[None]):
     def _look(self) -> None:
         """Have a view of the session as it is now: a replay that goes back has another one."""
         session, view = self._feed.session, self._view
-        if session.started is not None and (view is None or view.session is not session):
+        if session.started is None:
+            self._view = None
+        elif view is None or view.session is not session:
             self._view = View(self._feed, self._symbols, self._session_name, view)
+            self._chosen = self._chosen if (self._chosen or 0) < len(session.cases) else None
 
     def _keep_pace(self) -> None:
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
