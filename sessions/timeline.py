@@ -19,9 +19,8 @@ from benchtui.sessions.session import CaseState, Session
 BATCH_BYTES = 1 << 16
 CHECKPOINT_BYTES = 1 << 19
 """Folding on from a checkpoint by this much takes about 10 ms."""
-
 CASE_BYTES = 8
-"""With very many cases checkpoints are further apart, by this much a case: restoring one takes each some time."""
+"""With very many cases checkpoints are further apart, by this much a case: each takes time to restore."""
 
 
 class Timeline:
