@@ -14,7 +14,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.journal import Read
 from benchtui.sessions.reading import AbandonedError, load
-from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Record
 
 VERSION = 1
@@ -137,7 +137,7 @@ def _take(rates: dict[int, float], session: Session, event: Read) -> None:
     if isinstance(event, CaseFinished):
         case = session.cases[event.case]
         _rate(case, rates)
-        case.warmup, case.measured = Columns(), Columns()
+        case.forget_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:

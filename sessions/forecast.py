@@ -91,7 +91,7 @@ def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: 
 def _round_left(
     case: CaseState, measure: Measure, turn: int, whole: Estimate | None, now_s: float
 ) -> Estimate | None:
-    warmed, measured = case.warmup.round.count(turn), case.measured.round.count(turn)
+    warmed, measured = case.warmup.of_round(turn), case.measured.of_round(turn)
     step_s = _mean_step_s(case)
     if step_s is not None and warmed + measured:
         warmup_s = max(0, measure.warmup - warmed) * step_s
@@ -128,9 +128,7 @@ def _mean_step_s(case: CaseState) -> float | None:
 
 
 def _last_round(columns: Columns) -> array[float]:
-    if not columns.round:
-        return columns.wall_ms
-    return columns.wall_ms[columns.round.index(columns.round[-1]) :]
+    return columns.wall_ms[columns.rounds[-1][1] :] if columns.rounds else columns.wall_ms
 
 
 def _measuring_s(steps: int, step_s: float, measure: Measure) -> float:

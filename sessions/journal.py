@@ -96,31 +96,86 @@ class Journal:
         self.bytes_written += len(line)
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a line of a session file begins."""
+
+    offset: int = 0
+    """In bytes."""
+    line: int = 1
+    """Its number, counted from 1."""
+
+
 class Tail:
     """Reads a session file on, as far as it has been written; keeps its place between calls."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, spot: Spot | None = None) -> None:
+        """Open the file, to be read from its beginning or from a spot; raises BenchtuiError where it can't."""
         self._path = path
         self._file = _open(path)
-        self._rest = b""
-        self._line = 0
+        self._begun: list[bytes] = []
+        """What has been read of a line that isn't whole yet."""
+        self._broken: BenchtuiError | None = None
+        self.go(spot or Spot())
+
+    @property
+    def spot(self) -> Spot:
+        """Where the next call goes on: the first line that hasn't been given yet."""
+        return self._spot
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all that has been written so far has been read; a file that was taken away has no more."""
+        try:
+            return self._file.tell() >= self._path.stat().st_size
+        except OSError:
+            return True
+
+    def go(self, spot: Spot) -> None:
+        """Go on at another spot."""
+        self._spot, self._broken = spot, None
+        self._begun.clear()
+        self._file.seek(spot.offset)
 
     def read(self, most_bytes: int = -1) -> list[Read]:
         """The events whose lines have become whole since the last call, from at most this many bytes more.
 
         Raises:
-            BenchtuiError: for a line that is no event.
+            BenchtuiError: for a line that is no event, once the events before it have been given; from then on
+                at every call.
         """
-        lines = (self._rest + self._file.read(most_bytes)).split(b"\n")
-        self._rest = lines.pop()
-        events = list(_events(lines, self._path, self._line + 1))
-        self._line += len(lines)
+        if self._broken:
+            raise self._broken
+        lines = self._lines(self._file.read(most_bytes))
+        events = self._good(lines)
+        self._spot = Spot(self._spot.offset + sum(map(len, lines)) + len(lines), self._spot.line + len(lines))
+        if self._broken and not events:
+            raise self._broken
+        return events
+
+    def _lines(self, data: bytes) -> list[bytes]:
+        """The lines that have become whole with more data, without their ends."""
+        if b"\n" not in data:
+            self._begun.append(data)
+            return []
+        lines = b"".join((*self._begun, data)).split(b"\n")
+        self._begun = [lines.pop()]
+        return lines
+
+    def _good(self, lines: list[bytes]) -> list[Read]:
+        """The events of lines, up to the first that is broken."""
+        events: list[Read] = []
+        try:
+            for event in _events(lines, self._path, self._spot.line):
+                events.append(event)
+        except BenchtuiError as error:
+            self._broken = error
         return events
 
     @property
     def torn(self) -> bool:
         """Whether what is left over is an unfinished line."""
-        return _is_torn(self._rest)
+        return _is_torn(b"".join(self._begun))
 
     def close(self) -> None:
         """Close the file."""

@@ -14,6 +14,9 @@ from benchtui.sessions.events import SessionStarted
 LATEST = "latest"
 """Stands for the newest session of the library wherever a session is asked for."""
 
+DEMO = "demo"
+"""Stands for the session that comes with benchtui."""
+
 _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _NAME_BYTES = 160
@@ -38,6 +41,11 @@ def folder() -> Path:
     except OSError as error:
         raise BenchtuiError(f"{path}: the folder of sessions can't be made: {error.strerror}") from error
     return path
+
+
+def demo_path() -> Path:
+    """The recorded session that comes with benchtui."""
+    return Path(__file__).parent / "demo" / "demo.json"
 
 
 def new_path(name: str, now: datetime) -> Path:
@@ -65,13 +73,15 @@ def entries() -> list[Entry]:
 
 
 def resolve(source: str) -> Path:
-    """The session file that is meant by a path, an id, a file's name in the library, or ``latest``.
+    """The session file that is meant by a path, an id, a file's name in the library, ``latest`` or ``demo``.
 
     Raises:
         BenchtuiError: where there is none, or more than one.
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)
+    if source == DEMO:
+        return demo_path()
     known = entries()
     if source == LATEST:
         if not known:

@@ -12,6 +12,9 @@ class Order:
     def __init__(self, cases: Iterable[int] = ()) -> None:
         self._cases = list(cases)
 
+    def __deepcopy__(self, memo: object) -> "Order":
+        return Order(self._cases)  # numbers need no copies
+
     def add(self, case: int, after: int | None = None) -> None:
         """Put a new case behind another one, or at the end; raises ValueError for one that isn't there."""
         self._cases.insert(len(self._cases) if after is None else self._cases.index(after) + 1, case)

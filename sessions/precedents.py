@@ -98,7 +98,7 @@ class Precedents:
         self._experience.learn(case)
         own, device = _group(case.config), (case.config.device,)
         self._seen.add((own, work(case.config)))
-        beside_s, memory_mb = _beside_s(case), _memory_mb(case)
+        beside_s, memory_mb = _beside_s(case), case.peak_memory_mb
         for key in (own, device):
             if beside_s is not None:
                 self._beside_s.setdefault(key, []).append(beside_s)
@@ -181,17 +181,8 @@ def _beside_s(case: CaseState) -> float | None:
     if case.started is None or case.finished is None or not case.measured.wall_ms:
         return None
     turn = case.started.round
-    steps = case.warmup.round.count(turn) + case.measured.round.count(turn)
+    steps = case.warmup.of_round(turn) + case.measured.of_round(turn)
     return max(0.0, case.finished.t - case.started.t - steps * fmean(case.measured.wall_ms) / 1000)
-
-
-def _memory_mb(case: CaseState) -> float | None:
-    memory = case.finished.memory if case.finished else None
-    if memory is None:
-        return None
-    if case.config.device == "cpu":
-        return memory.peak_rss_mb
-    return memory.peak_reserved_mb if memory.peak_device_mb is None else memory.peak_device_mb
 
 
 def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields
 from math import nan
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Peaks,
+    Phase,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -38,6 +40,8 @@ from benchtui.sessions.events import (
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES, Config
 
+Sizes = tuple[dict[str, int], dict[str, int]]
+"""The length of each column of steps by its name, and that of each part's."""
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
@@ -50,12 +54,12 @@ class Columns:
     device_ms: array[float] = field(default_factory=lambda: array("d"))
     """Empty where the device has no events."""
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
-    tokens: array[int] = field(default_factory=lambda: array("q"))
-    """Real tokens of each step; empty where the task has none."""
-    round: array[int] = field(default_factory=lambda: array("q"))
-    """The round of each step."""
-    padded_tokens: array[int] = field(default_factory=lambda: array("q"))
-    """Tokens of each step with the padding; empty where nothing says."""
+    tokens: array[int] = field(default_factory=lambda: array("H"))
+    """Real tokens of each step; empty where the task has none. As narrow as the counts allow."""
+    rounds: list[tuple[int, int]] = field(default_factory=list)
+    """Each round that has steps, with the place of its first, counted from 0."""
+    padded_tokens: array[int] = field(default_factory=lambda: array("H"))
+    """Tokens of each step with the padding; empty where nothing says. As narrow as the counts allow."""
     loss: array[float] = field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
 
@@ -65,32 +69,66 @@ class Columns:
         columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
-        self.wall_ms.extend(steps.wall_ms)
-        self.round.extend([steps.round] * len(steps.wall_ms))
-        self.device_ms.extend(steps.device_ms or ())
-        self.tokens.extend(steps.tokens or ())
-        self.padded_tokens.extend(steps.padded_tokens or ())
+        if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
+            self.rounds.append((steps.round, len(self)))
+        self.wall_ms.extend(array("d", steps.wall_ms))  # an array takes an array in faster than a list
+        self.device_ms.extend(array("d", steps.device_ms or ()))
+        self.tokens = _with_counts(self.tokens, steps.tokens or ())
+        self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         for part, times in steps.parts_ms.items():
-            self.parts_ms.setdefault(part, array("d")).extend(times)
+            self.parts_ms.setdefault(part, array("d")).extend(array("d", times))
 
     def drop(self, turn: int) -> None:
         """Forget the steps of a round and of those after it: it is measured once more."""
-        kept = next((place for place, each in enumerate(self.round) if each >= turn), len(self))
+        kept = next((first for each, first in self.rounds if each >= turn), len(self))
         for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
-        for counts in (self.tokens, self.padded_tokens, self.round):
+        for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
+        self.rounds = [each for each in self.rounds if each[1] < kept]
+
+    def sizes(self) -> Sizes:
+        """How long each column is by now."""
+        names = (each.name for each in fields(self) if each.name != "parts_ms")
+        whole = {name: len(getattr(self, name)) for name in names}
+        return whole, {part: len(times) for part, times in self.parts_ms.items()}
+
+    def first(self, sizes: Sizes) -> Columns:
+        """A copy as it was when the columns had these sizes; none of its steps must have been dropped since."""
+        whole, parts = sizes
+        columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
+        return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
 
     def by_round(self) -> list[array[float]]:
         """Times of the steps in milliseconds, a column for each round that has any."""
-        columns: dict[int, array[float]] = {}
-        for turn, time_ms in zip(self.round, self.wall_ms, strict=True):
-            columns.setdefault(turn, array("d")).append(time_ms)
-        return list(columns.values())
+        return [self.wall_ms[first:end] for _, first, end in self.spans()]
+
+    def of_round(self, turn: int) -> int:
+        """How many steps a round has."""
+        return sum(end - first for each, first, end in self.spans() if each == turn)
+
+    def spans(self) -> list[tuple[int, int, int]]:
+        """Each round with the place of its first step and that after its last."""
+        ends = (*(first for _, first in self.rounds[1:]), len(self))
+        return [(turn, first, end) for (turn, first), end in zip(self.rounds, ends, strict=False)]
 
     def __len__(self) -> int:
         return len(self.wall_ms)
+
+
+def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
+    """The column with more counts, made wider where one of them needs it."""
+    try:
+        kept.extend(array(kept.typecode, counts))
+    except OverflowError:
+        kept = array(next(code for code, most in _COUNTS if max(counts) <= most), kept)
+        kept.extend(counts)
+    return kept
+
+
+_COUNTS = (("H", 2**16 - 1), ("I", 2**32 - 1), ("Q", 2**64 - 1))
+"""Kinds of array for counts, and the most that each holds."""
 
 
 @dataclass(slots=True)
@@ -105,14 +143,50 @@ class CaseState:
     """The newest, where there are several rounds."""
     prepared: CasePrepared | None = None
     finished: CaseFinished | None = None
-    rounds: list[RoundFinished] = field(default_factory=list)
+    rounds: tuple[RoundFinished, ...] = ()
     """The rounds that ended before the last one."""
-    repeated: list[CaseRepeated] = field(default_factory=list)
+    repeated: tuple[CaseRepeated, ...] = ()
     """The attempts that were disturbed and don't count."""
     resting: bool = False
     """Whether the case waits for its next round."""
-    warmup: Columns = field(default_factory=Columns)
-    measured: Columns = field(default_factory=Columns)
+    _columns: dict[Phase, Columns] | None = None
+    """Made when they are asked for: of a large plan most cases have none for long."""
+
+    @property
+    def warmup(self) -> Columns:
+        """Steps before those that count."""
+        return self.columns("warmup")
+
+    @property
+    def measured(self) -> Columns:
+        """Steps that count."""
+        return self.columns("measure")
+
+    def columns(self, phase: Phase) -> Columns:
+        """The steps of a phase."""
+        if self._columns is None:
+            self._columns = {}
+        if phase not in self._columns:
+            self._columns[phase] = Columns()
+        return self._columns[phase]
+
+    def sizes(self) -> dict[Phase, Sizes]:
+        """How many steps of each phase there are by now."""
+        return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
+
+    def first(self, sizes: dict[Phase, Sizes]) -> CaseState:
+        """A copy with no more steps than there were when its columns had these sizes."""
+        copied = copy(self)
+        copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
+        return copied
+
+    def renew_columns(self) -> None:
+        """Go on with copies of the columns, whoever else holds them."""
+        self._columns = self.first(self.sizes())._columns
+
+    def forget_steps(self) -> None:
+        """Let go of all steps: what was wanted of them is known."""
+        self._columns = None
 
     @property
     def name(self) -> str:
@@ -173,9 +247,15 @@ class Trace:
             values = getattr(readings, name)[: len(at_s)]
             if not values and name not in self.columns:
                 continue
-            column = self.columns.setdefault(name, array("d", [nan] * before))
+            if name not in self.columns:
+                self.columns[name] = array("d", [nan] * before)
+            column = self.columns[name]
             column.extend(nan if value is None else value for value in values)
             column.extend([nan] * (len(self.at_s) - len(column)))
+
+    def first(self, count: int, names: Iterable[str]) -> Trace:
+        """A copy of the first samples, with these columns alone."""
+        return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
 
     def latest(self, name: str) -> float | None:
         """The newest reading, or None where it couldn't be read."""
@@ -231,6 +311,8 @@ class Session:
         """The cases that have a worker, or rest before they are repeated, in the order of their start."""
         self.paused = False
         """Whether no further case starts."""
+        self.done = 0
+        """How many cases have ended, in whatever way."""
         self.messages: list[Message] = []
         self.gpus: dict[int, Trace] = {}
         self.gpu_readings: dict[int, GpuReadings] = {}
@@ -273,11 +355,6 @@ class Session:
         """The cases that are still to start, those that wait for a further round included, as they start."""
         waiting = (case.index for case in self.cases if case.state == "queued")
         return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
-
-    @property
-    def done(self) -> int:
-        """How many cases have ended, in whatever way."""
-        return sum(case.finished is not None for case in self.cases)
 
     @property
     def cut_off(self) -> bool:
@@ -370,14 +447,15 @@ class Session:
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
-                case.repeated.append(event)
+                case.repeated += (event,)
                 case.warmup.drop(event.round)
                 case.measured.drop(event.round)
             case RoundFinished():
-                case.rounds.append(event)
+                case.rounds += (event,)
                 case.resting = True
                 self._leave(case)
             case CaseFinished():
+                self.done += case.finished is None
                 case.finished = event
                 self._leave(case)
 
@@ -388,7 +466,7 @@ class Session:
         case = self._case(event.case)
         if case.finished:
             raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
-        (case.warmup if event.phase == "warmup" else case.measured).extend(event)
+        case.columns(event.phase).extend(event)
 
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:

@@ -62,7 +62,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
 
-class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
+class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """One cell of a sweep: the options a case is asked to run with."""
 
     device: str

@@ -23,6 +23,8 @@ from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.painting import cropped
 from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.player import Start
+from benchtui.tui.replay import Replay
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
@@ -73,16 +75,21 @@ class BenchtuiApp(App[Ending]):
         session_path: Path | None = None,
         engine: Engine | None = None,
         *,
+        start: Start | None = None,
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Open the session, if one is named; raises BenchtuiError where it can't be read."""
+        """Open the session, if one is named, or replay it; raises BenchtuiError where it can't be read."""
         # without colours Textual has to leave the terminal's own alone, or it makes them black on black
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
         self._surroundings = surroundings
-        self._feed = Feed(session_path, engine, clock) if session_path else None
+        self._feed: Feed | None = None
+        if session_path is not None and start is not None:
+            self._feed = Replay(session_path, engine, clock, start)
+        elif session_path is not None:
+            self._feed = Feed(session_path, engine, clock)
         self._shelf = own.shelf()
         self._theme_names = list(self._shelf.themes)
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
@@ -117,7 +124,10 @@ class BenchtuiApp(App[Ending]):
     async def on_opened(self, event: Opened) -> None:
         """Show the session that was chosen."""
         try:
-            self._feed = Feed(event.path, event.engine, self._clock)
+            if event.replay:
+                self._feed = Replay(event.path, event.engine, self._clock)
+            else:
+                self._feed = Feed(event.path, event.engine, self._clock)
         except BenchtuiError as error:
             self.notify(str(error), markup=False)
             return
@@ -214,6 +224,10 @@ class BenchtuiApp(App[Ending]):
         if self._feed is None:
             return self._nothing("monitor")
         name = self._surroundings.name_of(self._feed.path)
+        if isinstance(self._feed, Replay):
+            from benchtui.tui.screens.replay import ReplayMonitor  # most sessions are opened without it
+
+            return ReplayMonitor(self._feed, name, self._symbols, self._link, self._clock)
         return Monitor(self._feed, name, self._symbols, self._link, self._clock)
 
     def _charts(self) -> Screen[None]:
@@ -269,15 +283,17 @@ def run_app(
     *,
     engine: Engine | None = None,
     session_path: Path | None = None,
+    start: Start | None = None,
     theme: str | None = None,
     ascii_only: bool = False,
 ) -> Ending:
-    """Show the app until the reader leaves it, and say how that was.
+    """Show the app until the reader leaves it, and say how that was; with a start, the session is replayed.
 
     Raises:
         BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
     if theme is not None and (refusal := own.refusal(theme)):
         raise BenchtuiError(f"theme {refusal}")
-    app = BenchtuiApp(Surroundings.here(), session_path, engine, theme=theme, ascii_only=ascii_only)
+    here = Surroundings.here()
+    app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or Ending("closed")

@@ -9,6 +9,7 @@ from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Config, Measure
 from benchtui.themes import Symbols
 from benchtui.tui import text
+from benchtui.tui.columns import summed
 from benchtui.tui.spread import Spread
 from benchtui.tui.widgets.band import Band, Scale
 from benchtui.tui.widgets.current import Figures, Part
@@ -35,15 +36,17 @@ MARGIN = 0.005
 class CaseBook:
     """What the screen says of each case of a session."""
 
-    def __init__(self, session: Session, symbols: Symbols) -> None:
+    def __init__(self, session: Session, symbols: Symbols, before: "CaseBook | None" = None) -> None:
+        """``before`` is the book of another moment of the session: what holds for both is taken over."""
         self._session = session
         self._symbols = symbols
-        self._spreads: dict[int, Spread] = {}
+        self._spreads: dict[int, Spread] = before.lasting(session) if before else {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
         self._rows: dict[int, tuple[tuple[str, int], Row]] = {}
-        self._names = CaseNames.of([])
-        self._named = 0
+        same = before is not None and before._named == len(session.cases)
+        self._names: CaseNames = before._names if before and same else CaseNames.of([])
+        self._named: int = before._named if before and same else 0
         """Cases that the names have room for."""
         self.over = False
         """Whether the record ends here: what seems to run was cut short."""
@@ -86,7 +89,7 @@ class CaseBook:
             return ()
         seen, sums = self._sums.get(case.index, (0, {}))
         for name, times in case.measured.parts_ms.items():
-            sums[name] = sums.get(name, 0.0) + sum(times[seen:])
+            sums[name] = sums.get(name, 0.0) + summed(times[seen:])
         self._sums[case.index] = (n, sums)
         return tuple(Part(text.clean(name), part / n, part / total) for name, part in sums.items())
 
@@ -121,13 +124,33 @@ class CaseBook:
 
     def renew(self, ended: Iterable[CaseState]) -> None:
         """Take in cases that have ended, and begin anew with rows: others may be held against them."""
+        self.take_in(ended)
         self._rows.clear()
+
+    def take_in(self, ended: Iterable[CaseState]) -> None:
+        """Take in cases that have ended, of which more are about to come."""
         for case in ended:
             if case.state == "ok" and len(case.measured):
                 self._measured[case.config] = case
             if case.prepared is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
+
+    def rate(self, case: CaseState) -> float | None:
+        """Throughput of a case in samples/s, found without ordering its steps."""
+        n = len(case.measured)
+        if not n:
+            known = _reported(case)
+            return known.samples_per_s if known else None
+        spread = self._spreads.get(case.index)
+        total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
+        return n * case.samples_per_step / total_ms * 1000 if total_ms else None
+
+    def lasting(self, session: Session) -> dict[int, Spread]:
+        """The spreads of cases that can't change any more, and are the same in another session."""
+        own, others = self._session.cases, session.cases
+        shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
+        return {index: self._spreads[index] for index in shared if own[index].finished}
 
     def _row(self, case: CaseState) -> Row:
         symbols, figures = self._symbols, self.figures(case)

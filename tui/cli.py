@@ -6,18 +6,29 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from benchtui.tui.options import (
+    Look,
+    ascii_option,
+    complete_session,
+    plain_option,
+    session_option,
+    set_option,
+    speed_option,
+    sweep_argument,
+    theme_option,
+)
 from benchtui.tui.session_commands import compare, sessions, write
-from benchtui.tui.session_commands import complete_session as _complete_session
 from benchtui.tui.session_commands import printable as _plain
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
     from benchtui.sessions.session import Session
     from benchtui.sessions.sweep import Sweep
+    from benchtui.tui.player import Start
 
 USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
 
@@ -54,55 +65,14 @@ def main() -> None:
         sys.exit(CASE_FAILED)
 
 
-def _complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions.sweep_file import preset_names
-
-    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
-    return [*presets, CompletionItem(word, type="file")]
-
-
-_sweep_argument = click.argument("sweep", shell_complete=_complete_sweep)
-_set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override an entry: --set batch_size=1..64*2.",
-)
-_session_option = click.option(
-    "-o",
-    "--output",
-    "session_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; without it one in the library is made.",
-)
-
-
-def _known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    """Check a theme before anything is started on its account."""
-    from benchtui.themes import own  # after the command is known
-
-    if name is not None and (refusal := own.refusal(name)):
-        raise click.BadParameter(refusal)
-    return name
-
-
-_theme_option = click.option(
-    "--theme", callback=_known_theme, help="Colours of the screen; `benchtui themes` lists them."
-)
-_ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
-
-
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="benchtui", prog_name="benchtui")
-@_theme_option
-@_ascii_option
+@theme_option
+@ascii_option
 @click.pass_context
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Which configuration to run a transformer model in, on this machine, and how you know.
@@ -117,11 +87,11 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
 
 
 @app.command("open", hidden=True)
-@_sweep_argument
-@_set_option
-@_session_option
-@_theme_option
-@_ascii_option
+@sweep_argument
+@set_option
+@session_option
+@theme_option
+@ascii_option
 def open_app(
     sweep: str | None,
     overrides: tuple[str, ...],
@@ -135,13 +105,13 @@ def open_app(
     loaded = load_sweep(sweep, overrides) if sweep else None
     _require_terminal()
     engine = _start(loaded, session_path) if loaded else None
-    _show(engine, engine.path if engine else None, theme, ascii_only)
+    _show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)
 
 
 @app.command()
-@_sweep_argument
-@_set_option
-@_session_option
+@sweep_argument
+@set_option
+@session_option
 @click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
 def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_json: bool) -> None:
     """Run a sweep without the app.
@@ -167,8 +137,8 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
 
 
 @app.command()
-@_sweep_argument
-@_set_option
+@sweep_argument
+@set_option
 def plan(sweep: str, overrides: tuple[str, ...]) -> None:
     """Say what a sweep would measure, before it is started.
 
@@ -187,10 +157,11 @@ def plan(sweep: str, overrides: tuple[str, ...]) -> None:
 
 
 @app.command()
-@click.argument("session", required=False, shell_complete=_complete_session)
-@_theme_option
-@_ascii_option
-def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
+@click.argument("session", required=False, shell_complete=complete_session)
+@plain_option
+@theme_option
+@ascii_option
+def attach(session: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
     """Watch a running sweep.
 
     SESSION is a path or a name of the library; without it the newest that runs.
@@ -198,22 +169,67 @@ def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
 
-    _require_terminal()
-    if session:
-        path = library.resolve(session)
-        _show(client.find(path), path, theme, ascii_only)
-        return
-    running = client.running()
-    if not running:
+    if not as_lines:
+        _require_terminal()
+    path = library.resolve(session) if session else None
+    engine = client.find(path) if path else next(iter(client.running()), None)
+    path = path or (engine.path if engine else None)
+    if path is None:
         _fail(
             "no sweep is running; `benchtui SWEEP` starts one, `benchtui sessions` lists the recorded ones",
             USAGE,
         )
-    _show(running[0], running[0].path, theme, ascii_only)
+    elif as_lines:
+        sys.exit(_status(_print(path, engine)))
+    else:
+        _show(engine, path, **look)
 
 
 @app.command()
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=_complete_session)
+@click.argument("session", shell_complete=complete_session)
+@speed_option
+@click.option("--from", "moment", metavar="MOMENT", help="Where to begin: 90, 1:30, 50% or 'case 3'.")
+@plain_option
+@theme_option
+@ascii_option
+def replay(session: str, speed: float | None, moment: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
+    """Play a recorded session again.
+
+    SESSION is a path, a name of the library, `latest` or `demo`. With --plain its events are printed, all at
+    once or, with --speed, as they came.
+    """
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+    from benchtui.tui.player import Aim, Start
+
+    path = library.resolve(session)
+    engine = client.find(path)
+    if as_lines:
+        _print(path, engine, speed, moment)
+        return
+    start = Start(speed or 1.0, Aim.parse(moment) if moment else None)
+    _require_terminal()
+    _show(engine, path, start, **look)
+
+
+@app.command()
+@speed_option
+@theme_option
+@ascii_option
+def demo(speed: float | None, **look: Unpack[Look]) -> None:
+    """Play a session that was recorded for a first look, as if it ran now.
+
+    Needs neither a GPU nor a model.
+    """
+    from benchtui.sessions import library  # after the command is known
+    from benchtui.tui.player import Start
+
+    _require_terminal()
+    _show(None, library.demo_path(), Start(speed or 1.0), **look)
+
+
+@app.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
 def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
@@ -233,7 +249,7 @@ def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
         write(comparison.markdown(compared(loaded(paths))), output)
 
 
-_running_argument = click.argument("session", required=False, shell_complete=_complete_session)
+_running_argument = click.argument("session", required=False, shell_complete=complete_session)
 
 
 @app.command()
@@ -353,11 +369,13 @@ def _status(session: "Session") -> int:
     return 0 if measured else CASE_FAILED
 
 
-def _show(engine: "Engine | None", path: Path | None, theme: str | None, ascii_only: bool) -> None:
+def _show(
+    engine: "Engine | None", path: Path | None, start: "Start | None" = None, **look: Unpack[Look]
+) -> None:
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
-    ascii_only = ascii_only or "utf" not in (sys.stdout.encoding or "").lower()
-    ending = run_app(engine=engine, session_path=path, theme=theme, ascii_only=ascii_only)
+    ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
+    ending = run_app(engine=engine, session_path=path, start=start, theme=look["theme"], ascii_only=ascii_only)
     if ending.path is None:
         return
     click.echo(_plain(_FAREWELLS[ending.how].format(path=ending.path)), err=True)
@@ -376,6 +394,20 @@ _FAREWELLS = {
     "closed": "session {path}",
     "lost": "the terminal is gone; session {path}",
 }
+
+
+def _print(
+    path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
+) -> "Session":
+    """Print a session as lines, and give what it came to."""
+    from benchtui.sessions.session import Session  # after the command is known
+    from benchtui.tui import plain
+
+    session = Session()
+    for line in plain.lines(path, engine, session, plain.when(path, moment), speed):
+        click.echo(_plain(line))
+    click.echo(_plain(plain.summary_line(session, path)))
+    return session
 
 
 def _require_terminal() -> None:

@@ -8,6 +8,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import CaseState, Session
+from benchtui.tui.outlook import Outlook
 
 BATCH_BYTES = 1 << 16
 PATIENCE_S = 0.02
@@ -71,22 +72,24 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
+    def outlook(self) -> Outlook:
+        """Estimates of the time that is left."""
+        return Outlook(self.session)
+
     def close(self) -> None:
         """Close the file."""
         self._tail.close()
 
     def _read(self, began_s: float) -> None:
-        batch = BATCH_BYTES
         while self.problem is None:
             size = self._size()
-            events = self._tail.read(batch)
-            self._read_bytes = min(self._read_bytes + batch, size)
+            events = self._tail.read(BATCH_BYTES)
+            self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:
                 self._apply(event)
             if events:
                 self._newest = (self._clock(), self.session.now_s)
             self.caught_up = self._read_bytes >= size
-            batch *= 1 if events else 2  # a line may be long, and reading on in it copies what there is of it
             if self.caught_up or self._clock() - began_s > PATIENCE_S:
                 return
 

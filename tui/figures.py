@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.sessions.session import CaseState, Session
@@ -89,7 +87,7 @@ async def compute(cases: Sequence[CaseState], figure: Callable[[CaseState], T]) 
 
 def _still(case: CaseState) -> CaseState:
     """A case with columns of its own: those of a running one can't grow while a thread computes with them."""
-    return replace(case, warmup=deepcopy(case.warmup), measured=deepcopy(case.measured))
+    return case.first(case.sizes())
 
 
 def _metrics(case: CaseState) -> "Metrics | None":

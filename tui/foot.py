@@ -48,7 +48,7 @@ class Foot:
             return Log(messages, clean(self._feed.problem), "bad")
         if self._feed.cut_off:
             return Log(messages, CUT_OFF, "bad")
-        return Log(messages, self._word if self._clock() < self._until_s else self._waiting())
+        return Log(messages, self._word if self._clock() < self._until_s else self.waiting())
 
     def keys(self, frozen: bool) -> Keys:
         """The keys of the moment, at most seven."""
@@ -59,9 +59,10 @@ class Foot:
         if self._feed.running:
             freeze = ("space", "go on" if frozen else "freeze")
             return (("q", "quit"), ("?", "help"), ("x", "skip case"), freeze, rows, *always)
-        return (("q", "quit"), ("?", "help"), rows, *always, ("ctrl+p", "commands"))
+        return (("q", "quit"), ("?", "help"), rows, *always, ("R", "replay"), ("ctrl+p", "commands"))
 
-    def _waiting(self) -> str:
+    def waiting(self) -> str:
+        """What the screen waits for."""
         if self._feed.session.started is None:
             return "starting engine" if self._feed.running else "reading the session"
         return "" if self._feed.caught_up else "reading on"

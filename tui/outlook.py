@@ -1,6 +1,7 @@
 """How far a sweep is and how long it still takes; renewed whenever a case has ended."""
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Sequence
 
 from benchtui.sessions import forecast
 from benchtui.sessions.forecast import Estimate, Experience
@@ -8,24 +9,26 @@ from benchtui.sessions.session import CaseState, Session
 
 
 class Outlook:
-    """Estimates for a session."""
+    """Estimates for a session, made when they are asked for: of one that is over nobody does."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._experience = Experience()
         self._queue: Estimate | None = None
         self._done = 0
+        self._new: deque[CaseState] = deque(maxlen=forecast.MOST_ESTIMATED)
+        """Cases that have ended since the last estimate; of very many the newest say enough."""
+        self._stale = True
 
-    def renew(self, ended: Iterable[CaseState]) -> None:
-        """Learn from the cases that have ended since the last time."""
-        for case in ended:
-            self._done += 1
-            self._experience.learn(case)
-        measure = self._session.start.sweep.measure
-        self._queue = forecast.queue_left(self._session.cases, measure, self._experience)
+    def renew(self, ended: Sequence[CaseState]) -> None:
+        """Take in the cases that have ended since the last time."""
+        self._done += len(ended)
+        self._new.extend(ended)
+        self._stale = self._stale or bool(ended)
 
     def case_left(self, now_s: float) -> Estimate | None:
         """Time until the running case ends."""
+        self._learn()
         current = self._session.current
         if current is None:
             return None
@@ -33,6 +36,7 @@ class Outlook:
 
     def sweep_left(self, now_s: float) -> Estimate | None:
         """Time until the sweep ends; None before anything is known."""
+        self._learn()
         case = self.case_left(now_s) if self._session.current else Estimate(0.0)
         return forecast.together(case, self._queue)
 
@@ -42,3 +46,12 @@ class Outlook:
         if left is None or now_s + left.seconds <= 0:
             return self._done / max(len(self._session.cases), 1)
         return now_s / (now_s + left.seconds)
+
+    def _learn(self) -> None:
+        if not self._stale:
+            return
+        while self._new:
+            self._experience.learn(self._new.popleft())
+        measure = self._session.start.sweep.measure
+        self._queue = forecast.queue_left(self._session.cases, measure, self._experience)
+        self._stale = False

@@ -1,7 +1,7 @@
 """The sweep as lines of text: progress on standard error, results as JSON lines."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CaseStarted,
     Continued,
+    Host,
     Message,
     OrderChanged,
     Paused,
@@ -19,29 +20,92 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.limits import limit
+from benchtui.sessions.marks import Mark, Marks, words
 from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.timeline import Timeline
+from benchtui.tui.player import Aim
 
 _PERIOD_S = 0.25
+_BATCH_BYTES = 1 << 16
 
 
 def follow(engine: Engine, session: Session) -> Iterator[Read]:
     """Fold a running engine's events and pass them on as they come, until its record ends."""
-    tail = Tail(engine.path)
+    return told(engine.path, engine, session)
+
+
+def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
+    """Fold the events of a record and pass them on, as they come while an engine writes it."""
+    tail = Tail(path)
     try:
         while session.finished is None:
-            alive = engine.alive()  # asked first: what a dying engine wrote last is still read
-            events = tail.read()
+            alive = engine is not None and engine.alive()  # first: what a dying engine wrote last is still read
+            events = tail.read(_BATCH_BYTES)
             for event in events:
                 session.apply(event)
                 yield event
             if not events:
+                if not tail.at_end:
+                    continue
                 if not alive:
                     return
                 time.sleep(_PERIOD_S)
     finally:
         tail.close()
+
+
+def lines(
+    path: Path, engine: Engine | None, session: Session, begin_s: float, speed: float | None
+) -> Iterator[str]:
+    """What the Monitor shows of a session, as lines, each with its session time.
+
+    Begins at a moment; waits between events as long as passed between them at this speed, or not at all.
+    """
+    marks, began = Marks(), time.monotonic()
+    for event in told(path, engine, session):
+        seen = len(marks.all)
+        marks.see(event, session)
+        if session.now_s < begin_s:
+            continue
+        if speed is not None:
+            time.sleep(max(0.0, (session.now_s - begin_s) / speed - (time.monotonic() - began)))
+        for text in _texts(session, event, marks.all[seen:]):
+            yield f"{session.now_s:9.1f} s  {text}"
+
+
+def when(path: Path, moment: str | None) -> float:
+    """The session time of a moment as a reader names it; raises BenchtuiError for one that isn't there."""
+    if moment is None:
+        return 0.0
+    aim = Aim.parse(moment)
+    timeline = Timeline(path)
+    try:
+        while not timeline.complete:
+            timeline.read()
+        return aim.moment(timeline)
+    finally:
+        timeline.close()
+
+
+def _texts(session: Session, event: Read, marks: Sequence[Mark]) -> Iterator[str]:
+    text = progress_line(session, event)
+    if text is not None:
+        yield text.strip()
+    else:
+        yield from (words(mark, session) for mark in marks)
+    match event:
+        case SessionStarted():
+            yield _machine_text(event.host)
+        case CaseFinished() if session.cases[event.case].marks:
+            yield f"  marked: {', '.join(session.cases[event.case].marks)}"
+
+
+def _machine_text(host: Host) -> str:
+    gpus = [gpu.name for gpu in host.gpus] or [host.absent.get("gpu", "no GPU")]
+    parts = (host.hostname, host.processor, f"{host.cpu_count} processors" if host.cpu_count else None, *gpus)
+    return f"on {', '.join(part for part in parts if part)}"
 
 
 def progress_line(session: Session, event: Read) -> str | None:

@@ -2,9 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from benchtui.tui.options import complete_session
 
 if TYPE_CHECKING:
     from benchtui.sessions.catalogue import Summary
@@ -17,19 +19,6 @@ REGRESSION = 1
 def printable(text: str) -> str:
     """Text of a session without the characters that could command a terminal."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
-
-
-def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    """The names that a session can be meant by."""
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions import library
-
-    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
-    return [
-        *(CompletionItem(name) for name in names if name.startswith(word)),
-        CompletionItem(word, type="file"),
-    ]
 
 
 def write(text: str, output: Path | None) -> None:

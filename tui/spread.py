@@ -4,8 +4,13 @@ The figures are those of ``sessions.metrics`` (a test compares them), which need
 15 MB that a screen can do without.
 """
 
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from array import array
 from collections.abc import Sequence
 from math import floor, sqrt
+
+from benchtui.tui.columns import merged, summed
 
 LEAST_FOR_P99 = 100
 """Steps below which a p99 would be the last value and little else."""
@@ -15,16 +20,16 @@ class Spread:
     """The ordered values of a growing sample of times, in milliseconds."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
-        self._ordered: list[float] = sorted(values)
-        self.total = sum(values)
+        self._ordered: array[float] = array("d")
+        self.total = 0.0
         """Sum of all values."""
+        self.extend(values)
 
     def extend(self, values: Sequence[float]) -> None:
         """Take more values in; sorting what is almost sorted already takes time linear in its length."""
         if values:
-            self._ordered.extend(values)
-            self._ordered.sort()
-            self.total += sum(values)
+            self._ordered = merged(self._ordered, values)
+            self.total += summed(values)
 
     @property
     def n(self) -> int:

@@ -1,6 +1,6 @@
 """Every step of a case as a row; only those in view are made, so that ten million cost no more than ten."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -126,15 +126,10 @@ def _stretches(case: CaseState) -> tuple[Stretch, ...]:
 
 
 def _of_phase(columns: Columns, phase: str) -> list[Stretch]:
-    found: list[Stretch] = []
-    end = 0
-    while end < len(columns) and len(found) < MOST_ROUNDS:
-        start, turn = end, columns.round[end]
-        end = max(bisect_right(columns.round, turn, lo=start), start + 1)
-        found.append(Stretch(columns, phase, turn, start, end))
-    if end < len(columns):  # no engine numbers its rounds so; a file may
-        return [Stretch(columns, phase, 0, 0, len(columns))]
-    return found
+    spans = columns.spans()
+    if len(spans) > MOST_ROUNDS:  # no engine numbers its rounds so; a file may
+        spans = [(0, 0, len(columns))]
+    return [Stretch(columns, phase, turn, first, end) for turn, first, end in spans]
 
 
 def _entry(columns: Columns, column: Sequence[float], place: int) -> float | None:

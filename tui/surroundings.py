@@ -47,4 +47,6 @@ class Surroundings:
 
 def library_name(path: Path) -> str:
     """What the command line takes for a session: its name in the library, or its path outside of it."""
+    if path == library.demo_path():
+        return library.DEMO
     return path.stem if path.parent == library.folder() else str(path)

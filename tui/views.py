@@ -52,7 +52,7 @@ def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | N
     return _running(feed, book, outlook, case, position)
 
 
-def summary_of(feed: Feed, book: CaseBook, symbols: Symbols, name: str) -> Current:
+def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
     """What stands in the upper panel when the session has ended: the outcome, and what to do with it."""
     session = feed.session
     outcomes = Counter("cut short" if case.state == "running" else case.state for case in session.cases)
@@ -61,19 +61,9 @@ def summary_of(feed: Feed, book: CaseBook, symbols: Symbols, name: str) -> Curre
     word = finished.outcome if finished else "engine gone"
     role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
     reason = (finished.reason or "") if finished else "the record was cut off; what was measured is kept"
-    remark = text.clean(reason) or best(session, book)
+    remark = text.clean(reason) or best
     hint = f"the report: benchtui export {name}"
     return Current(counts, f"in {text.duration(session.now_s)}", word, role, remark=remark, hint=hint)
-
-
-def best(session: Session, book: CaseBook) -> str:
-    """The case with the highest throughput, in words."""
-    rates = [(figures.samples_per_s, case) for case in session.cases if (figures := book.figures(case))]
-    known = [(rate, case) for rate, case in rates if rate is not None]
-    if not known:
-        return "nothing was measured"
-    rate, case = max(known, key=lambda pair: pair[0])
-    return f"most samples/s: {rate:,.1f} with {text.clean(case.name)}"
 
 
 def phase_of(case: CaseState) -> str:
@@ -152,16 +142,25 @@ def _about(session: Session) -> str:
 class View:
     """Snapshots of a session for the Monitor's panels; what takes long is renewed when a case has ended."""
 
-    def __init__(self, feed: Feed, symbols: Symbols, name: str) -> None:
+    def __init__(self, feed: Feed, symbols: Symbols, name: str, before: "View | None" = None) -> None:
+        """``before`` shows another moment of the session: what holds for both isn't computed again."""
+        self.session = feed.session
+        """What is shown; a feed that goes back in time has another one."""
         self._feed = feed
         self._symbols = symbols
         self._name = name
         """What the command line knows the session by."""
-        self.book = CaseBook(feed.session, symbols)
-        self._outlook = Outlook(feed.session)
+        self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None)
+        self._outlook = feed.outlook()
         self._machines: tuple[tuple[int, ...], Machines] | None = None
         """The gauges, and how many readings they were made of."""
+        self._band: tuple[CaseState, tuple[int, int, bool], Band] | None = None
+        """The band, and the case and numbers of steps that it was made of."""
+        self._taken = 0
+        """How many of the cases that have ended were taken in."""
         self._seen: tuple[int, bool] | None = None
+        self._best: tuple[float, str] | None = None
+        """The highest throughput, and with which case."""
         self._marks: dict[str, None] = {}
         """Marks of all cases that have ended, in the order in which they came."""
         self._last: CaseState | None = None
@@ -169,19 +168,39 @@ class View:
         self._summary: Current | None = None
 
     def renew(self) -> None:
-        """Take in what has ended since the last time, but not at every step of reading a long record."""
-        session, feed = self._feed.session, self._feed
-        over = session.finished is not None or feed.cut_off
+        """Take in what has ended since the last time; while a long record is read, no more than that."""
+        feed = self._feed
+        ended = feed.ended[self._taken :]
+        self._take_in(ended)
+        over = self.session.finished is not None or feed.cut_off
         if (feed.done, over) == self._seen or (self._seen and not feed.caught_up):
             return
-        ended = feed.ended[self._seen[0] if self._seen else 0 :]
         self._seen = (feed.done, over)
         self.book.over = feed.cut_off
-        self.book.renew(ended)
+        self.book.renew(())
+        if over and self.session.current:
+            self._compete(self.session.current)
+        self._summary = summary_of(feed, self._best_word(), self._symbols, self._name) if over else None
+
+    def _take_in(self, ended: list[CaseState]) -> None:
+        self._taken += len(ended)
+        self.book.take_in(ended)
         self._outlook.renew(ended)
-        self._marks |= dict.fromkeys(text.clean(mark) for case in ended for mark in case.marks)
+        for case in ended:
+            self._marks |= dict.fromkeys(text.clean(mark) for mark in case.marks)
+            self._compete(case)
         self._last = next((case for case in reversed(ended) if len(case.measured)), self._last)
-        self._summary = summary_of(feed, self.book, self._symbols, self._name) if over else None
+
+    def _compete(self, case: CaseState) -> None:
+        """Remember a case that has a higher throughput than all before."""
+        rate = self.book.rate(case)
+        if rate is not None and (self._best is None or rate > self._best[0]):
+            self._best = (rate, text.clean(case.name))
+
+    def _best_word(self) -> str:
+        if self._best is None:
+            return "nothing was measured"
+        return f"most samples/s: {self._best[0]:,.1f} with {self._best[1]}"
 
     def heading(self, notes: tuple[str, ...]) -> Heading:
         """Where the sweep is."""
@@ -210,7 +229,11 @@ class View:
         if drawn is None:
             return Band((), (), (0, 0), 0, None)
         titled = drawn is session.current or drawn.index == chosen
-        return self.book.band(drawn, session.start.sweep.measure, "" if titled else text.clean(drawn.name))
+        seen = (len(drawn.warmup), len(drawn.measured), titled)
+        if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
+            caption = "" if titled else text.clean(drawn.name)
+            self._band = (drawn, seen, self.book.band(drawn, session.start.sweep.measure, caption))
+        return self._band[2]
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """The parts of the steps that the band shows."""

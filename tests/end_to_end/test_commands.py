@@ -118,6 +118,16 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("quick",), "the app needs a terminal; without one use `benchtui run SWEEP`"),
         ((), "the app needs a terminal"),
         (("attach",), "needs a terminal"),
+        (("demo",), "needs a terminal"),
+        (("replay", "demo"), "needs a terminal"),
+        (
+            ("replay", "demo", "--from", "soon"),
+            "'soon' is no moment of a session; give 90, 1:30, 50% or case 3",
+        ),
+        (("replay", "demo", "--plain", "--from", "case 99"), "case 99 never began; the session has"),
+        (("replay", "nothing.json", "--plain"), "nothing.json: no such session"),
+        (("replay", "demo", "--speed", "100"), "not in the range 0.25<=x<=64"),
+        (("attach", "--plain"), "no sweep is running"),
         (("stop",), "running: none"),
         (("pause",), "0 sweeps fit, and one must be meant; running: none"),
         (("continue",), "running: none"),
@@ -140,6 +150,34 @@ def test_wrong_input_is_one_line_and_exit_status_2(
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout == ""
+
+
+def test_a_recorded_session_is_told_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:
+    ran = benchtui("replay", "demo", "--plain")
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert "session " in lines[0] and "demo, 8 cases" in lines[0]
+    assert sum("] cpu fp32 compile=" in line for line in lines) == 8
+    assert lines[-1].startswith("8 cases: 8 ok; session ")
+    later = benchtui("replay", "demo", "--plain", "--from", "case 5")
+    assert sum("] cpu fp32 compile=" in line for line in later.stdout.splitlines()) == 4
+    attached = benchtui("attach", "demo", "--plain")
+    assert (attached.returncode, attached.stdout) == (0, ran.stdout)
+
+
+def test_a_running_sweep_is_told_as_lines_to_its_end(
+    home: Path, command: str, sweep_file: Path, benchtui: Run
+) -> None:
+    process = subprocess.Popen(
+        [command, "run", str(sweep_file), "-o", str(home / "s.json")], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    told = benchtui("attach", "--plain")
+    process.communicate(timeout=120)
+    assert told.returncode == 0, told.stderr
+    assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in told.stdout
+    assert told.stdout.splitlines()[-1].startswith("2 cases: 2 ok; session ")
 
 
 def test_doctor_says_what_is_there_and_what_is_missing(benchtui: Run) -> None:

@@ -180,3 +180,24 @@ def test_without_a_sweep_one_is_edited_and_started_by_keyboard(
     app.until(r"benchtui export")
     app.press("q")
     assert app.ended() == 0
+
+
+@pytest.mark.terminal
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
+def test_the_demo_plays_and_goes_where_it_is_sent(
+    columns: int, rows: int, open_app: Callable[..., Terminal], home: Path
+) -> None:
+    app = open_app("demo", "--speed", "4", columns=columns, rows=rows)
+    app.until(r"playing +4x")
+    app.until(r"demo[a-z, ]* 20\d\d-\d\d-\d\d")
+    app.press(" ")
+    app.until(r"paused")
+    app.press("9")
+    app.until(r"[67]/8 cases")
+    app.press("0")
+    app.until(r"0/8 cases")
+    app.press("\x1b")
+    app.until(r"8/8 cases")
+    app.until(r"R +replay|R replay")
+    app.press("q")
+    assert app.ended() == 0

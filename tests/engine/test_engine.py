@@ -425,7 +425,7 @@ def test_the_batch_size_is_looked_for(start: Callable[[Sweep], Watched], own: Ca
     body = """
 if case.batch_size > 5:
     torch.empty(10**15)
-return Step(lambda: time.sleep(0.002))"""
+return Step(lambda: time.sleep(0.02))"""
     watched = start(own(body, "batch_size=auto", "iterations=10"))
     session = watched.until_ended()
     assert [case.config.batch_size for case in session.cases] == [1, 2, 4, 8, 6, 5]

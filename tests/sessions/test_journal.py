@@ -144,8 +144,11 @@ def test_a_broken_line_is_named_by_its_number(
     path.write_bytes(b"\n".join([*lines[:4], line, *lines[4:]]))
     with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
         read(path)
-    with closing(Tail(path)) as tail, pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
-        tail.read()
+    with closing(Tail(path)) as tail:
+        assert tail.read() == events[:3]
+        for _ in range(2):
+            with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
+                tail.read()
 
 
 @pytest.mark.parametrize("text", ["", "[", "]", "[]", "null", "{}", '{"a":1}', "\n\n", "PK\x03\x04", "[1,2]"])
@@ -300,6 +303,20 @@ def test_a_tail_counts_lines_over_several_reads(tmp_path: Path, events: list[Any
     with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
         tail.read()
     tail.close()
+
+
+def test_a_tail_goes_on_where_another_one_was(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events[:-1])
+    whole = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b"oops\n")
+    for size in range(whole):
+        with closing(Tail(path)) as before:
+            given = before.read(size)
+            with closing(Tail(path, before.spot)) as after:
+                assert given + after.read() == events[:-1]
+                with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
+                    after.read()
 
 
 def test_a_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None:

@@ -45,6 +45,7 @@ def session(bench: Any) -> Session:
     )
     for case in made.cases:
         case.finished = None
+    made.done = 0
     return made
 
 
@@ -156,7 +157,7 @@ def test_a_dropped_round_leaves_every_column_as_if_it_had_not_been() -> None:
         if turn == 0:
             kept.extend(event)
     dropped.drop(1)
-    for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "round"):
+    for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
         assert getattr(dropped, name) == getattr(kept, name), name
     assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
     dropped.drop(0)
@@ -167,6 +168,34 @@ def test_peaks_are_kept_in_the_order_in_which_they_were_measured(session: Sessio
     told = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
     session.apply_all(told)
     assert session.peaks == told
+
+
+@pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
+def test_counts_are_kept_whatever_their_size(counts: list[int]) -> None:
+    columns = Columns()
+    for count in (7, *counts, 8):
+        columns.extend(steps(tokens=[count], padded_tokens=[count]))
+    assert list(columns.tokens) == list(columns.padded_tokens) == [7, *counts, 8]
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> None:
+    whole, part = Columns(), Columns()
+    for place in range(5):
+        figures = [float(place)]
+        event = steps(
+            wall_ms=figures,
+            round=place // 2,
+            device_ms=figures,
+            parts_ms={"f": figures},
+            tokens=[place],
+            loss=figures,
+        )
+        whole.extend(event)
+        if place < count:
+            part.extend(event)
+    assert whole.first(part.sizes()) == part
+    assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])

@@ -18,7 +18,7 @@ from benchtui.tui.ending import Ending, How
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.foot import Foot
 from benchtui.tui.pace import Pace
-from benchtui.tui.places import Place
+from benchtui.tui.places import Opened, Place
 from benchtui.tui.terminal import Link
 from benchtui.tui.views import View
 from benchtui.tui.widgets import inks
@@ -34,8 +34,10 @@ from benchtui.tui.widgets.places import place_lines
 from benchtui.tui.widgets.rows import Arrangement
 from benchtui.tui.widgets.table import CaseTable
 
-CATCHING_UP_HZ = 50.0
-"""How often to read on while a recorded session is being read."""
+CATCHING_UP_HZ = 200.0
+"""How often to read on while a recorded session is being read: with hardly a pause but for keys."""
+READING_S = 0.25
+"""How often to draw meanwhile."""
 
 KEYS: list[BindingType] = [
     Binding("q,ctrl+q,ctrl+c", "ask_quit", "Quit, or ask how", show=False),
@@ -48,6 +50,7 @@ KEYS: list[BindingType] = [
     Binding("question_mark,f1", "help", "Help", show=False),
     Binding("plus,equals_sign", "faster", "Draw more often", show=False),
     Binding("minus", "slower", "Draw less often", show=False),
+    Binding("R", "replay", "Replay from the beginning", show=False),
     Binding("D", "cost", "What the screen costs", show=False),
     Binding("down,j,l,right", "move(1)", "Next case", show=False),
     Binding("up,k,h,left", "move(-1)", "Previous case", show=False),
@@ -76,6 +79,8 @@ class Monitor(Screen[None]):
         self._hz = 0.0
         self._chosen: int | None = None
         self._frozen = False
+        self._clock = clock
+        self._drew_s = clock()
         self._foot = Foot(feed, symbols, clock)
         self._meter = Meter(symbols)
         self._stopped = self._leaving = False
@@ -85,7 +90,7 @@ class Monitor(Screen[None]):
         signs = self._symbols
         yield Panel[str](_too_small, signs, id="small")
         with Vertical(classes="body"):
-            yield Panel[Place](place_lines, signs, id="places")
+            yield Panel[Place](self.place_lines, signs, id="places")
             yield Panel[Heading](heading_lines, signs, id="heading")
             with Horizontal(id="top"):
                 with Vertical(id="left"):
@@ -95,8 +100,17 @@ class Monitor(Screen[None]):
                 yield Panel[Machines](gauge_lines, signs, id="gauges")
             yield Panel[Arrangement](_header, signs, id="header")
             yield CaseTable(self._symbols, id="table")
+            yield from self.between()
             yield Panel[Log](log_lines, signs, id="log")
             yield Panel[Keys](key_lines, signs, id="keys")
+
+    def between(self) -> ComposeResult:
+        """What else stands between the table and the log."""
+        yield from ()
+
+    def place_lines(self, here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Where in the app the reader is."""
+        return place_lines(here, width, height, symbols)
 
     def on_mount(self) -> None:
         """Read and draw for the first time, then by the timer."""
@@ -117,7 +131,9 @@ class Monitor(Screen[None]):
         self._draw()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a running engine can be left alone, stopped, or asked to skip."""
+        """Only a running engine can be left alone, stopped, or asked to skip; a replay needs a record."""
+        if action == "replay":
+            return self._feed.session.started is not None
         return self._feed.running if action in ("detach", "stop", "skip") else True
 
     def action_ask_quit(self) -> None:
@@ -170,6 +186,10 @@ class Monitor(Screen[None]):
         self._chosen = min(max(at + rows, 0), len(session.cases) - 1)
         self._draw()
 
+    def action_replay(self) -> None:
+        """Play what has been recorded from its beginning."""
+        self.post_message(Opened(self._feed.path, self._feed.engine, replay=True))
+
     def action_detail(self) -> None:
         """All that is known of the chosen case, or of the one shown."""
         from benchtui.tui.screens.case import CaseScreen  # the first paint doesn't wait for it
@@ -206,13 +226,22 @@ class Monitor(Screen[None]):
     def tick(self) -> None:
         """Read on, keep the pace, and draw what differs."""
         self._feed.poll()
-        if self._view is None and self._feed.session.started is not None:
-            self._view = View(self._feed, self._symbols, self._session_name)
+        self._look()
         if self._leaving and not self._feed.running:
             self._leave()
         self._keep_pace()
         self._meter.weigh(self._link.bytes_written, self._feed.session.host.latest("engine_cpu_percent"))
-        self._draw()
+        if self._feed.caught_up or self._clock() - self._drew_s >= READING_S:
+            self._draw()
+
+    def _look(self) -> None:
+        """Have a view of the session as it is now: a replay that goes back has another one."""
+        session, view = self._feed.session, self._view
+        if session.started is None:
+            self._view = None
+        elif view is None or view.session is not session:
+            self._view = View(self._feed, self._symbols, self._session_name, view)
+            self._chosen = self._chosen if (self._chosen or 0) < len(session.cases) else None
 
     def _keep_pace(self) -> None:
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
@@ -227,6 +256,7 @@ class Monitor(Screen[None]):
         """Draw what differs, unless the display is frozen, covered, or hasn't taken the last picture yet."""
         if not self.is_current or self._link.congested:
             return
+        self._drew_s = self._clock()
         with self.app.batch_update():
             self._panel("keys").show(self._foot.keys(self._frozen))
             self._panel("log").show(self._foot.log())

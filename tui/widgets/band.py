@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from benchtui.themes import Symbols
+from benchtui.tui.columns import extremes
 from benchtui.tui.text import fit, milliseconds
 from benchtui.tui.widgets.ink import Line, Piece, line
 from benchtui.tui.widgets.scale import round_step
@@ -84,8 +85,7 @@ class Grid:
 
 def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
     """The first ``count`` values as columns of ``steps`` each, keeping the least and the most of each."""
-    parts = (values[at : min(at + steps, count)] for at in range(0, count, steps))
-    return [Column(min(part), max(part), warmup) for part in parts]
+    return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from benchtui.sessions.sweep import Config
 from benchtui.themes import Symbols
@@ -126,9 +127,9 @@ class CaseNames:
         """What a plan needs; device, precision and batch size are always told."""
         widths = []
         for option, word in OPTIONS:
-            values = {str(getattr(config, option)) for config in plan}
+            values = set(map(attrgetter(option), plan))
             if len(values) > 1 or option in ALWAYS:
-                widths.append((option, word, max(map(len, values), default=0)))
+                widths.append((option, word, max((len(str(value)) for value in values), default=0)))
         return cls(tuple(widths))
 
     @property

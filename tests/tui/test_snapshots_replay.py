@@ -1,0 +1,25 @@
+"""Pictures of a replay, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.player import Aim, Start
+
+
+@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_a_replay_in_its_middle(
+    story: Any, surroundings: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
+) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 10.0, 120, "random weights").telemetry().telemetry()
+    story.telemetry(throttle="hw_thermal").start(1).wait(1.0)
+    story.finish(1, "failed", reason="worker killed by SIGKILL")
+    story.say("case 2 failed", "warning").start(2).wait(2.0).prepare(2, "random weights")
+    story.steps(2, [40.0, 26.0], "warmup").steps(2, [25.0 + step % 4 / 5 for step in range(12)])
+    story.wait(1.0).steps(2, [25.0] * 8).finish(2).wait(1.0)
+    story.start(3).wait(1.0).finish(3, "oom", reason="full").finish(4, "skipped", reason="larger").end()
+    start = Start(4.0, Aim(percent=80))
+    app = BenchtuiApp(surroundings, story.path, None, start=start, theme=theme, clock=clock)
+    assert snap_compare(app, terminal_size=size)
