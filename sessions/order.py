@@ -12,6 +12,11 @@ class Order:
     def __init__(self, cases: Iterable[int] = ()) -> None:
         self._cases = list(cases)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Order) and other._cases == self._cases
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __deepcopy__(self, memo: object) -> "Order":
         return Order(self._cases)  # numbers need no copies
 

@@ -27,6 +27,7 @@ def slices(path: Path) -> Iterator[tuple[list[Read], bool]]:
         while left > 0:
             left -= SLICE_BYTES
             yield tail.read(SLICE_BYTES), tail.torn
+        yield tail.read(0), tail.torn  # where the last slice broke off, this says so
     except OSError as error:
         raise BenchtuiError(f"{path}: can't be read: {error.strerror}") from error
     finally:

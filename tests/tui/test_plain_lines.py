@@ -22,11 +22,11 @@ def test_a_record_as_lines_with_their_times(story: Any) -> None:
         "      0.0 s  session story: trial, 3 cases",
         "      0.0 s  on box, Test CPU, 16 processors, Test GPU",
     ]
-    assert "case 1 of 3 begins" in said[2]
+    assert "starts: cuda:0 fp32 compile=off bs=1" in said[2]
     assert said[3].startswith("      1.2 s  [1/3] cuda:0 fp32 compile=off bs=1 seq=128  p50 10.02 ms")
     assert said[4] == "      1.2 s    marked: random weights"
     assert said[5] == "      2.2 s  throttled: GPU 0: hw_thermal"
-    assert "case 2 of 3 begins" in said[6]
+    assert "starts: cuda:0 fp32 compile=off bs=2" in said[6]
     assert said[7] == "      4.2 s  [2/3] cuda:0 fp32 compile=off bs=2 seq=128  oom: full"
     assert said[8:] == ["      4.2 s  warning: larger ones are skipped"]
 
@@ -35,7 +35,7 @@ def test_lines_begin_at_a_moment(story: Any) -> None:
     story.begin().case(0).wait(9.0).case(1).end()
     assert any("[1/3]" in line for line in lines(story.path))
     later = lines(story.path, begin_s=plain.when(story.path, "case 2"))
-    assert "case 2 of 3 begins" in later[0] and "[2/3]" in later[1]
+    assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
 
 
 def test_lines_wait_as_long_as_passed_at_their_speed(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from benchtui.sessions.session import Session
 from benchtui.tui.ending import Ending
 from benchtui.tui.player import Aim, Start
 from benchtui.tui.replay import Replay
+from benchtui.tui.screens.case import CaseScreen
 from benchtui.tui.screens.monitor import Monitor
-from benchtui.tui.screens.page import Page
 from benchtui.tui.screens.replay import ReplayMonitor
 
 
@@ -244,7 +244,7 @@ async def test_a_case_chosen_stays_chosen_at_other_moments(recorded: Path, opene
         await seen.press("1")
         assert "case 3 of 3" in seen.panel("current")[0] and "queued" in seen.panel("current")[1]
         await seen.press("enter")
-        assert isinstance(seen.app.screen, Page)
+        assert isinstance(seen.app.screen, CaseScreen)
 
 
 async def test_help_is_about_the_replay(recorded: Path, opened: Any) -> None:
