@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -36,6 +37,9 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES, Config
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
@@ -232,6 +236,12 @@ class Session:
         except BenchtuiError as error:
             raise BenchtuiError(f"{path}: {error}") from error
         return session
+
+    def to_frame(self) -> DataFrame:
+        """One row a case as a pandas table: options, outcome, figures; what isn't known is missing."""
+        from benchtui.sessions.frame import frame  # it reads this module's class
+
+        return frame(self)
 
     @property
     def start(self) -> SessionStarted:

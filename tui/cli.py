@@ -6,9 +6,21 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
+
+from benchtui.tui.decision_commands import Choice, import_results, objective_option, optimal, wanted_sweep
+from benchtui.tui.options import (
+    ascii_option,
+    complete_session,
+    complete_sweep,
+    session_option,
+    set_option,
+    sweep_argument,
+    theme_option,
+)
+from benchtui.tui.options import printable as _plain
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -50,59 +62,6 @@ def main() -> None:
         sys.exit(CASE_FAILED)
 
 
-def _complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions.sweep_file import preset_names
-
-    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
-    return [*presets, CompletionItem(word, type="file")]
-
-
-def _complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions import library
-
-    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
-    return [
-        *(CompletionItem(name) for name in names if name.startswith(word)),
-        CompletionItem(word, type="file"),
-    ]
-
-
-_sweep_argument = click.argument("sweep", shell_complete=_complete_sweep)
-_set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override an entry: --set batch_size=1..64*2.",
-)
-_session_option = click.option(
-    "-o",
-    "--output",
-    "session_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; without it one in the library is made.",
-)
-
-
-def _known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    """Check a theme before anything is started on its account."""
-    from benchtui import themes  # after the command is known
-
-    if name is not None and name not in themes.names():
-        raise click.BadParameter(f"{name!r} is not known; themes: {', '.join(themes.names())}")
-    return name
-
-
-_theme_option = click.option(
-    "--theme", callback=_known_theme, help="Colours of the screen; `benchtui themes` lists them."
-)
-_ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
-
-
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
@@ -121,11 +80,11 @@ def app(context: click.Context) -> None:
 
 
 @app.command("open", hidden=True)
-@_sweep_argument
-@_set_option
-@_session_option
-@_theme_option
-@_ascii_option
+@sweep_argument
+@set_option
+@session_option
+@theme_option
+@ascii_option
 def open_app(
     sweep: str | None,
     overrides: tuple[str, ...],
@@ -143,11 +102,19 @@ def open_app(
 
 
 @app.command()
-@_sweep_argument
-@_set_option
-@_session_option
+@click.argument("sweep", required=False, shell_complete=complete_sweep)
+@set_option
+@session_option
+@click.option("--optimal-from", "chosen", metavar="SESSION", help="Run the best case of a session instead.")
+@objective_option
 @click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
-def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_json: bool) -> None:
+def run(
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    as_json: bool,
+    **choice: Unpack[Choice],
+) -> None:
     """Run a sweep without the app.
 
     Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
@@ -155,10 +122,9 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
     """
     from benchtui.sessions.events import CaseFinished  # after the command is known
     from benchtui.sessions.session import Session
-    from benchtui.sessions.sweep_file import load_sweep
     from benchtui.tui import plain
 
-    engine = _start(load_sweep(sweep, overrides), session_path)
+    engine = _start(wanted_sweep(sweep, overrides, **choice), session_path)
     signal.signal(signal.SIGINT, lambda *_: _stop(engine))
     session = Session()
     for event in plain.follow(engine, session):
@@ -171,9 +137,9 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
 
 
 @app.command()
-@click.argument("session", required=False, shell_complete=_complete_session)
-@_theme_option
-@_ascii_option
+@click.argument("session", required=False, shell_complete=complete_session)
+@theme_option
+@ascii_option
 def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
     """Watch a running sweep.
 
@@ -197,7 +163,7 @@ def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
 
 
 @app.command()
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=_complete_session)
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
 def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
@@ -245,7 +211,7 @@ def sessions() -> None:
         click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
 
 
-_running_argument = click.argument("session", required=False, shell_complete=_complete_session)
+_running_argument = click.argument("session", required=False, shell_complete=complete_session)
 
 
 @app.command()
@@ -329,6 +295,10 @@ def completion(shell: str) -> None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
 
 
+app.add_command(optimal)
+app.add_command(import_results)
+
+
 def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
@@ -384,11 +354,6 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
-
-
-def _plain(text: str) -> str:
-    """Text of a session without the characters that could command a terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def _fail(text: str, status: int) -> None:

@@ -6,7 +6,7 @@ from benchtui.sessions.compare import Comparison, Verdict
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.results import Result
 from benchtui.sessions.session import CaseState
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import UNKNOWN, Config
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -38,6 +38,7 @@ def series_title(config: Config, varied: Collection[str]) -> str:
         ("threads", f"{config.threads or 'default'} threads"),
         ("padding", f"padding {config.padding}"),
         ("sequence_length", f"{config.sequence_length:,} tokens"),
+        ("label", config.label),
     )
     return ", ".join(
         [f"{config.device.upper()} – {precision(config)}", *(text for key, text in shown if key in varied)]
@@ -52,6 +53,7 @@ def case_label(config: Config, varied: Collection[str]) -> str:
         ("threads", f"threads={config.threads or 'default'}"),
         ("padding", f"pad={config.padding}"),
         ("sequence_length", f"seq={config.sequence_length}"),
+        ("label", config.label),
     )
     others = (text for key, text in shown if key in varied)
     return " ".join([config.device, config.precision, *others, f"bs={config.batch_size}"])
@@ -88,8 +90,8 @@ def verdict(pair: Comparison, option: str) -> str | None:
 def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """The values of those options, defaults aside, that weren't surely in force: False for surely not."""
     asked = {
-        "precision": result.config.precision != "fp32",
-        "compile": result.config.compile != "off",
+        "precision": result.config.precision not in ("fp32", UNKNOWN),
+        "compile": result.config.compile not in ("off", UNKNOWN),
         "attention": result.config.attention != "auto",
     }
     found = ((option, in_force(result.case, option)) for option, wanted in asked.items() if wanted)

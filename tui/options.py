@@ -1,0 +1,66 @@
+"""Options and arguments that several commands share. As in ``cli``, only click is imported here."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def printable(text: str) -> str:
+    """Text of a session without the characters that could command a terminal."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """What a sweep can be named by: presets and files."""
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions.sweep_file import preset_names
+
+    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
+    return [*presets, CompletionItem(word, type="file")]
+
+
+def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """What a session can be named by."""
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions import library
+
+    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
+    return [
+        *(CompletionItem(name) for name in names if name.startswith(word)),
+        CompletionItem(word, type="file"),
+    ]
+
+
+sweep_argument = click.argument("sweep", shell_complete=complete_sweep)
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override an entry: --set batch_size=1..64*2.",
+)
+session_option = click.option(
+    "-o",
+    "--output",
+    "session_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Session file to write; without it one in the library is made.",
+)
+
+
+def known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Check a theme before anything is started on its account."""
+    from benchtui import themes  # after the command is known
+
+    if name is not None and name not in themes.names():
+        raise click.BadParameter(f"{name!r} is not known; themes: {', '.join(themes.names())}")
+    return name
+
+
+theme_option = click.option(
+    "--theme", callback=known_theme, help="Colours of the screen; `benchtui themes` lists them."
+)
+ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
