@@ -46,8 +46,8 @@ def frame(session: Session) -> "DataFrame":
     """The table; times in milliseconds, sizes in 10**6 bytes; what isn't known is missing (None, NaN)."""
     import pandas  # half a second that only a caller of this pays
 
-    rows = [row(case) for case in session.cases]
-    return pandas.DataFrame(rows, columns=None if rows else list(_EMPTY))
+    found = pandas.DataFrame([row(case) for case in session.cases], columns=list(_EMPTY))
+    return found.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_FIGURES, "float64"))
 
 
 def row(case: CaseState) -> Row:
@@ -93,3 +93,5 @@ def _energy(energy: Energy | None) -> Row:
 
 
 _EMPTY = row(CaseState(0, Config(device="cpu")))
+_COUNTS = ("threads", "sequence_length", "batch_size", "n", "rounds", "outliers")
+_FIGURES = (*_SPREAD, *_RATES, *Memory.__struct_fields__, "energy_j")

@@ -133,7 +133,9 @@ def _verdict(decision: Decision, ahead: Ratio) -> str:
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
-    baseline = baseline_of(best, measured(session), session.start.sweep.measure.baseline)
+    named, length = session.start.sweep.measure.baseline, best.config.sequence_length
+    rows = [row for row in measured(session) if row.config.sequence_length == length]
+    baseline = baseline_of(best, rows, named) if named else None
     ratio = throughput_ratio(baseline, best) if baseline and baseline.case is not best.case else None
     if baseline and ratio:
         yield f"  {100 * (ratio.value - 1):+.0f}% throughput over the baseline, {baseline.name}: {times(ratio)}"

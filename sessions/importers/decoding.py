@@ -72,9 +72,11 @@ def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) 
 
 
 def agreed(values: Iterable[str], what: str, where: str) -> str:
-    """The one value that all have. Raises BenchtuiError where there are several."""
+    """The one value that all have. Raises BenchtuiError where there are several, or none at all."""
     distinct = list(dict.fromkeys(values))
-    if len(distinct) != 1:
+    if not distinct:
+        raise BenchtuiError(f"{where}: no measurement in it")
+    if len(distinct) > 1:
         named = ", ".join(_short(value) for value in distinct[:3])
         raise BenchtuiError(f"{where}: {len(distinct)} {what} ({named}); a session has one: split the file")
     return distinct[0]

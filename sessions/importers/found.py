@@ -37,8 +37,8 @@ class Found:
     measurements: tuple[Measurement, ...]
     host: Host = field(default_factory=Host)
     torch: str | None = None
-    created: str | None = None
-    """When it was measured, UTC in ISO 8601; None where nothing says."""
+    measured: str | None = None
+    """When it was measured, as the source writes it; None where nothing says."""
     grid: bool = False
     """Whether every combination of the options that occur was planned, so that one that lacks is a hole."""
 

@@ -66,7 +66,7 @@ def found(text: str, path: Path) -> Found:
         task="generate" if any(test.n_gen for test, _ in tests) else "lm-forward",
         measurements=tuple(_measurement(test, raw, varied) for test, raw in tests),
         host=Host(processor=first.cpu_info or None),
-        created=first.test_time,
+        measured=first.test_time,
     )
 
 

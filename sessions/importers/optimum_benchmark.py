@@ -110,7 +110,7 @@ class _Configuration(msgspec.Struct):
 
 
 class _Benchmark(msgspec.Struct):
-    report: dict[str, _Target | None]
+    report: dict[str, Any]
     config: _Configuration | None = None
 
 
@@ -143,7 +143,8 @@ def found(text: str, path: Path) -> Found:
 
 
 def _measurement(benchmark: _Benchmark, where: str) -> Measurement:
-    report = {name: target for name, target in benchmark.report.items() if target and target.latency}
+    targets = _targets(benchmark, where)
+    report = {name: target for name, target in targets.items() if target.latency}
     name, parts_ms = _steps(report, where)
     wall_ms = [sum(step) for step in zip(*parts_ms.values(), strict=True)]
     first = report.get(_FIRST.get(name, "warmup"))
@@ -154,12 +155,18 @@ def _measurement(benchmark: _Benchmark, where: str) -> Measurement:
         warmup_ms=_times_ms(first) if first else [],
         parts_ms=parts_ms if len(parts_ms) > 1 else {},
         memory=_memory(report[name].memory),
-        energy=_energy(benchmark, name, len(wall_ms)),
+        energy=_energy(benchmark, targets.get("generate" if name == "prefill" else name), len(wall_ms)),
         model=_model(benchmark.config),
         samples_per_step=_samples(benchmark.config, report[name], name),
         new_tokens=new_tokens,
         marks=("timed by CUDA events",) if _device(benchmark.config).startswith("cuda") else (),
     )
+
+
+def _targets(benchmark: _Benchmark, where: str) -> dict[str, _Target]:
+    """The targets that were measured, each checked under its name."""
+    measured = {name: value for name, value in benchmark.report.items() if value is not None}
+    return {name: typed(value, _Target, f"{where}: {name}") for name, value in measured.items()}
 
 
 def _steps(report: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:
@@ -244,9 +251,8 @@ def _memory(memory: _Memory | None) -> Memory | None:
     )
 
 
-def _energy(benchmark: _Benchmark, name: str, steps: int) -> Energy | None:
-    """Energy of all steps, from that of one call; a generation's is that of the whole ``generate``."""
-    target = benchmark.report.get("generate" if name == "prefill" else name)
+def _energy(benchmark: _Benchmark, target: _Target | None, steps: int) -> Energy | None:
+    """Energy of all steps, from that of one call."""
     if target is None or target.energy is None:
         return None
     one = target.energy.gpu if _device(benchmark.config).startswith("cuda") else target.energy.cpu

@@ -46,11 +46,11 @@ def write(found: Found, path: Path) -> None:
 def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
     sweep = _sweep(found, path.stem)
     plan = tuple(case.config for case in cases(sweep)) if found.grid else found.cases
-    when = "" if found.created else "; when it was measured isn't said"
+    when = f"; measured on {found.measured}" if found.measured else "; when it was measured isn't said"
     yield SessionStarted(
         t=0.0,
         id=uuid.uuid4().hex,
-        created=found.created or datetime.now(UTC).isoformat(timespec="seconds"),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
         sweep=sweep,
         plan=plan,
         host=found.host,

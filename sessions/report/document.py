@@ -60,7 +60,7 @@ def report(session: Session) -> Report:
     choices = findings.advised(results, start.sweep.measure.baseline, kinds)
     return Report(
         title=start.sweep.model,
-        created=_date(start.created),
+        created=f"{'Imported' if start.source else 'Measured'} on {_date(start.created)}",
         notes=notes(session, results),
         summary=findings.summary(session, choices),
         models=models(session),

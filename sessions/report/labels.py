@@ -32,13 +32,14 @@ def precision(config: Config) -> str:
 
 def series_title(config: Config, varied: Collection[str]) -> str:
     """Heading of a series: device, precision, and those other options that vary in the session."""
+    if config.label:
+        return config.name
     shown = (
         ("attention", f"attention {config.attention}"),
         ("compile", f"compile {config.compile}"),
         ("threads", f"{config.threads or 'default'} threads"),
         ("padding", f"padding {config.padding}"),
         ("sequence_length", f"{config.sequence_length:,} tokens"),
-        ("label", config.label),
     )
     return ", ".join(
         [f"{config.device.upper()} – {precision(config)}", *(text for key, text in shown if key in varied)]
@@ -47,13 +48,14 @@ def series_title(config: Config, varied: Collection[str]) -> str:
 
 def case_label(config: Config, varied: Collection[str]) -> str:
     """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
+    if config.label:
+        return config.name
     shown = (
         ("attention", f"attn={config.attention}"),
         ("compile", f"compile={config.compile}"),
         ("threads", f"threads={config.threads or 'default'}"),
         ("padding", f"pad={config.padding}"),
         ("sequence_length", f"seq={config.sequence_length}"),
-        ("label", config.label),
     )
     others = (text for key, text in shown if key in varied)
     return " ".join([config.device, config.precision, *others, f"bs={config.batch_size}"])
