@@ -46,6 +46,14 @@ def parsed(text: str) -> object:
         return None
 
 
+def whole(text: str, where: str) -> object:
+    """JSON as plain values. Raises BenchtuiError for what isn't JSON as a whole."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise BenchtuiError(f"{where}: not valid JSON: {error}") from error
+
+
 def lines(text: str, where: str) -> list[tuple[str, object]]:
     """The values of JSON lines, each with its place. Raises BenchtuiError for a line that isn't JSON."""
     found = []

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from benchtui.sessions.events import Memory, Reported
-from benchtui.sessions.importers.decoding import NotNegative, Whole, parsed, typed
+from benchtui.sessions.importers.decoding import NotNegative, Whole, typed, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import UNKNOWN, Config
 
@@ -35,7 +35,7 @@ def is_one(value: object) -> bool:
 
 def found(text: str, path: Path) -> Found:
     """Every command. Raises BenchtuiError with the place of what isn't allowed."""
-    export = typed(parsed(text), _Export, str(path))
+    export = typed(whole(text, str(path)), _Export, str(path))
     return Found(kind="hyperfine", measurements=tuple(_measurement(result) for result in export.results))
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Energy, Host, Memory, Model
-from benchtui.sessions.importers.decoding import NotNegative, Positive, parsed, typed
+from benchtui.sessions.importers.decoding import NotNegative, Positive, typed, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import MOST_THREADS, UNKNOWN, Config, Size, Weights
 
@@ -127,9 +127,9 @@ def is_one(value: object) -> bool:
 
 def found(text: str, path: Path) -> Found:
     """The one case of the file. Raises BenchtuiError with the place of what isn't allowed."""
-    value = parsed(text)
-    whole = value if isinstance(value, dict) and "report" in value else {"report": value}
-    benchmark = typed(whole, _Benchmark, str(path))
+    value = whole(text, str(path))
+    both = value if isinstance(value, dict) and "report" in value else {"report": value}
+    benchmark = typed(both, _Benchmark, str(path))
     config = benchmark.config
     backend = config.backend if config else None
     return Found(

@@ -102,7 +102,7 @@ def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
         (("run", "quick", "--optimal-from", REPORT), "give a SWEEP, or --optimal-from SESSION"),
         (("import", CSV), "Missing option '-o'"),
         (("import", CSV, "-o", "x.json", "--from", "vllm"), "--from: 'vllm' is not known; allowed: optimum-be"),
-        (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "expected `object`, got `null`"),
+        (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "gpt2-training-results.csv: not valid JSON: "),
         (("import", "none.csv", "-o", "x.json"), "none.csv: can't be read: No such file"),
         (("import", REPORT, "-o", "x.json"), "a session already, which needs no importing"),
         (("import", CSV, "-o", REPORT), "exists already, and a session is never overwritten"),
