@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from benchtui.sessions.metrics import LEAST_FOR_P99
 from benchtui.sessions.results import Result
@@ -29,9 +30,10 @@ class Relaxed:
 
     field: str
     """Of Constraints."""
-    value: float
-    """The least value that lets a case through, in the unit of the field."""
+    value: float | None
+    """The least value that lets a case through, in the unit of the field; None where no case has the figure."""
     result: Result
+    """The case that it lets through; without a value, one that would pass without the constraint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,13 @@ def _relaxed(rows: Sequence[Result], constraints: Constraints, field: str) -> Re
     without = replace(constraints, **{field: None})
     passing = [row for row in rows if not broken(row, without)]
     known = [(value, row) for row in passing if (value := KINDS[field].figure(row)) is not None]
-    if not known:
+    if not passing:
         return None
-    value, row = min(known, key=lambda pair: pair[0])
-    return Relaxed(field, value, row)
+    return Relaxed(field, *min(known, key=lambda pair: pair[0])) if known else Relaxed(field, None, passing[0])
 
 
 def _excess(each: Relaxed, constraints: Constraints) -> float:
-    return each.value / (_most(constraints, each.field) or 1.0)
+    return inf if each.value is None else each.value / (_most(constraints, each.field) or 1.0)
 
 
 def _most(constraints: Constraints, field: str) -> float | None:

@@ -109,7 +109,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
     yield f"  next: {second.name}: {figures(second, decision)}"
     yield f"  {times(ahead)} {_QUANTITIES[decision.wish.need]}: {_verdict(decision, ahead)}"
     others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("can't be told apart from the best either:", others)
+    yield from _listed("  can't be told apart from the best:", others)
 
 
 def times(ratio: Ratio) -> str:
@@ -152,8 +152,10 @@ def _in_the_way(decision: Decision) -> Iterator[str]:
 
 
 def _relaxed(each: Relaxed) -> str:
-    least = ceil(100 * each.value) / 100  # rounded up, so that what is said lets the case through
     option, unit = OPTIONS[each.field], KINDS[each.field].unit
+    if each.value is None:
+        return f"  {option} alone is in the way: no case that keeps to the rest has that figure"
+    least = ceil(100 * each.value) / 100  # rounded up, so that what is said lets the case through
     return f"  {option} alone widened to {least:.12g}{unit} would let {each.result.name} through"
 
 

@@ -20,7 +20,6 @@ class _Result(msgspec.Struct):
     times: list[NotNegative] | None = None
     memory_usage_byte: list[Whole] | None = None
     exit_codes: list[int | None] = []
-    parameters: dict[str, str] = {}
 
 
 class _Export(msgspec.Struct):

@@ -13,7 +13,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Energy, Host, Memory, Model
-from benchtui.sessions.importers.decoding import NotNegative, Positive, typed, whole
+from benchtui.sessions.importers.decoding import NotNegative, typed, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import MOST_THREADS, UNKNOWN, Config, Size, Weights
 
@@ -34,7 +34,7 @@ _FIRST = {
 
 class _Latency(msgspec.Struct):
     unit: Literal["s"]
-    values: list[Positive]
+    values: list[NotNegative]
 
 
 class _Memory(msgspec.Struct):
@@ -172,7 +172,7 @@ def _targets(benchmark: _Benchmark, where: str) -> dict[str, _Target]:
 def _steps(report: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:
     """The target that stands for the steps, and their times by part."""
     prefill, decode = report.get("prefill"), report.get("decode")
-    if prefill and decode and len(_times_ms(prefill)) == len(_times_ms(decode)):
+    if prefill and decode and 0 < len(_times_ms(prefill)) == len(_times_ms(decode)):
         return "prefill", {"prefill": _times_ms(prefill), "decode": _times_ms(decode)}
     for name in _STEPS:
         if name in report and _times_ms(report[name]):

@@ -70,7 +70,9 @@ def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
 def _sweep(found: Found, name: str) -> Sweep:
     axes = msgspec.convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes)
     if found.grid and axes.count > MOST_CASES:
-        raise BenchtuiError(f"{axes.count:,} cases; at most {MOST_CASES:,} are allowed")
+        raise BenchtuiError(
+            f"{found.kind}: the options combine to {axes.count:,} cases; at most {MOST_CASES:,} are allowed"
+        )
     return Sweep(
         name=name,
         model=found.model,

@@ -93,6 +93,8 @@ def test_a_figure_that_is_missing_is_a_reason(bench: Any) -> None:
     assert decision.best is None
     (left,) = decision.left_out
     assert left.reason == "no p99: 30 steps, where 100 are needed; no power was read"
+    (alone,) = decide(session, Wish(constraints=Constraints(p99_ms=50.0))).relaxed
+    assert (alone.field, alone.value) == ("p99_ms", None)
     assert decide(session, Wish("memory")).left_out[0].reason == "no peak memory was read"
 
 

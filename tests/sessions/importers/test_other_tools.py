@@ -208,3 +208,15 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BenchtuiError, match="not a text file in UTF-8"):
         read(path)
+
+
+def test_options_that_combine_to_too_many_cases_are_refused(imported: Any) -> None:
+    rows = (LINE | {"batch_size": size, "sequence_length": size} for size in range(1, 400))
+    with pytest.raises(BenchtuiError, match="combine to 159,201 cases; at most 100,000"):
+        imported("\n".join(msgspec.json.encode(row).decode() for row in rows))
+
+
+def test_a_generation_without_steps_is_refused(imported: Any) -> None:
+    empty = {"latency": {"unit": "s", "values": []}, "memory": None}
+    with pytest.raises(BenchtuiError, match="no latencies of"):
+        imported({"prefill": empty, "decode": empty})
