@@ -195,7 +195,10 @@ class Reported(Record, frozen=True, kw_only=True):
     latency_mean_ms: Milliseconds | None = None
     samples_per_s: Amount | None = None
     tokens_per_s: Amount | None = None
+    padded_tokens_per_s: Amount | None = None
     mean_power_w: Amount | None = None
+    repeats_mean_ms: tuple[Milliseconds, ...] = ()
+    """Mean step of each repeat, where the source has the case several times; the figures are those of all."""
 
 
 class GpuReadings(Record, frozen=True, kw_only=True):
@@ -252,6 +255,8 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     host: Host
     version: str | None = None
     """Version of benchtui."""
+    source: str | None = None
+    """Tool and file that an imported session was taken from; null for one that was measured here."""
 
 
 class Runtime(Event, tag="runtime", frozen=True, kw_only=True):

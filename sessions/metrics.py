@@ -67,7 +67,7 @@ class Metrics:
     cold_cost_ms: float | None
     """What the first step took beyond a steady one; with compiling that is the compiler's time."""
     rounds_ms: tuple[float, ...]
-    """Median step of each round; empty where there was but one."""
+    """Median step of each round, its mean where no steps were kept; empty where there was but one."""
     rounds_least_ms: tuple[float, ...]
     """Fastest step of each round; empty where there was but one."""
     between_rounds_percent: float | None
@@ -185,18 +185,19 @@ def _reported(case: CaseState) -> Metrics | None:
     reported = case.finished.reported if case.finished else None
     if reported is None or reported.latency_mean_ms is None:
         return None
+    rounds_ms = reported.repeats_mean_ms
     return Metrics(
         latency_ms=Distribution(n=reported.steps or 0, mean=reported.latency_mean_ms),
         device_ms=None,
         parts_ms={},
         samples_per_s=reported.samples_per_s,
         tokens_per_s=reported.tokens_per_s,
-        padded_tokens_per_s=None,
+        padded_tokens_per_s=reported.padded_tokens_per_s,
         first_step_ms=None,
         cold_cost_ms=None,
-        rounds_ms=(),
+        rounds_ms=rounds_ms,
         rounds_least_ms=(),
-        between_rounds_percent=None,
+        between_rounds_percent=_range_percent(rounds_ms, reported.latency_mean_ms),
         outliers=(),
         mean_power_w=reported.mean_power_w,
         energy_per_sample_j=None,

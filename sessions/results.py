@@ -9,7 +9,16 @@ from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Config
 
-SERIES_OPTIONS = ("device", "precision", "attention", "compile", "threads", "padding", "sequence_length")
+SERIES_OPTIONS = (
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+    "sequence_length",
+    "label",
+)
 """Every option but the batch size."""
 
 

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from math import nan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -39,6 +40,9 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES, Config
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Sizes = tuple[dict[str, int], dict[str, int]]
 """The length of each column of steps by its name, and that of each part's."""
@@ -337,6 +341,12 @@ class Session:
         except BenchtuiError as error:
             raise BenchtuiError(f"{path}: {error}") from error
         return session
+
+    def to_frame(self) -> DataFrame:
+        """One row a case as a pandas table: options, outcome, figures; what isn't known is missing."""
+        from benchtui.sessions.frame import frame  # it reads this module's class
+
+        return frame(self)
 
     @property
     def start(self) -> SessionStarted:

@@ -36,6 +36,8 @@ AXES = (
     "batch_size",
 )
 """Every axis, from the outermost to the innermost."""
+UNKNOWN = "unknown"
+"""An option of an imported case that its source doesn't name."""
 ALL_GPUS = "cuda:*"
 """Stands for every GPU that the measured processes may use; the engine replaces it when it starts."""
 
@@ -82,6 +84,9 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """Threads of torch inside one operation; 0 leaves the choice to torch."""
     padding: str = "max"
     """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
+    label: str = ""
+    """An imported case in its tool's own words, where that tool has other options than these, which then say
+    nothing but for the device."""
 
     @property
     def name(self) -> str:
@@ -89,6 +94,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
         Attention, threads and padding are named only where they were chosen.
         """
+        if self.label:
+            return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
         again = " again" if self.repeat else ""
         return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from benchtui.tui.decision_commands import Choice, import_results, objective_option, optimal, wanted_sweep
 from benchtui.tui.options import (
     Look,
     ascii_option,
     complete_session,
+    complete_sweep,
     plain_option,
     session_option,
     set_option,
@@ -21,8 +23,8 @@ from benchtui.tui.options import (
     sweep_argument,
     theme_option,
 )
+from benchtui.tui.options import printable as _plain
 from benchtui.tui.session_commands import compare, sessions, write
-from benchtui.tui.session_commands import printable as _plain
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -109,11 +111,19 @@ def open_app(
 
 
 @app.command()
-@sweep_argument
+@click.argument("sweep", required=False, shell_complete=complete_sweep)
 @set_option
 @session_option
+@click.option("--optimal-from", "chosen", metavar="SESSION", help="Run the best case of a session instead.")
+@objective_option
 @click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
-def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_json: bool) -> None:
+def run(
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    as_json: bool,
+    **choice: Unpack[Choice],
+) -> None:
     """Run a sweep without the app.
 
     Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
@@ -121,10 +131,9 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
     """
     from benchtui.sessions.events import CaseFinished  # after the command is known
     from benchtui.sessions.session import Session
-    from benchtui.sessions.sweep_file import load_sweep
     from benchtui.tui import plain
 
-    engine = _start(load_sweep(sweep, overrides), session_path)
+    engine = _start(wanted_sweep(sweep, overrides, **choice), session_path)
     signal.signal(signal.SIGINT, lambda *_: _stop(engine))
     session = Session()
     for event in plain.follow(engine, session):
@@ -340,8 +349,8 @@ def completion(shell: str) -> None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
 
 
-app.add_command(compare)
-app.add_command(sessions)
+for _command in (compare, sessions, optimal, import_results):
+    app.add_command(_command)
 
 
 def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":

@@ -6,6 +6,11 @@ from typing import Any, TypedDict
 import click
 
 
+def printable(text: str) -> str:
+    """Text of a session without the characters that could command a terminal."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
 def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """What a sweep can be named by: presets and files."""
     from click.shell_completion import CompletionItem  # needed while completing alone

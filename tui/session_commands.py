@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchtui.tui.options import complete_session
+from benchtui.tui.options import complete_session, printable
 
 if TYPE_CHECKING:
     from benchtui.sessions.catalogue import Summary
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from benchtui.sessions.library import Entry
 
 REGRESSION = 1
-
-
-def printable(text: str) -> str:
-    """Text of a session without the characters that could command a terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def write(text: str, output: Path | None) -> None:

@@ -63,7 +63,7 @@ def report(session: Session) -> Report:
     choices = findings.advised(results, start.sweep.measure.baseline, kinds)
     return Report(
         title=start.sweep.model,
-        created=date(start.created),
+        created=f"{'Imported' if start.source else 'Measured'} on {date(start.created)}",
         notes=notes(session, results),
         summary=findings.summary(session, choices),
         models=models(session),

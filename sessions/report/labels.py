@@ -6,7 +6,7 @@ from benchtui.sessions.compare import Comparison, Verdict
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.results import Result
 from benchtui.sessions.session import CaseState
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import UNKNOWN, Config
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -32,6 +32,8 @@ def precision(config: Config) -> str:
 
 def series_title(config: Config, varied: Collection[str]) -> str:
     """Heading of a series: device, precision, and those other options that vary in the session."""
+    if config.label:
+        return config.name
     shown = (
         ("attention", f"attention {config.attention}"),
         ("compile", f"compile {config.compile}"),
@@ -46,6 +48,8 @@ def series_title(config: Config, varied: Collection[str]) -> str:
 
 def case_label(config: Config, varied: Collection[str]) -> str:
     """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
+    if config.label:
+        return config.name
     shown = (
         ("attention", f"attn={config.attention}"),
         ("compile", f"compile={config.compile}"),
@@ -88,8 +92,8 @@ def verdict(pair: Comparison, option: str) -> str | None:
 def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """The values of those options, defaults aside, that weren't surely in force: False for surely not."""
     asked = {
-        "precision": result.config.precision != "fp32",
-        "compile": result.config.compile != "off",
+        "precision": result.config.precision not in ("fp32", UNKNOWN),
+        "compile": result.config.compile not in ("off", UNKNOWN),
         "attention": result.config.attention != "auto",
     }
     found = ((option, in_force(result.case, option)) for option, wanted in asked.items() if wanted)

@@ -19,6 +19,8 @@ from benchtui.sessions.sweep import Measure
 def method(session: Session) -> tuple[Fact, ...]:
     """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
     sweep, cases = session.start.sweep, [case for case in session.cases if len(case.measured)]
+    if session.start.source:
+        return _imported(session)
     return facts(
         ("Task", sweep.task),
         ("Text", _texts(session)),
@@ -32,6 +34,17 @@ def method(session: Session) -> tuple[Fact, ...]:
         ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
         ("Energy and power", _energy(session.cases)),
         ("Idle power", _idle(session)),
+        ("Baseline", _baseline(session)),
+        ("Session", _identity(session)),
+    )
+
+
+def _imported(session: Session) -> tuple[Fact, ...]:
+    """What is known of how another tool measured: where its figures are from, and little else."""
+    return facts(
+        ("Task", session.start.sweep.task),
+        ("Taken over from", session.start.source),
+        ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )

@@ -149,6 +149,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "repeat": 0,
         "threads": 0,
         "padding": "max",
+        "label": "",
     }
 
 

@@ -121,3 +121,34 @@ def test_wrong_exclusions_are_refused(text: str, message: str) -> None:
     with pytest.raises(BenchtuiError) as caught:
         parse_sweep(f'model = "m"\n{text}\n', "f")
     assert str(caught.value).startswith(message)
+
+
+def test_every_entry_survives() -> None:
+    text = """
+    name = "odd \\"name\\" \\\\ \\u007f ü"
+    model = "m"
+    task = "own step.py:step"
+    [axes]
+    device = ["cpu", "cuda:*"]
+    batch_size = "auto"
+    threads = [0, 2]
+    [measure]
+    warmup = "auto"
+    until = "0.5%"
+    max_time = "90s"
+    retries = 2
+    aa = true
+    baseline = { precision = "fp32", batch_size = 4 }
+    [run]
+    parallel = true
+    [train]
+    accumulation = 4
+    learning_rate = 3e-7
+    [generate]
+    new_tokens = 7
+    [env]
+    OMP_NUM_THREADS = 4
+    """
+    sweep = parse_sweep(text, "text")
+    assert sweep.run.parallel and sweep.generate.new_tokens == 7
+    assert parse_sweep(sweep_text.toml_of(sweep), "again") == sweep

@@ -1,0 +1,6 @@
+"""Results of other tools as sessions: recognised by their content, and written as the events we read."""
+
+from benchtui.sessions.importers.kinds import KINDS, read
+from benchtui.sessions.importers.writing import write
+
+__all__ = ["KINDS", "read", "write"]

@@ -1,0 +1,115 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep_file import load_sweep
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+REPORT = str(FIXTURES / "comprehensive-report.json")
+CSV = str(FIXTURES / "gpt2-training-results.csv")
+
+
+def test_the_best_case_is_said_in_the_first_line(benchtui: Run) -> None:
+    ran = benchtui("optimal", REPORT)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("throughput: cuda:0 amp-fp16 compile=off bs=32 seq=128: 618.65 samples/s")
+    assert lines[1].startswith("  next: cuda:0 fp32 compile=off bs=32 seq=128: 616.49 samples/s")
+    assert lines[2] == "  1.0035 times the throughput: not known whether surely so, there is no interval"
+    assert "over the baseline, cpu fp32 compile=off bs=8 seq=128: 34.70 times" in ran.stdout
+
+
+def test_constraints_that_nothing_keeps_exit_with_1_and_name_the_tight_one(benchtui: Run) -> None:
+    ran = benchtui("optimal", REPORT, "--objective", "latency", "--max-vram", "0.5GB")
+    assert ran.returncode == 1
+    assert "no case to choose for latency" in ran.stdout
+    assert "--max-vram alone widened to 746.88MB would let cuda:0 fp32" in ran.stdout
+    assert "cpu fp32 compile=off bs=8 seq=128: no VRAM: it ran on cpu" in ran.stdout
+    widened = benchtui("optimal", REPORT, "--max-vram", "746.88MB")
+    assert widened.returncode == 0
+
+
+def test_the_decision_as_json_has_rows_and_reasons(benchtui: Run) -> None:
+    ran = benchtui("optimal", REPORT, "--max-vram", "800MB", "--json")
+    (found,) = json.loads(ran.stdout)
+    assert found["best"]["batch_size"] == 16
+    assert found["constraints"]["vram_mb"] == 800.0
+    assert {each["case"] for each in found["left_out"]} == {0, 1, 4, 5, 6, 9}
+    assert found["verdict"] == "not known"
+
+
+def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> None:
+    ran = benchtui("optimal", REPORT, "--toml", "best.toml")
+    assert ran.returncode == 0, ran.stderr
+    sweep = load_sweep(str(home / "best.toml"))
+    assert (sweep.axes.batch_size, sweep.axes.precision, sweep.axes.device) == (
+        (32,),
+        ("amp-fp16",),
+        ("cuda:0",),
+    )
+    again = benchtui("optimal", REPORT, "--toml", "best.toml")
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    printed = benchtui("optimal", REPORT, "--toml", "-")
+    assert printed.stdout == (home / "best.toml").read_text()
+    assert printed.stderr.startswith("throughput: ")
+
+
+def test_the_best_case_of_a_session_is_run_again(benchtui: Run, sweep_file: Path, home: Path) -> None:
+    first = benchtui("run", str(sweep_file), "-o", "first.json")
+    assert first.returncode == 0, first.stderr
+    again = benchtui(
+        *("run", "--optimal-from", "./first.json", "--objective", "latency"),
+        *("--set", "iterations=3", "-o", "again.json"),
+    )
+    assert again.returncode == 0, again.stderr
+    (case,) = Session.load(home / "again.json").cases
+    assert (case.state, case.config.sequence_length, len(case.measured)) == ("ok", 16, 3)
+
+
+def test_an_imported_table_answers_like_the_report_it_is_from(benchtui: Run) -> None:
+    ran = benchtui("import", CSV, "-o", "gpt2.json")
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    assert "19 cases from training-csv; session gpt2.json" in ran.stderr
+    fastest = benchtui("optimal", "./gpt2.json").stdout
+    assert "cuda fp16 compile=reduce-overhead bs=5 seq=768: 17.66 samples/s, 13,564 tokens/s" in fastest
+    assert "+93% throughput over the baseline, cuda fp16 compile=off bs=1 seq=768" in fastest
+    frugal = benchtui("optimal", "./gpt2.json", "--objective", "memory").stdout.splitlines()[0]
+    assert frugal.startswith("memory: cuda fp16 compile=default bs=3 ")
+    assert "4.24 tokens/s with padding per MB" in frugal
+    assert benchtui("export", "./gpt2.json").returncode == 0
+
+
+def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
+    ran = benchtui("optimal", REPORT, "--steps", "20")
+    assert ran.returncode == 1
+    assert "the cost of its first step isn't known: its source kept no steps" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("optimal", "nothing"), "nothing: no such session"),
+        (("optimal", REPORT, "--max-vram", "8"), "'8' is not a size such as 8GB; units: mb, gb, mib, gib"),
+        (("optimal", REPORT, "--max-p99", "50 parsecs"), "is not a time such as 50ms; units: us, ms, s"),
+        (("optimal", REPORT, "--max-power", "-3W"), "'-3W' is not a power such as 300W"),
+        (("optimal", REPORT, "--toml", "no/where.toml"), "the sweep can't be written there: No such file"),
+        (("run",), "give a SWEEP, or --optimal-from SESSION"),
+        (("run", "quick", "--optimal-from", REPORT), "give a SWEEP, or --optimal-from SESSION"),
+        (("import", CSV), "Missing option '-o'"),
+        (("import", CSV, "-o", "x.json", "--from", "vllm"), "--from: 'vllm' is not known; allowed: optimum-be"),
+        (("import", CSV, "-o", "x.json", "--from", "hyperfine"), "gpt2-training-results.csv: not valid JSON: "),
+        (("import", "none.csv", "-o", "x.json"), "none.csv: can't be read: No such file"),
+        (("import", REPORT, "-o", "x.json"), "a session already, which needs no importing"),
+        (("import", CSV, "-o", REPORT), "exists already, and a session is never overwritten"),
+    ],
+)
+def test_wrong_input_is_told_and_exits_with_2(arguments: tuple[str, ...], said: str, benchtui: Run) -> None:
+    ran = benchtui(*arguments)
+    assert ran.returncode == 2, ran.stdout
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
