@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchtui.tui import exporting
+
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
     from benchtui.sessions.session import Session
@@ -196,40 +198,9 @@ def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
     _show(running[0], running[0].path, theme, ascii_only)
 
 
-def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
-    from benchtui.tui import exporting  # after the command is known
-
-    if of:
-        click.echo(exporting.schema(of), nl=False)
-        context.exit()
-
-
 @app.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=_complete_session)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["md", "html", "csv", "json", "parquet"]),
-    default="md",
-    show_default=True,
-    help="md and html: the report; csv, json and parquet: the results, a row a case.",
-)
-@click.option("--steps", is_flag=True, help="Every recorded step in place of the results.")
-@click.option(
-    "--figures",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder for the figures, as SVG and PNG.",
-)
-@click.option(
-    "--schema",
-    type=click.Choice(["results", "steps", "session"]),
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of this instead.",
-)
+@exporting.options
 def export(
     sessions: tuple[str, ...], output: Path | None, form: str, steps: bool, figures: Path | None
 ) -> None:
@@ -239,7 +210,6 @@ def export(
     """
     from benchtui.sessions import library  # after the command is known
     from benchtui.sessions.errors import BenchtuiError
-    from benchtui.tui import exporting
 
     wanted = exporting.Wanted(form, output, steps, figures)
     exporting.check(wanted, len(sessions))

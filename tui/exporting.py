@@ -2,19 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
 
 if TYPE_CHECKING:
     from benchtui.sessions.figures import Picture
     from benchtui.sessions.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMS = ("md", "html", "csv", "json", "parquet")
 SCHEMAS = ("results", "steps", "session")
@@ -29,6 +31,47 @@ class Wanted:
     output: Path | None
     steps: bool
     figures: Path | None
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
+    if of:
+        click.echo(schema(of), nl=False)
+        context.exit()
+
+
+_OPTIONS = (
+    click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMS),
+        default="md",
+        show_default=True,
+        help="md and html: the report; csv, json and parquet: the results, a row a case.",
+    ),
+    click.option("--steps", is_flag=True, help="Every recorded step in place of the results."),
+    click.option(
+        "--figures",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Folder for the figures, as SVG and PNG.",
+    ),
+    click.option(
+        "--schema",
+        type=click.Choice(SCHEMAS),
+        is_eager=True,
+        expose_value=False,
+        callback=_print_schema,
+        help="Print the JSON Schema of this instead.",
+    ),
+)
+
+
+def options(command: Command) -> Command:
+    """Gives a command what ``Wanted`` is made of: ``output``, ``form``, ``steps`` and ``figures``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 def check(wanted: Wanted, sessions: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.results import Result, measured, varied
 from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Baseline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +20,8 @@ class Facts:
     results: tuple[Result, ...]
     kinds: tuple[str, ...]
     """The options that vary in the session."""
+    baseline: Baseline | None
+    """What the sweep names as its baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class Lacking:
 
 def facts(session: Session) -> Facts:
     """The facts of a session; raises BenchtuiError for one without its first event."""
-    kinds = varied(case.config for case in session.cases) if session.start else ()
-    return Facts(session, measured(session), kinds)
+    baseline = session.start.sweep.measure.baseline
+    return Facts(session, measured(session), varied(case.config for case in session.cases), baseline)
 
 
 def steps_said(results: Sequence[Result]) -> str:

@@ -1,6 +1,6 @@
 """Figures with a row for each case: speed-ups, what compiling costs, the parts of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +21,8 @@ MOST_ROWS = 30
 ROW_IN = 0.24
 WIDE = 8
 """Largest over smallest ratio from which their axis is logarithmic."""
+DOUBT = " ?"
+"""Behind the name of a case with an option that wasn't verified to be in force."""
 REST = "rest"
 """What of a step no part accounts for."""
 
@@ -51,7 +53,7 @@ def speedups(facts: Facts) -> Plan | Lacking:
     caption = (
         f"Throughput over that of {ink.label(against)}. {steps_said(facts.results)} Bars: where the ratio lies"
         " if both cases lie anywhere in their ranges, or, from three rounds on, its 95% interval."
-        f" Hollow: no difference, or not known.{_doubtful(found)}{_holes(facts)}{more}"
+        f" Hollow: no difference, or not known.{_doubtful(place.label for place in found)}{_holes(facts)}{more}"
     )
     draw = partial(_draw_places, found=shown)
     return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
@@ -71,9 +73,10 @@ def compiling(facts: Facts) -> Plan | Lacking:
     if not rows:
         return Lacking("compile", "no compiled case was measured with its steps")
     shown, more = _first(rows, "cases")
+    doubts_told = _doubtful(_label(facts, result) for result in shown)
     caption = (
-        f"Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, "
-        f"which it has to shorten; bars: its 95% interval. {steps_said(rows)}{_doubtful(shown, facts)}{more}"
+        "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
+        f" it has to shorten; bars: its 95% interval. {steps_said(rows)}{doubts_told}{more}"
     )
     draw = partial(_draw_compiling, facts=facts, rows=shown)
     return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
@@ -111,11 +114,11 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def _base(facts: Facts, result: Result) -> Result | None:
-    return baseline_of(result, facts.results, facts.session.start.sweep.measure.baseline)
+    return baseline_of(result, facts.results, facts.baseline)
 
 
 def _label(facts: Facts, result: Result) -> str:
-    return ink.label(f"{case_label(result.config, facts.kinds)}{' ?' if doubts(result) else ''}")
+    return ink.label(f"{case_label(result.config, facts.kinds)}{DOUBT if doubts(result) else ''}")
 
 
 def _first(found: Sequence[T], noun: str) -> tuple[list[T], str]:
@@ -123,10 +126,11 @@ def _first(found: Sequence[T], noun: str) -> tuple[list[T], str]:
     return list(found[:MOST_ROWS]), rest
 
 
-def _doubtful(found: Sequence[Place] | Sequence[Result], facts: Facts | None = None) -> str:
-    labels = (each.label if isinstance(each, Place) else _label(facts, each) if facts else "" for each in found)
+def _doubtful(labels: Iterable[str]) -> str:
     return (
-        " ?: an option wasn't verified to be in force." if any(text.endswith(" ?") for text in labels) else ""
+        f"{DOUBT}: an option wasn't verified to be in force."
+        if any(label.endswith(DOUBT) for label in labels)
+        else ""
     )
 
 

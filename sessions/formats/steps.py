@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseRepeated, SessionStarted, Steps
+from benchtui.sessions.events import SCHEMA, CaseRepeated, SessionStarted, Steps
 from benchtui.sessions.formats.parquet import arrow
 from benchtui.sessions.visible import visible
 
@@ -183,8 +183,13 @@ def _streamed(path: Path) -> Iterator[journal.Read]:
 
 def _outline(events: Iterable[journal.Read], path: Path) -> Outline:
     coming = iter(events)
-    if not isinstance(next(coming, None), SessionStarted):
+    start = next(coming, None)
+    if not isinstance(start, SessionStarted):
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    if start.schema > SCHEMA:
+        raise BenchtuiError(
+            f"{path}: written with schema {start.schema}; this version reads up to {SCHEMA}: update benchtui"
+        )
     outline = Outline()
     for place, event in enumerate(coming, 1):
         if isinstance(event, CaseRepeated):

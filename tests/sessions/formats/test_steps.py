@@ -147,6 +147,13 @@ def test_what_is_no_session_is_told(text: str, said: str, tmp_path: Path) -> Non
         steps.recorded(tmp_path / "no.json")
 
 
+def test_a_newer_session_is_refused_with_both_versions(recorded: Any) -> None:
+    path = recorded(steps_of(0, [1.0]))
+    path.write_text(path.read_text().replace('"schema":1', '"schema":9'))
+    with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 1"):
+        steps.recorded(path)
+
+
 def test_columns_of_unequal_length_are_told(recorded: Any) -> None:
     with pytest.raises(BenchtuiError, match="case 0, steps at 1 s: columns of unequal length"):
         steps.recorded(recorded(steps_of(0, [1.0, 2.0], parts_ms={"forward": [1.0]})))
