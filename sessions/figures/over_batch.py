@@ -156,12 +156,11 @@ def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
         _draw_line(axes, line, place)
     ended = [(place, line) for place, line in enumerate(found) if line.out_of_memory]
     for lane, (place, line) in enumerate(ended):
-        heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(line.out_of_memory)
-        _cross(axes, line.out_of_memory, heights, ink.colour(place))
+        _ended(axes, line, place, lane)
     _scale(axes, found, unit, LANE * min(len(ended), MOST_LANES))
     handles, names = axes.get_legend_handles_labels()
     if ended:
-        handles.append(_cross(axes, [], [], ink.INK))
+        handles.append(_cross(axes, [], []))
         names.append("out of memory")
     axes.legend(handles, names, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
 
@@ -177,19 +176,18 @@ def _draw_line(axes: "Axes", line: Line, place: int) -> None:
             axes.plot([point.batch_size] * 2, ends, "_", color=strokes["color"], markersize=5)
 
 
-def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float], colour: str) -> "Line2D":
+def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
+    """The series' own marker, hollow and crossed, above each batch size that ran out of memory."""
+    heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(line.out_of_memory)
+    hollow = ink.strokes(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": ink.PAPER}
+    axes.plot(line.out_of_memory, heights, transform=axes.get_xaxis_transform(), **hollow)
+    _cross(axes, line.out_of_memory, heights)
+
+
+def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Line2D":
     """The mark of memory that ran out, at a height in shares of the axis."""
-    return axes.plot(
-        sizes,
-        heights,
-        linestyle="none",
-        marker="X",
-        markersize=8,
-        color=colour,
-        markeredgecolor=ink.INK,
-        markeredgewidth=0.8,
-        transform=axes.get_xaxis_transform(),
-    )[0]
+    across = axes.get_xaxis_transform()
+    return axes.plot(sizes, heights, "x", color=ink.INK, markersize=5, markeredgewidth=1.4, transform=across)[0]
 
 
 def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None:
