@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from benchtui.tui import exporting
 from benchtui.tui.decision_commands import Choice, import_results, objective_option, optimal, wanted_sweep
 from benchtui.tui.options import (
     Look,
@@ -239,21 +240,23 @@ def demo(speed: float | None, **look: Unpack[Look]) -> None:
 
 @app.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
-@click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
-def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
-    """Write the report of a session as markdown, or the comparison of several with the first.
+@exporting.options
+def export(
+    sessions: tuple[str, ...], output: Path | None, form: str, steps: bool, figures: Path | None
+) -> None:
+    """Write the report of a session, its results or its steps; of several, the comparison with the first.
 
     SESSION is a path, a name of the library, or `latest`.
     """
     from benchtui.sessions import library  # after the command is known
     from benchtui.sessions.comparing import compared, loaded
-    from benchtui.sessions.report import comparison, markdown
-    from benchtui.sessions.session import Session
+    from benchtui.sessions.report import comparison
 
+    wanted = exporting.Wanted(form, output, steps, figures)
+    exporting.check(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
     if len(paths) == 1:
-        write(markdown(Session.load(paths[0])), output)
+        exporting.export(paths[0], wanted)
     else:
         write(comparison.markdown(compared(loaded(paths))), output)
 

@@ -1,0 +1,107 @@
+"""All figures of a session, drawn: SVG that is the same at every run, and PNG."""
+
+import io
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.figures import ink, over_batch, power, rows
+from benchtui.sessions.figures.plan import Lacking, Plan, facts
+from benchtui.sessions.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAKERS = (
+    rows.speedups,
+    over_batch.throughput,
+    over_batch.latency,
+    over_batch.memory,
+    over_batch.energy,
+    over_batch.jitter,
+    rows.compiling,
+    rows.parts,
+    power.power,
+)
+"""Every figure, in the order in which a report shows them."""
+DOTS_PER_INCH = 150
+CAPTION_WIDTH = 125
+"""Characters of a line of the caption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that is drawn."""
+
+    name: str
+    section: str
+    """Heading of the section of the report that it belongs to."""
+    title: str
+    caption: str
+    svg: bytes
+    png: bytes | None
+
+
+def pictures(session: Session, png: bool = False) -> tuple[list[Picture], list[Lacking]]:
+    """The figures that a session has the data for, and those it lacks.
+
+    Raises:
+        BenchtuiError: for a session without its first event.
+    """
+    known = facts(session)
+    plans = [make(known) for make in MAKERS]
+    with ink.drawing():
+        drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
+    return drawn, [plan for plan in plans if isinstance(plan, Lacking)]
+
+
+def write(found: list[Picture], folder: Path) -> None:
+    """Write every picture into a folder, which is made; raises BenchtuiError where that can't be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, data in _files(found, folder):
+            path.write_bytes(data)
+    except OSError as error:
+        raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
+
+
+def _files(found: list[Picture], folder: Path) -> Iterator[tuple[Path, bytes]]:
+    for picture in found:
+        yield folder / f"{picture.name}.svg", picture.svg
+        if picture.png is not None:
+            yield folder / f"{picture.name}.png", picture.png
+
+
+def _drawn(plan: Plan, png: bool) -> Picture:
+    caption = textwrap.fill(plan.caption, CAPTION_WIDTH)
+    figure = ink.sheet(plan.height_in + 0.13 * caption.count("\n"))
+    plan.draw(figure)
+    figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=ink.FAINT)
+    return Picture(
+        plan.name,
+        plan.section,
+        plan.title,
+        plan.caption,
+        _svg(figure, plan.name),
+        _png(figure) if png else None,
+    )
+
+
+def _svg(figure: "Figure", salt: str) -> bytes:
+    import matplotlib  # loaded by now
+
+    out = io.BytesIO()
+    # ids are hashes with this salt; date and version would differ from run to run
+    with matplotlib.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return out.getvalue()
+
+
+def _png(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    return out.getvalue()

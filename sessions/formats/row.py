@@ -1,0 +1,95 @@
+"""One case as a row of plain values: the columns of the CSV, and the fields of the JSON but its nested ones.
+
+A contract with programs outside: columns are added, and renamed only with a new ``SCHEMA``. Units end the
+names: ``_ms``, ``_per_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``, ``_percent``. Missing is null, or an empty
+cell.
+"""
+
+from typing import Annotated as A
+
+import msgspec
+from msgspec import Meta
+
+SCHEMA = 1
+# 1  2026-11: the first.
+
+Text = str | None
+Amount = int | None
+Figure = float | None
+
+
+class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One case of a session: what was asked for, how it ended, and its figures where it ended well."""
+
+    case: A[int, Meta(description="Number in the session's plan, counted from 0.")]
+    name: A[str, Meta(description="The options in one readable line.")]
+    device: A[str, Meta(description="cpu or cuda:N.")]
+    precision: str
+    attention: A[str, Meta(description="As asked for; auto leaves the choice to transformers.")]
+    compile: A[str, Meta(description="off or a mode of torch.compile.")]
+    threads: A[int, Meta(description="Of torch inside one operation; 0 leaves the choice to torch.")]
+    padding: A[str, Meta(description="max: to the sequence length; longest: to the batch's longest sample.")]
+    sequence_length: A[int, Meta(description="Tokens a sample.")]
+    batch_size: int
+    again: A[bool, Meta(description="Whether it is the second case of an A/A pair.")]
+    outcome: A[str, Meta(description="ok, oom, skipped, failed, timeout, interrupted, running or queued.")]
+    reason: A[Text, Meta(description="Why the case didn't end well.")]
+    signal: A[Text, Meta(description="That ended the worker, such as SIGKILL.")]
+    exit_code: Amount
+    stderr_line: A[Text, Meta(description="The last line the worker wrote to its standard error.")]
+    marks: A[tuple[str, ...], Meta(description="What to know before believing the row; in CSV joined by '; '.")]
+    weights_dtype: A[Text, Meta(description="Read back: what was in force.")]
+    autocast_dtype: A[Text, Meta(description="Read back; empty without autocast.")]
+    attention_used: A[Text, Meta(description="Read back: the implementation of attention.")]
+    compiled: A[bool | None, Meta(description="Read back.")]
+    threads_used: A[Amount, Meta(description="Read back: threads of torch inside one operation.")]
+    samples_per_step: int
+    n: A[Amount, Meta(description="Measured steps that the figures rest on.")]
+    rounds: A[Amount, Meta(description="Rounds in which they were measured.")]
+    warmup_steps: A[Amount, Meta(description="Recorded and never counted.")]
+    stop: A[Text, Meta(description="Why measuring ended.")]
+    latency_mean_ms: A[Figure, Meta(description="A whole step, tokenizing included.")]
+    latency_p50_ms: Figure
+    latency_p90_ms: A[Figure, Meta(description="Not below 20 steps.")]
+    latency_p95_ms: A[Figure, Meta(description="Not below 40 steps.")]
+    latency_p99_ms: A[Figure, Meta(description="Not below 100 steps.")]
+    latency_std_ms: A[Figure, Meta(description="Standard deviation of the sample (n - 1).")]
+    latency_least_ms: Figure
+    latency_most_ms: Figure
+    latency_interval_low_ms: A[Figure, Meta(description="95% interval of the median, by order statistics.")]
+    latency_interval_high_ms: Figure
+    latency_interval_percent: A[Figure, Meta(description="Half of that interval's width over the median.")]
+    jitter_percent: A[Figure, Meta(description="Standard deviation over the mean.")]
+    between_rounds_percent: A[Figure, Meta(description="Range of the rounds' medians over the median.")]
+    outliers: A[Amount, Meta(description="Steps far off; they stay in all figures.")]
+    device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
+    samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
+    tokens_per_s: A[Figure, Meta(description="Real tokens, by the attention mask.")]
+    padded_tokens_per_s: A[Figure, Meta(description="Tokens with the padding.")]
+    new_tokens_per_s: A[Figure, Meta(description="Generated tokens over the time of whole steps.")]
+    time_to_first_token_p50_ms: Figure
+    time_per_output_token_p50_ms: Figure
+    loss: A[Figure, Meta(description="Of the last measured training step.")]
+    first_step_ms: A[Figure, Meta(description="The worker's very first, warm-up included.")]
+    cold_cost_ms: A[Figure, Meta(description="First step beyond a steady one; with compiling, its cost.")]
+    peak_allocated_mb: A[Figure, Meta(description="By tensors, in the framework's allocator on the device.")]
+    peak_reserved_mb: A[Figure, Meta(description="Held by that allocator.")]
+    peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
+    peak_rss_mb: A[Figure, Meta(description="Resident memory of the worker alone.")]
+    kv_cache_mb: A[Figure, Meta(description="Keys and values at the end of generating a batch.")]
+    energy_j: A[Figure, Meta(description="Of the device over the measured window.")]
+    mean_power_w: Figure
+    energy_per_sample_j: Figure
+    energy_source: A[Text, Meta(description="counter or sampled power.")]
+    energy_absent: A[Text, Meta(description="Why there is no energy.")]
+    others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
+    sm_clock_mhz: A[Figure, Meta(description="Mean clock of the GPU.")]
+    temperature_c: A[Figure, Meta(description="The GPU's highest.")]
+    graphs: A[Amount, Meta(description="Compiled.")]
+    graph_breaks: Amount
+    recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
+    baseline: A[Amount, Meta(description="Number of the case that this one is held against.")]
+    speedup: A[Figure, Meta(description="Samples per second over the baseline's.")]
+    speedup_low: A[Figure, Meta(description="Bound of the speedup; see README.")]
+    speedup_high: Figure
+    verdict: A[Text, Meta(description="faster, slower, no difference or not known, of the speedup.")]

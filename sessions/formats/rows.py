@@ -1,0 +1,150 @@
+"""Every case of a session as a row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.compare import baseline_of, throughput_ratio
+from benchtui.sessions.events import Compiling, Effective, Energy, Environment, Memory
+from benchtui.sessions.formats.row import CaseRow
+from benchtui.sessions.metrics import Distribution, Metrics, metrics
+from benchtui.sessions.results import Result, measured
+from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.sweep import Baseline
+from benchtui.sessions.visible import visible
+
+Values = dict[str, Any]
+OPTIONS = (
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+    "sequence_length",
+    "batch_size",
+)
+MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
+
+
+def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
+    """A row for each case in the order of the plan, with the figures that it was made of."""
+    results = measured(session)
+    figures = {result.case.index: result for result in results}
+    named = session.start.sweep.measure.baseline
+    return [_row(case, figures.get(case.index), results, named) for case in session.cases]
+
+
+def _row(
+    case: CaseState, result: Result | None, results: Sequence[Result], named: Baseline | None
+) -> tuple[CaseRow, Metrics | None]:
+    found = result.metrics if result else metrics(case) if case.state == "ok" else None
+    values = {
+        **_asked(case),
+        **_ending(case),
+        **_in_force(case.effective or Effective()),
+        **_steps(case, found),
+        **_latency(found.latency_ms if found else None),
+        **_rates(found),
+        **_resources(case),
+        **_against(result, results, named),
+    }
+    return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return visible(value)
+    return tuple(visible(each) for each in value) if isinstance(value, tuple) else value
+
+
+def _asked(case: CaseState) -> Values:
+    options = {name: getattr(case.config, name) for name in OPTIONS}
+    return {"case": case.index, "name": case.name, **options, "again": bool(case.config.repeat)}
+
+
+def _ending(case: CaseState) -> Values:
+    names = ("reason", "signal", "exit_code", "stderr_line", "stop")
+    ended = {name: getattr(case.finished, name, None) for name in names}
+    return {"outcome": case.state, "marks": case.marks, **ended}
+
+
+def _in_force(effective: Effective) -> Values:
+    return {
+        "weights_dtype": effective.weights_dtype,
+        "autocast_dtype": effective.autocast_dtype,
+        "attention_used": effective.attention,
+        "compiled": effective.compiled,
+        "threads_used": effective.threads,
+    }
+
+
+def _steps(case: CaseState, found: Metrics | None) -> Values:
+    return {
+        "samples_per_step": case.samples_per_step,
+        "n": (found.latency_ms.n or None) if found else None,
+        "rounds": (len(found.rounds_ms) or 1) if found else None,
+        "warmup_steps": len(case.warmup) if found and case.measured else None,
+        "outliers": len(found.outliers) if found and case.measured else None,
+        "between_rounds_percent": found.between_rounds_percent if found else None,
+    }
+
+
+def _latency(spread: Distribution | None) -> Values:
+    names = {"mean": "mean", "p50": "median", "least": "least", "most": "most", "std": "std"}
+    names |= {"p90": "p90", "p95": "p95", "p99": "p99", "interval_low": "low", "interval_high": "high"}
+    return {
+        **{f"latency_{name}_ms": getattr(spread, field, None) for name, field in names.items()},
+        "latency_interval_percent": spread.interval_percent if spread else None,
+        "jitter_percent": spread.jitter_percent if spread else None,
+    }
+
+
+def _rates(found: Metrics | None) -> Values:
+    names = (
+        "samples_per_s",
+        "tokens_per_s",
+        "padded_tokens_per_s",
+        "new_tokens_per_s",
+        "loss",
+        "first_step_ms",
+        "cold_cost_ms",
+        "mean_power_w",
+        "energy_per_sample_j",
+    )
+    spreads = {
+        "device_p50_ms": "device_ms",
+        "time_to_first_token_p50_ms": "time_to_first_token_ms",
+        "time_per_output_token_p50_ms": "time_per_output_token_ms",
+    }
+    medians = {name: getattr(getattr(found, field, None), "median", None) for name, field in spreads.items()}
+    return {**{name: getattr(found, name, None) for name in names}, **medians}
+
+
+def _resources(case: CaseState) -> Values:
+    finished = case.finished
+    memory = (finished and finished.memory) or Memory()
+    energy = (finished and finished.energy) or Energy()
+    around = (finished and finished.environment) or Environment()
+    compiling: Compiling | None = finished.compiling if finished else None
+    return {
+        **{name: getattr(memory, name) for name in MEMORY},
+        "energy_j": energy.energy_j,
+        "energy_source": energy.source,
+        "energy_absent": energy.absent,
+        **{name: getattr(around, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")},
+        **{name: getattr(compiling, name, None) for name in ("graphs", "graph_breaks", "recompiles")},
+    }
+
+
+def _against(result: Result | None, results: Sequence[Result], named: Baseline | None) -> Values:
+    base = baseline_of(result, results, named) if result else None
+    ratio = throughput_ratio(base, result) if base and result else None
+    return {
+        "baseline": base.case.index if base else None,
+        "speedup": ratio.value if ratio else None,
+        "speedup_low": ratio.low if ratio else None,
+        "speedup_high": ratio.high if ratio else None,
+        "verdict": str(ratio.verdict) if ratio else None,
+    }

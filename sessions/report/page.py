@@ -1,0 +1,120 @@
+"""A report as one HTML file that asks nothing of the network: its markdown rendered, its figures inside."""
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+import jinja2
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from benchtui.sessions.figures import Picture
+from benchtui.sessions.figures.ink import COLOURS, FAINT, GRID, INK, PAPER
+from benchtui.sessions.report.illustrated import illustrated
+
+FIGURES = "figure"
+"""Stands for the folder of the figures, which lie in the page itself."""
+_VARIABLES = {
+    PAPER: "paper",
+    INK: "ink",
+    FAINT: "faint",
+    GRID: "grid",
+    **{colour: f"series-{place}" for place, colour in enumerate(COLOURS)},
+}
+_COLOUR = re.compile("|".join(_VARIABLES))
+_IDENTITY = re.compile(r'<g id="[^"]*"')
+
+
+def page(report: str, found: Sequence[Picture] = ()) -> str:
+    """A report, given in its markdown, with its figures, as an HTML document."""
+    tokens = _parser().parse(illustrated(report, found, FIGURES))
+    drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
+    contents = _numbered(tokens)
+    body = _parser().renderer.render(_laid_out(tokens, drawings), _parser().options, {})
+    script = _data("page.js")
+    return _template().render(
+        title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
+        contents=contents,
+        body=body,
+        style=_data("page.css"),
+        script=script,
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "autolink"])
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("benchtui.sessions.report", ""),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    return environment.get_template("page.html.j2")
+
+
+def _data(name: str) -> str:
+    return files("benchtui.sessions.report").joinpath(name).read_text("utf-8")
+
+
+def _numbered(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """Gives the sections names to go to; the names with the headings."""
+    found: list[tuple[str, str]] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h2":
+            name = f"section-{len(found) + 1}"
+            token.attrSet("id", name)
+            found.append((name, _text(tokens[place + 1])))
+    return found
+
+
+def _text(heading: Token | None) -> str:
+    return "".join(each.content for each in (heading.children if heading else None) or ())
+
+
+def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
+    """The tokens with tables that scroll by themselves, and drawings where paragraphs link them."""
+    drawn = {
+        place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
+    }
+    found: list[Token] = []
+    for place, token in enumerate(tokens):
+        if place in drawn:
+            found.append(_html(_figure(drawn[place])))
+        elif token.type == "table_open":
+            found += [_html('<div class="table" role="region" tabindex="0">\n'), token]
+        elif token.type == "table_close":
+            found += [token, _html("</div>\n")]
+        elif place - 1 not in drawn and place + 1 not in drawn:  # those are the ends of the paragraph
+            found.append(token)
+    return found
+
+
+def _html(text: str) -> Token:
+    return Token("html_block", "", 0, content=text)
+
+
+def _source(token: Token) -> str:
+    """Where the image lies that is all of a paragraph's text; empty for any other token."""
+    children = token.children if token.type == "inline" else None
+    only = children[0] if children and len(children) == 1 else None
+    return str(only.attrs.get("src")) if only and only.type == "image" else ""
+
+
+def _figure(picture: Picture) -> str:
+    """The drawing with the page's own colours, and without names that those of another would meet."""
+    svg = picture.svg.decode()
+    svg = _IDENTITY.sub("<g", svg[svg.index("<svg") :])
+    svg = _COLOUR.sub(lambda colour: f"var(--{_VARIABLES[colour[0]]})", svg)
+    said = escape(f"{picture.title}. {picture.caption}")
+    return f'<figure role="img" aria-label="{said}">\n{svg}</figure>\n'

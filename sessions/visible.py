@@ -1,0 +1,14 @@
+"""Text of a session in one line, without characters that can't be seen."""
+
+
+def visible(text: str, longest: int | None = None) -> str:
+    """A space for what breaks a line, the replacement character for what can't be seen or printed.
+
+    Longer than this many characters, it ends in an ellipsis.
+    """
+    line = "".join(letter if letter.isprintable() else _stand_in(letter) for letter in text).strip()
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _stand_in(letter: str) -> str:
+    return " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}"

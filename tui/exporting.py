@@ -1,0 +1,187 @@
+"""What ``benchtui export`` writes: a form of a session, to a file or to standard output, and its figures."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
+
+if TYPE_CHECKING:
+    from benchtui.sessions.figures import Picture
+    from benchtui.sessions.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMS = ("md", "html", "csv", "json", "parquet")
+SCHEMAS = ("results", "steps", "session")
+STEP_FORMS = ("csv", "json", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user asked for."""
+
+    form: str
+    output: Path | None
+    steps: bool
+    figures: Path | None
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
+    if of:
+        click.echo(schema(of), nl=False)
+        context.exit()
+
+
+_OPTIONS = (
+    click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMS),
+        default="md",
+        show_default=True,
+        help="md and html: the report; csv, json and parquet: the results, a row a case.",
+    ),
+    click.option("--steps", is_flag=True, help="Every recorded step in place of the results."),
+    click.option(
+        "--figures",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Folder for the figures, as SVG and PNG.",
+    ),
+    click.option(
+        "--schema",
+        type=click.Choice(SCHEMAS),
+        is_eager=True,
+        expose_value=False,
+        callback=_print_schema,
+        help="Print the JSON Schema of this instead.",
+    ),
+)
+
+
+def options(command: Command) -> Command:
+    """Gives a command what ``Wanted`` is made of: ``output``, ``form``, ``steps`` and ``figures``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check(wanted: Wanted, sessions: int) -> None:
+    """Raise BenchtuiError for what doesn't go together."""
+    if sessions > 1 and (wanted.form != "md" or wanted.steps or wanted.figures):
+        raise BenchtuiError(f"{sessions} sessions: --format {wanted.form}, --steps and --figures take one")
+    if wanted.steps and wanted.form not in STEP_FORMS:
+        raise BenchtuiError(f"--steps with --format {wanted.form}: steps come as {', '.join(STEP_FORMS)}")
+    if wanted.steps and wanted.figures:
+        raise BenchtuiError("--figures with --steps: figures go with results; leave one of the two out")
+    if wanted.form == "parquet" and wanted.output is None:
+        raise BenchtuiError("--format parquet without -o: it is no text; name a file with -o FILE")
+
+
+def schema(of: str) -> str:
+    """The JSON Schema of results, of steps or of a session file."""
+    from benchtui.sessions import events  # each is loaded by who asks for it
+    from benchtui.sessions.formats import results, steps
+
+    found = {"results": results.json_schema, "steps": steps.json_schema, "session": events.json_schema}
+    return json.dumps(found[of](), indent=2) + "\n"
+
+
+def export(path: Path, wanted: Wanted) -> None:
+    """Write one session in the form that is wanted; raises BenchtuiError where it can't be read or written."""
+    if wanted.output and wanted.output.exists() and wanted.output.samefile(path):
+        raise BenchtuiError(f"{wanted.output}: is the session itself, which is never overwritten")
+    if wanted.steps:
+        _export_steps(path, wanted)
+    else:
+        _export_results(path, wanted)
+
+
+def _export_steps(path: Path, wanted: Wanted) -> None:
+    from benchtui.sessions.formats import steps  # this form alone needs it
+
+    recorded = steps.recorded(path)
+    if wanted.form == "parquet" and wanted.output:
+        with _told(wanted.output):
+            steps.write_parquet(recorded, wanted.output)
+        return
+    write = steps.write_csv if wanted.form == "csv" else steps.write_json
+    with _opened(wanted.output) as out:
+        write(recorded, out)
+
+
+def _export_results(path: Path, wanted: Wanted) -> None:
+    from benchtui.sessions.session import Session  # after the command is known
+
+    session = Session.load(path)
+    found = _pictures(session, wanted) if wanted.figures or wanted.form == "html" else []
+    if wanted.form == "parquet" and wanted.output:
+        from benchtui.sessions.formats.results import write_parquet  # this form alone needs it
+
+        with _told(wanted.output):
+            write_parquet(session, wanted.output)
+        return
+    text = _text(session, wanted, found)
+    with _opened(wanted.output) as out:
+        out.write(text.encode())
+
+
+def _pictures(session: "Session", wanted: Wanted) -> "list[Picture]":
+    """The figures, written into their folder where one is named; those without data are told of."""
+    from benchtui.sessions import figures  # matplotlib is loaded for figures alone
+
+    found, lacking = figures.pictures(session, png=wanted.figures is not None)
+    if wanted.figures:
+        figures.write(found, wanted.figures)
+    if lacking:
+        reasons = "; ".join(f"{each.name} ({each.reason})" for each in lacking)
+        click.echo(f"figures left out: {reasons}", err=True)
+    return found
+
+
+def _text(session: "Session", wanted: Wanted, found: "list[Picture]") -> str:
+    from benchtui.sessions.report import markdown  # each form loads what it alone needs
+
+    match wanted.form:
+        case "csv" | "json":
+            from benchtui.sessions.formats import results
+
+            return results.as_csv(session) if wanted.form == "csv" else results.as_json(session)
+        case "html":
+            from benchtui.sessions.report.page import page
+
+            return page(markdown(session), found)
+        case _ if wanted.figures and wanted.output:
+            from benchtui.sessions.report.illustrated import folder_from, illustrated
+
+            return illustrated(markdown(session), found, folder_from(wanted.output, wanted.figures))
+        case _:
+            return markdown(session)
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[IO[bytes]]:
+    """The file to write, or standard output."""
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with _told(output), output.open("wb") as out:
+        yield out
+
+
+@contextmanager
+def _told(output: Path) -> Iterator[None]:
+    """Tells of what the system has against writing a file."""
+    try:
+        yield
+    except OSError as error:
+        raise BenchtuiError(f"{output}: can't be written: {error.strerror}") from error
