@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.control import Answer, log_path
+from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Sweep
@@ -21,7 +22,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
-        supervisor = Supervisor(arguments.id, sweep, arguments.path)
+        supervisor = Supervisor(arguments.id, sweep, arguments.path, LocalExecutor())
     except (BenchtuiError, msgspec.MsgspecError) as error:
         _say(Answer(ok=False, error=str(error)))
         return 2

@@ -7,7 +7,7 @@ from time import monotonic
 from msgspec.structs import replace
 
 from benchtui.engine.energy import gpu_energy, processor_energy
-from benchtui.engine.executors.local import LocalExecution, WorkerEvent
+from benchtui.engine.executors.base import Execution, WorkerEvent
 from benchtui.engine.readings import Readings
 from benchtui.engine.telemetry.nvml import Nvml
 from benchtui.sessions.disturbance import disturbances
@@ -29,7 +29,7 @@ _PROCESSES_PERIOD_S = 1.0
 class CaseRun:
     """A case on its way, with what the machine's readings show of it."""
 
-    def __init__(self, execution: LocalExecution, nvml: Nvml | None, host: Host, readings: Readings) -> None:
+    def __init__(self, execution: Execution, nvml: Nvml | None, host: Host, readings: Readings) -> None:
         self.execution = execution
         self.finished: CaseFinished | None = None
         self._nvml = nvml
@@ -61,10 +61,11 @@ class CaseRun:
         processes = self._nvml.processes(self._gpu_uuid)
         if processes is None:
             return
-        used_mb = processes.get(self.execution.pid)
+        pid = self.execution.pid
+        used_mb = None if pid is None else processes.get(pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
-        self._others = max(others(processes, self.execution.pid), self._others or 0)
+        self._others = max(others(processes, pid), self._others or 0)
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
@@ -91,13 +92,27 @@ class CaseRun:
         return gpu_energy(self._readings, gpu.index, begin_s, end_s)
 
     def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
-        """What the worker saw, the engine's part taken out, with what the driver says of the GPU."""
-        engine = [percent for _, percent in self._readings.host("engine_cpu_percent", begin_s, end_s)]
-        if seen.others_cpu_percent is not None and engine:
-            others_percent = max(0.0, seen.others_cpu_percent - fmean(engine))
-            seen = replace(seen, others_cpu_percent=round(others_percent, 1))
+        """What the worker saw, engine and other cases taken out, with what the driver says of the GPU."""
+        beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
+        strangers = self._strangers_percent(seen, beside, begin_s, end_s)
+        seen = replace(seen, beside=beside, others_cpu_percent=strangers)
         gpu = self._gpu()
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
+
+    def _strangers_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
+        """Processors used by neither engine nor workers; None where other cases' part of it wasn't read."""
+        if seen.others_cpu_percent is None:
+            return None
+        engine, workers = (
+            [percent for _, percent in self._readings.host(name, begin_s, end_s)]
+            for name in ("engine_cpu_percent", "worker_cpu_percent")
+        )
+        ours = fmean(engine) if engine else 0.0
+        if beside:
+            if not workers or seen.worker_cpu is None:
+                return None
+            ours += max(0.0, fmean(workers) - 100 * seen.worker_cpu)
+        return round(max(0.0, seen.others_cpu_percent - ours), 1)
 
     def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
         clocks, temperatures = (
@@ -120,7 +135,7 @@ class CaseRun:
         return next(known, None)
 
 
-def others(processes: dict[int, float | None], worker: int) -> int:
+def others(processes: dict[int, float | None], worker: int | None) -> int:
     """How many processes beside the worker compute on a GPU.
 
     In a container with process numbers of its own the driver lists the worker under a number we don't know; one

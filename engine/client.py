@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.engine.control import Answer, ask, log_path, runtime_folder, socket_path
+from benchtui.engine.control import Answer, Command, ask, log_path, runtime_folder, socket_path
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 
 if TYPE_CHECKING:
     from benchtui.engine.doctor import Finding
@@ -21,20 +22,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine, reached through its control socket."""
+    """A running engine, reached through its control socket.
+
+    Each command raises BenchtuiError, in one line, where the engine refuses it or is gone.
+    """
 
     session_id: str
     path: Path
     """Its session file."""
     pid: int
 
-    def skip(self) -> None:
-        """End the current case as skipped and go on. Raises BenchtuiError where the engine refuses."""
-        ask(socket_path(self.session_id), "skip")
+    def skip(self, case: int | None = None) -> None:
+        """End a running or pending case as skipped and go on; without its number the one that runs."""
+        self._ask(Command(command="skip", cases=() if case is None else (case,)))
+
+    def pause(self) -> None:
+        """Let no further case start; what runs is finished first."""
+        self._ask(Command(command="pause"))
+
+    def go_on(self) -> None:
+        """Let cases start again."""
+        self._ask(Command(command="continue"))
+
+    def drop(self, cases: Sequence[int]) -> None:
+        """End pending cases as skipped."""
+        self._ask(Command(command="drop", cases=tuple(cases)))
+
+    def add(self, configs: Sequence[Config]) -> tuple[int, ...]:
+        """Append cases to the plan, senseless ones as skipped; gives their numbers."""
+        return self._ask(Command(command="add", configs=tuple(configs)))
+
+    def order(self, cases: Sequence[int]) -> None:
+        """Let these pending cases start first, in this order; the others follow as they stood."""
+        self._ask(Command(command="order", cases=tuple(cases)))
+
+    def again(self, case: int) -> int:
+        """Run a case that has ended once more, as a new one; gives its number."""
+        return self._ask(Command(command="again", cases=(case,)))[0]
 
     def stop(self) -> None:
-        """End the sweep, closing the session properly. Raises BenchtuiError where the engine is gone."""
-        ask(socket_path(self.session_id), "stop")
+        """End the sweep, closing the session properly."""
+        self._ask(Command(command="stop"))
+
+    def _ask(self, command: Command) -> tuple[int, ...]:
+        return ask(socket_path(self.session_id), command).cases
 
     def alive(self) -> bool:
         """Whether the engine's process still runs."""
@@ -113,7 +144,7 @@ def _come_up(process: subprocess.Popen[bytes], sweep: Sweep) -> Answer | None:
 
 def _answering(path: Path) -> Engine | None:
     try:
-        answer = ask(path, "status", timeout_s=2.0)
+        answer = ask(path, Command(command="status"), timeout_s=2.0)
     except BenchtuiError as error:
         if isinstance(error.__cause__, ConnectionRefusedError):
             for left_over in (path, path.with_suffix(".log")):

@@ -16,17 +16,23 @@ from typing import Literal
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Record
+from benchtui.sessions.sweep import Config, Record
 
-_LONGEST_LINE = 65536
+_CHUNK = 65536
+_LONGEST_LINE = 64_000_000
+"""A command that adds as many cases as a plan may have is half as long."""
 
-Verb = Literal["status", "stop", "skip"]
+Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again"]
 
 
 class Command(Record, frozen=True, kw_only=True):
     """What a client asks for."""
 
     command: Verb
+    cases: tuple[int, ...] = ()
+    """The cases meant, by their numbers; ``skip`` without one means the one that runs."""
+    configs: tuple[Config, ...] = ()
+    """The cases to add."""
 
 
 class Answer(Record, frozen=True, kw_only=True):
@@ -38,6 +44,8 @@ class Answer(Record, frozen=True, kw_only=True):
     path: str | None = None
     """The session file."""
     pid: int | None = None
+    cases: tuple[int, ...] = ()
+    """Numbers of the cases that the command made."""
 
 
 Handle = Callable[[Command], Answer]
@@ -100,13 +108,13 @@ class ControlServer:
 
     def _read(self, client: socket.socket, line: bytearray) -> None:
         try:
-            chunk = client.recv(_LONGEST_LINE)
+            chunk = client.recv(_CHUNK)
         except BlockingIOError:
             return
         except OSError:
             chunk = b""
         line += chunk
-        if chunk and b"\n" not in line and len(line) < _LONGEST_LINE:
+        if chunk and b"\n" not in chunk and len(line) < _LONGEST_LINE:
             return
         if chunk:
             with suppress(OSError):
@@ -121,7 +129,7 @@ class ControlServer:
             return Answer(ok=False, error=f"not a command: {error}")
 
 
-def ask(path: Path, verb: Verb, timeout_s: float = 5.0) -> Answer:
+def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
     """Send a command to the engine that listens here.
 
     Raises:
@@ -131,11 +139,11 @@ def ask(path: Path, verb: Verb, timeout_s: float = 5.0) -> Answer:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(timeout_s)
             client.connect(str(path))
-            client.sendall(msgspec.json.encode(Command(command=verb)) + b"\n")
+            client.sendall(msgspec.json.encode(command) + b"\n")
             line = client.makefile("rb").readline(_LONGEST_LINE)
         answer = msgspec.json.decode(line, type=Answer)
     except (OSError, msgspec.MsgspecError) as error:
         raise BenchtuiError(f"no engine answers at {path}: {error}") from error
     if not answer.ok:
-        raise BenchtuiError(f"the engine refuses to {verb}: {answer.error}")
+        raise BenchtuiError(f"the engine refuses to {command.command}: {answer.error}")
     return answer

@@ -11,14 +11,32 @@ Points = list[tuple[float, T]]
 
 
 class Readings:
-    """Keeps the samples since the case began."""
+    """Keeps the samples since the oldest of the running cases began."""
 
     def __init__(self) -> None:
         self._events: list[Telemetry] = []
+        self._workers: list[tuple[float, int]] = [(0.0, 0)]
+        """From when on so many workers have been at work."""
 
-    def clear(self) -> None:
-        """Forget everything; a new case begins."""
-        self._events = []
+    def forget(self, before_s: float) -> None:
+        """Drop what was read before this moment of session time."""
+        old = sum(event.t < before_s for event in self._events)
+        del self._events[:old]  # in place: the sampler's thread may be adding
+        begun = [at_s for at_s, _ in self._workers if at_s <= before_s]
+        self._workers = self._workers[max(len(begun) - 1, 0) :]
+
+    def at_work(self, amount: int, now_s: float) -> None:
+        """So many workers are at work from now on."""
+        if amount != self._workers[-1][1]:
+            self._workers.append((now_s, amount))
+
+    def most_workers(self, begin_s: float, end_s: float) -> int:
+        """Most workers at work together at some moment of a span of session time."""
+        ends = [at_s for at_s, _ in self._workers[1:]] + [end_s]
+        spans = zip(self._workers, ends, strict=True)
+        return max(
+            (amount for (at_s, amount), until_s in spans if at_s <= end_s and until_s >= begin_s), default=0
+        )
 
     def add(self, event: Telemetry) -> None:
         """Take in an event; called from the sampler's thread."""

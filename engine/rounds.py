@@ -30,16 +30,7 @@ class Rounds:
     def __init__(self, rules: Measure) -> None:
         self._rules = rules
         self._ends: dict[int, list[CaseFinished]] = defaultdict(list)
-        self._over: set[int] = set()
         self._processes = 0
-
-    def over(self, case: int) -> bool:
-        """Whether a case has ended for good: no further round of it is run."""
-        return case in self._over
-
-    def close(self, case: int) -> None:
-        """A case has ended without being run."""
-        self._over.add(case)
 
     def scratch(self, case: int) -> str:
         """Name of the folder for a new process's compiler caches: empty, unless the sweep shares one."""
@@ -65,7 +56,6 @@ class Rounds:
         ends = self._ends[end.case]
         ends.append(end)
         if end.outcome != "ok":
-            self._over.add(end.case)
             return end
         if turn < self._rules.rounds - 1:
             return _round(end, turn)

@@ -17,17 +17,17 @@ import torch
 from benchtui.engine import precision
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, open_device
+from benchtui.engine.executors.base import WorkerEvent
+from benchtui.engine.executors.lines import send
 from benchtui.engine.job import Job
 from benchtui.engine.measure import Recorder, measure, warm_up
 from benchtui.engine.workloads import make_workload, own
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase
 from benchtui.sessions.in_force import in_vain
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
-
-WorkerEvent = CasePrepared | Steps | CaseFinished
 Emit = Callable[[WorkerEvent], None]
 
 
@@ -35,7 +35,7 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
     """Run a case to its end, in the process that was forked for it."""
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
-    _Case(msgspec.json.decode(job, type=Job), lambda event: events.send_bytes(encoder.encode(event))).run()
+    _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
 
 
 def _isolate(stderr: Connection) -> None:

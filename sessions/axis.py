@@ -89,8 +89,6 @@ def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
     if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
         first, last = (_within(int(end), item, where, bounds) for end in (match[1], match[2] or match[1]))
         return _range(item, where, (first, last), match[3] or "+", int(match[4] or 1))
-    if item == "auto":
-        raise BenchtuiError(f"{where}: 'auto' can't be measured yet by this version; allowed: {bounds.forms}")
     raise BenchtuiError(f"{where}: {item!r} is not {bounds.forms}")
 
 

@@ -14,7 +14,7 @@ LEAST_S = 0.2
 """Measured span below which a rate of such events says nothing."""
 LEAST_CLOCK = 0.75
 """Share of its default below which a GPU's mean clock is worth measuring again (NVBench's threshold)."""
-KINDS = ("disturbed", "throttled", "clock", "shared GPU")
+KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 """How the marks of this module begin."""
 THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
@@ -36,7 +36,8 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
     found = []
     if (others := environment.others_cpu_percent) is not None and others >= _others_limit(environment):
         found.append(f"disturbed: others used {others:.0f}% of a processor")
-    switches = environment.involuntary_switches
+    # beside other cases of ours it may have been one of them that took the processor
+    switches = None if environment.beside else environment.involuntary_switches
     if switches is not None and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
         found.append(f"disturbed: interrupted {switches / span_s:.0f} times a second")
     if others_there := environment.gpu_processes:
@@ -46,7 +47,15 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Every mark that the surroundings of a case earn it."""
-    return (*throttling(environment), *sharing(environment, span_s))
+    return (*throttling(environment), *sharing(environment, span_s), *_company(environment))
+
+
+def _company(environment: Environment) -> tuple[str, ...]:
+    """A mark for a case that was measured beside others of its sweep."""
+    if not environment.beside:
+        return ()
+    unknown = ", and what else ran can't be told from them" if environment.others_cpu_percent is None else ""
+    return (f"beside {environment.beside} of this sweep's cases{unknown}",)
 
 
 def kind(mark: str) -> str:

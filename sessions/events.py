@@ -139,7 +139,7 @@ class Environment(Record, frozen=True, kw_only=True):
     involuntary_switches: Count | None = None
     """How often the kernel took the processor from the worker though it wanted on."""
     others_cpu_percent: Amount | None = None
-    """Processors used by neither worker nor engine; 100 is one whole processor."""
+    """Processors used by no worker of the sweep and not by the engine; 100 is one whole processor."""
     processors: Count | None = None
     """Logical processors of the machine, which the others had as well."""
     load_average: Amount | None = None
@@ -153,6 +153,8 @@ class Environment(Record, frozen=True, kw_only=True):
     temperature_c: Amount | None = None
     """The highest of the GPU."""
     power_limit_w: Amount | None = None
+    beside: Count = 0
+    """Most other cases of the same sweep that ran at the same time."""
     gpu_processes: Count | None = None
     """Other processes on the GPU, the most at any moment; null where the driver doesn't list them."""
 
@@ -199,7 +201,7 @@ class GpuReadings(Record, frozen=True, kw_only=True):
 
 
 class HostReadings(Record, frozen=True, kw_only=True):
-    """Columns of readings of the machine, the worker and the engine itself."""
+    """Columns of readings of the machine, the workers (their sum, where several run) and the engine itself."""
 
     cpu_percent: list[Amount | None] = []
     """All processors together; 100 is one whole processor."""
@@ -253,6 +255,34 @@ class Idle(Event, tag="idle", frozen=True, kw_only=True):
     window_s: Seconds
     power_w: dict[str, Amount] = {}
     """By device: ``gpu 0`` by the driver's index, ``processor`` for all packages."""
+
+
+class CaseAdded(Event, tag="case_added", frozen=True, kw_only=True):
+    """A case that the plan didn't have; its number is the next one."""
+
+    case: Count
+    config: Config
+    why: str
+    """``added by the user``, ``again``, or how a search came to it, such as ``auto: doubling``."""
+    of: Count | None = None
+    """The case that is run again."""
+    after: Count | None = None
+    """The case behind which it takes its place in the order; null for the end."""
+
+
+class OrderChanged(Event, tag="order_changed", frozen=True, kw_only=True):
+    """The pending cases have a new order."""
+
+    cases: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_CASES)]
+    """All of them, as they start from now on."""
+
+
+class Paused(Event, tag="paused", frozen=True, kw_only=True):
+    """No further case starts; those that run go on to their end."""
+
+
+class Continued(Event, tag="continued", frozen=True, kw_only=True):
+    """Cases start again."""
 
 
 class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
@@ -384,6 +414,10 @@ AnyEvent = (
     SessionStarted
     | Runtime
     | Idle
+    | CaseAdded
+    | OrderChanged
+    | Paused
+    | Continued
     | CaseStarted
     | CasePrepared
     | Steps

@@ -14,15 +14,19 @@ from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     SCHEMA,
+    CaseAdded,
     CaseFinished,
     CasePrepared,
     CaseRepeated,
     CaseStarted,
+    Continued,
     Effective,
     GpuReadings,
     HostReadings,
     Idle,
     Message,
+    OrderChanged,
+    Paused,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -30,9 +34,11 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.order import Order
+from benchtui.sessions.sweep import MOST_CASES, Config
 
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
+QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
 
 @dataclass(slots=True)
@@ -92,6 +98,8 @@ class CaseState:
 
     index: int
     config: Config
+    added: CaseAdded | None = None
+    """How the case came in, where it wasn't planned from the start."""
     started: CaseStarted | None = None
     """The newest, where there are several rounds."""
     prepared: CasePrepared | None = None
@@ -107,8 +115,9 @@ class CaseState:
 
     @property
     def name(self) -> str:
-        """The readable name of the case's options."""
-        return self.config.name
+        """The readable name of the case's options; of a case run again, with the number of that one."""
+        of = self.added.of if self.added else None
+        return self.config.name if of is None else f"{self.config.name} (case {of} again)"
 
     @property
     def state(self) -> str:
@@ -197,7 +206,10 @@ class Session:
         self.idle: Idle | None = None
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
-        self.current: CaseState | None = None
+        self.running: list[CaseState] = []
+        """The cases that have a worker, or rest before they are repeated, in the order of their start."""
+        self.paused = False
+        """Whether no further case starts."""
         self.messages: list[Message] = []
         self.gpus: dict[int, Trace] = {}
         self.gpu_readings: dict[int, GpuReadings] = {}
@@ -205,6 +217,7 @@ class Session:
         self.host = Trace()
         self.now_s = 0.0
         """Session time of the newest event."""
+        self._order = Order()
         self.torn = False
         """Whether an unfinished last line was dropped when reading the file."""
 
@@ -226,6 +239,17 @@ class Session:
         if self.started is None:
             raise BenchtuiError("the session has no session_started event")
         return self.started
+
+    @property
+    def current(self) -> CaseState | None:
+        """The newest of the running cases."""
+        return self.running[-1] if self.running else None
+
+    @property
+    def pending(self) -> list[CaseState]:
+        """The cases that are still to start, those that wait for a further round included, as they start."""
+        waiting = (case.index for case in self.cases if case.state == "queued")
+        return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
 
     @property
     def done(self) -> int:
@@ -252,6 +276,8 @@ class Session:
                 self._telemetry(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
+            case CaseAdded() | OrderChanged() | Paused() | Continued():
+                self._queue_event(event)
             case SessionStarted():
                 self._session_started(event)
             case Runtime():
@@ -261,7 +287,7 @@ class Session:
             case Message():
                 self.messages.append(event)
             case SessionFinished():
-                self.finished, self.current = event, None
+                self.finished, self.running = event, []
 
     def _session_started(self, event: SessionStarted) -> None:
         if event.schema > SCHEMA:
@@ -272,6 +298,32 @@ class Session:
             raise BenchtuiError("a second session_started event; a file holds one session")
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
+        self._order = Order(range(len(self.cases)))
+
+    def _queue_event(self, event: QueueEvent) -> None:
+        match event:
+            case CaseAdded():
+                self._case_added(event)
+            case OrderChanged():
+                self._order.rearrange([self._case(index).index for index in event.cases], self._rounds_done)
+            case Paused():
+                self.paused = True
+            case Continued():
+                self.paused = False
+
+    def _case_added(self, event: CaseAdded) -> None:
+        if event.case != len(self.cases):
+            raise BenchtuiError(f"case {event.case} is added where the next one is {len(self.cases)}")
+        if event.case >= MOST_CASES:
+            raise BenchtuiError(f"more than {MOST_CASES:,} cases")
+        for other in (event.of, event.after):
+            if other is not None:
+                self._case(other)
+        self.cases.append(CaseState(event.case, event.config, event))
+        self._order.add(event.case, event.after)
+
+    def _rounds_done(self, index: int) -> int:
+        return len(self.cases[index].rounds)
 
     def _case(self, index: int) -> CaseState:
         if not 0 <= index < len(self.cases):
@@ -283,7 +335,8 @@ class Session:
         match event:
             case CaseStarted():
                 case.started, case.resting = event, False
-                self.current = case
+                if all(each is not case for each in self.running):
+                    self.running.append(case)
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
@@ -299,7 +352,7 @@ class Session:
                 self._leave(case)
 
     def _leave(self, case: CaseState) -> None:
-        self.current = None if self.current is case else self.current
+        self.running = [each for each in self.running if each is not case]
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)

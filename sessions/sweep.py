@@ -2,11 +2,12 @@
 
 import itertools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
+
+from benchtui.sessions.errors import BenchtuiError
 
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
@@ -17,14 +18,25 @@ TASKS = ("classify", "lm-forward", "lm-train", "generate")
 SYNTHETIC = "synthetic"
 """The dataset that is drawn instead of read: token ids without a text behind them."""
 
-T = TypeVar("T")
-
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
 ATTENTIONS = ("auto", "eager", "sdpa", "flash")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
 PADDINGS = ("max", "longest")
+AXES = (
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+    "sequence_length",
+    "batch_size",
+)
+"""Every axis, from the outermost to the innermost."""
+ALL_GPUS = "cuda:*"
+"""Stands for every GPU that the measured processes may use; the engine replaces it when it starts."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
@@ -76,13 +88,20 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False):
 
         Attention, threads and padding are named only where they were chosen.
         """
+        again = " again" if self.repeat else ""
+        return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
+
+    @property
+    def family(self) -> str:
+        """What the case has in common with those of other batch sizes, in one readable line."""
+        return f"{self._choices} seq={self.sequence_length}"
+
+    @property
+    def _choices(self) -> str:
         attention = "" if self.attention == "auto" else f" attn={self.attention}"
         threads = f" threads={self.threads}" if self.threads else ""
         padding = "" if self.padding == "max" else f" pad={self.padding}"
-        return (
-            f"{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
-            f" bs={self.batch_size} seq={self.sequence_length}{' again' if self.repeat else ''}"
-        )
+        return f"{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
 
 
 class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -96,13 +115,15 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     padding: tuple[str, ...] = ("max",)
     sequence_length: tuple[Size, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
+    batch_size_auto: bool = False
+    """Whether each combination of the other axes begins at batch size 1 and looks for the largest that fits."""
 
     @property
     def count(self) -> int:
-        """How many cases the axes span."""
+        """How many cases the axes span; a search for the batch size counts as the case it begins with."""
         total = 1
-        for field in self.__struct_fields__:
-            total *= len(getattr(self, field))
+        for axis in AXES:
+            total *= len(getattr(self, axis))
         return total
 
 
@@ -175,6 +196,13 @@ class Generate(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Tokens added to each prompt; nothing ends a generation early."""
 
 
+class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """How cases follow each other."""
+
+    parallel: bool = False
+    """Whether cases on different GPUs run side by side, one a device; one on the processor runs alone."""
+
+
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What to measure, on what, and how."""
 
@@ -188,6 +216,7 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """``sample`` (bundled text), ``synthetic`` (drawn token ids), a hub id, or a local file or folder."""
     axes: Axes = Axes()
     measure: Measure = Measure()
+    run: Run = Run()
     train: Train = Train()
     generate: Generate = Generate()
     env: dict[str, str] = {}
@@ -218,9 +247,8 @@ def cases(sweep: Sweep) -> list[Case]:
 
     The second case of an A/A pair comes last.
     """
-    fields = sweep.axes.__struct_fields__
-    values = (getattr(sweep.axes, field) for field in fields)
-    configs = (Config(**dict(zip(fields, row, strict=True))) for row in itertools.product(*values))
+    values = (getattr(sweep.axes, axis) for axis in AXES)
+    configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
     planned = [
         Case(index, config, senseless(config) or unfit(config, sweep)) for index, config in enumerate(configs)
     ]
@@ -237,14 +265,23 @@ def _again(planned: list[Case], rules: Measure) -> list[Case]:
     return [Case(len(planned), msgspec.structs.replace(first.config, repeat=1), first.skip)]
 
 
-def turns(planned: Iterable[T], rounds: int) -> list[tuple[int, T]]:
-    """Each round with each of its cases: forward, backward, forward, so that heat and drift hit all alike."""
-    cases_forward = list(planned)
-    return [
-        (turn, case)
-        for turn in range(rounds)
-        for case in (reversed(cases_forward) if turn % 2 else cases_forward)
-    ]
+def on_gpus(sweep: Sweep, count: int) -> Sweep:
+    """The sweep with ``cuda:*`` replaced by that many devices, and by ``cuda:0`` where there is none.
+
+    Raises:
+        BenchtuiError: where that makes too many cases.
+    """
+    if ALL_GPUS not in sweep.axes.device:
+        return sweep
+    gpus = [f"cuda:{index}" for index in range(max(count, 1))]
+    wanted = (gpus if device == ALL_GPUS else [device] for device in sweep.axes.device)
+    device = tuple(dict.fromkeys(itertools.chain.from_iterable(wanted)))
+    replaced = msgspec.structs.replace(sweep, axes=msgspec.structs.replace(sweep.axes, device=device))
+    if replaced.planned > MOST_CASES:
+        raise BenchtuiError(
+            f"axes.device: {count} GPUs make {replaced.planned:,} cases; at most {MOST_CASES:,} are allowed"
+        )
+    return replaced
 
 
 def own_code(task: str) -> tuple[str, str] | None:

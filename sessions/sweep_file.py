@@ -10,6 +10,7 @@ from typing import Any, get_args
 from benchtui.sessions import axis
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import (
+    ALL_GPUS,
     ATTENTIONS,
     COMPILE_MODES,
     LARGEST,
@@ -23,9 +24,11 @@ from benchtui.sessions.sweep import (
     Axes,
     Baseline,
     Caches,
+    Config,
     Generate,
     Measure,
     Mode,
+    Run,
     Sweep,
     Train,
     Weights,
@@ -71,6 +74,12 @@ def preset_names() -> list[str]:
     )
 
 
+def checked(config: Config) -> Config:
+    """The options of one case, held to what a sweep may name. Raises BenchtuiError naming the option."""
+    options = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
+    return Config(**options, repeat=config.repeat)
+
+
 def _read(source: str) -> tuple[str, str]:
     path = Path(source)
     if source in preset_names() and not path.is_file():
@@ -103,7 +112,7 @@ def _path(key: str, where: str) -> list[str]:
     if "." in key:
         return key.split(".")
     homes: dict[str, list[str]] = {name: [name] for name in _TOP}
-    for table, entries in (("axes", _AXES), ("measure", _MEASURE), ("train", _TRAIN), ("generate", _GENERATE)):
+    for table, entries in _TABLES.items():
         homes |= {name: [table, name] for name in entries}
     if key not in homes:
         raise BenchtuiError(f"{where}: no entry {key!r}{axis.nearest(key, homes)}; entries: {', '.join(homes)}")
@@ -177,6 +186,13 @@ def _device(word: str, where: str) -> str:
     return word
 
 
+def _device_or_all(word: str, where: str) -> str:
+    try:
+        return word if word == ALL_GPUS else _device(word, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f"{error}, {ALL_GPUS} for all GPUs") from error
+
+
 def _count(least: int, most: int = LARGEST) -> Parser:
     def parse(value: object, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -189,6 +205,23 @@ def _count(least: int, most: int = LARGEST) -> Parser:
 def _or_auto(parse: Parser) -> Parser:
     """A parser that takes the word ``auto`` besides."""
     return lambda value, where: AUTO if value == AUTO else parse(value, where)
+
+
+def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (checked entry by entry before)
+    """The axes; a batch size that is looked for begins at 1."""
+    auto = entries.get("batch_size") == AUTO
+    return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
+
+
+def _batch_sizes(value: object, where: str) -> object:
+    """The batch sizes, or the word ``auto``, which stands alone."""
+    items = value.split(",") if isinstance(value, str) else value
+    words = [item.strip() for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    if AUTO not in words:
+        return axis.whole_numbers(value, where)
+    if isinstance(items, list) and len(items) > 1:
+        raise BenchtuiError(f"{where}: {value!r}: 'auto' looks for the batch size itself, and stands alone")
+    return AUTO
 
 
 def _threads(value: object, where: str) -> tuple[int, ...]:
@@ -267,16 +300,20 @@ def _single(parse: Parser) -> Parser:
 
 
 _AXES: dict[str, Parser] = {
-    "device": _words(_device),
+    "device": _words(_device_or_all),
     "precision": _words(axis.one_of(PRECISIONS)),
     "attention": _words(axis.one_of(ATTENTIONS)),
     "compile": _words(axis.one_of(COMPILE_MODES)),
     "threads": _threads,
     "padding": _words(axis.one_of(PADDINGS)),
     "sequence_length": axis.whole_numbers,
-    "batch_size": axis.whole_numbers,
+    "batch_size": _batch_sizes,
 }
-_BASELINE = {key: _single(parse) for key, parse in _AXES.items()}
+_ONE_CASE: dict[str, Parser] = {
+    key: _single(parse)
+    for key, parse in (_AXES | {"device": _words(_device), "batch_size": axis.whole_numbers}).items()
+}
+"""The options of a single case."""
 AUTO = "auto"
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _MEASURE: dict[str, Parser] = {
@@ -290,7 +327,7 @@ _MEASURE: dict[str, Parser] = {
     "aa": _flag,
     "retries": _count(0, MOST_RETRIES),
     "caches": _choice(*get_args(Caches)),
-    "baseline": _table(Baseline, _BASELINE),
+    "baseline": _table(Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {
     "accumulation": _count(1),
@@ -298,14 +335,17 @@ _TRAIN: dict[str, Parser] = {
     "activation_checkpointing": _flag,
 }
 _GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}
+_RUN: dict[str, Parser] = {"parallel": _flag}
+_TABLES = {"axes": _AXES, "measure": _MEASURE, "run": _RUN, "train": _TRAIN, "generate": _GENERATE}
 _TOP: dict[str, Parser] = {
     "name": _text,
     "model": _text,
     "weights": _choice(*get_args(Weights)),
     "task": _task,
     "dataset": _text,
-    "axes": _table(Axes, _AXES),
+    "axes": _table(_axes, _AXES),
     "measure": _table(_measure, _MEASURE),
+    "run": _table(Run, _RUN),
     "env": _env,
     "train": _table(Train, _TRAIN),
     "generate": _table(Generate, _GENERATE),

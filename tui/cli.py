@@ -245,10 +245,38 @@ def sessions() -> None:
         click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
 
 
+_running_argument = click.argument("session", required=False, shell_complete=_complete_session)
+
+
 @app.command()
-@click.argument("session", required=False, shell_complete=_complete_session)
+@_running_argument
 def stop(session: str | None) -> None:
     """Stop a running sweep: the only one that runs, or the one that writes SESSION."""
+    engine = _engine(session)
+    engine.stop()
+    click.echo(f"stopped; session {engine.path}", err=True)
+
+
+@app.command()
+@_running_argument
+def pause(session: str | None) -> None:
+    """Let a running sweep start no further case; what runs is finished first."""
+    engine = _engine(session)
+    engine.pause()
+    click.echo(f"paused; `benchtui continue` goes on; session {engine.path}", err=True)
+
+
+@app.command("continue")
+@_running_argument
+def go_on(session: str | None) -> None:
+    """Let a paused sweep go on."""
+    engine = _engine(session)
+    engine.go_on()
+    click.echo(f"continued; session {engine.path}", err=True)
+
+
+def _engine(session: str | None) -> "Engine":
+    """The engine that is meant: the only one that runs, or the one that writes this session."""
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
     from benchtui.sessions.errors import BenchtuiError
@@ -259,9 +287,8 @@ def stop(session: str | None) -> None:
         running = [engine for engine in running if engine.path == wanted]
     if len(running) != 1:
         names = ", ".join(str(engine.path) for engine in running) or "none"
-        raise BenchtuiError(f"{len(running)} sweeps fit, and one is stopped at a time; running: {names}")
-    running[0].stop()
-    click.echo(f"stopped; session {running[0].path}", err=True)
+        raise BenchtuiError(f"{len(running)} sweeps fit, and one must be meant; running: {names}")
+    return running[0]
 
 
 @app.command()

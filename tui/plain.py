@@ -7,8 +7,18 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.events import CaseFinished, Message, SessionStarted
+from benchtui.sessions.events import (
+    CaseAdded,
+    CaseFinished,
+    CaseStarted,
+    Continued,
+    Message,
+    OrderChanged,
+    Paused,
+    SessionStarted,
+)
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
 
@@ -43,7 +53,25 @@ def progress_line(session: Session, event: Read) -> str | None:
         case CaseFinished():
             case = session.cases[event.case]
             return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
+        case CaseStarted():
+            return _start_text(session, event)
+        case CaseAdded():
+            return f"  added: {session.cases[event.case].name} ({event.why})"
+        case OrderChanged():
+            return f"  new order of {len(event.cases)} pending cases"
+        case Paused():
+            return "  paused: no further case starts"
+        case Continued():
+            return "  continued"
     return None
+
+
+def _start_text(session: Session, event: CaseStarted) -> str:
+    case = session.cases[event.case]
+    predicted = MemoryForecast(session.cases).predict(case.config)
+    memory = f", predicted peak {predicted.peak_mb:,.0f} MB {predicted.quantity}" if predicted else ""
+    turn = f", round {event.round + 1}" if event.round else ""
+    return f"  starts: {case.name}{turn}{memory}"
 
 
 def outcome_text(case: CaseState) -> str:

@@ -1,5 +1,6 @@
-"""A case in a fresh worker process of this machine."""
+"""Cases in fresh worker processes of this machine."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -13,14 +14,19 @@ from time import monotonic
 
 import msgspec
 
+from benchtui.engine.executors.base import WorkerEvent
+from benchtui.engine.executors.lines import Lines
 from benchtui.engine.job import Job
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Runtime, Steps
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Outcome, Runtime
 from benchtui.sessions.sweep import Record
 
 _KEPT_STDERR = 8192
 _LONGEST_LINE = 500
 _MOST_CHUNKS = 16
-"""Pieces of a worker's output read at a time: one that prints without end must not hold the loop."""
+"""Pieces of a worker's output read at a time, which is more than a pipe holds: one that writes without end must
+not hold the loop."""
+_PROBE_END_S = 1.0
 _TEARDOWN_S = 20.0
 """How long a worker may take to end once it has told its outcome."""
 
@@ -31,8 +37,23 @@ class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=Tru
     error: str
 
 
-WorkerEvent = CasePrepared | Steps | CaseFinished
 _decoder = msgspec.json.Decoder(WorkerEvent)
+
+
+class LocalExecutor:
+    """Forks each case's process from a server that has imported torch once."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["benchtui.engine.preload"])
+
+    def probe(self) -> "LocalProbe":
+        """Start the fork server, and ask torch."""
+        return LocalProbe(self._context)
+
+    def start(self, job: Job) -> "LocalExecution":
+        """Start a worker."""
+        return LocalExecution(self._context, job)
 
 
 class LocalExecution:
@@ -54,6 +75,7 @@ class LocalExecution:
         self._process.start()
         events_out.close()
         stderr_out.close()
+        self._lines = Lines(self._events)
 
     @property
     def pid(self) -> int:
@@ -77,7 +99,7 @@ class LocalExecution:
             self._overdue(now_s)
         alive = self._process.is_alive()  # asked before reading: what a dying worker sent last is still read
         self._read_stderr()
-        for event in self._read_events():
+        for event in self._read_events(now_s):
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
                 self._deadline_s = monotonic() + _TEARDOWN_S
@@ -103,9 +125,12 @@ class LocalExecution:
         with suppress(ProcessLookupError, PermissionError):  # a worker that hasn't made its own group yet
             os.kill(self.pid, signal.SIGKILL)
 
-    def _read_events(self) -> Iterator[WorkerEvent]:
-        while (message := _receive(self._events)) is not None:
-            yield _decoder.decode(message)
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent]:
+        try:
+            for message in self._lines.read(_MOST_CHUNKS):
+                yield _decoder.decode(message)
+        except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self.end("failed", f"the worker sent what is no event: {error}", now_s)
 
     def _read_stderr(self) -> None:
         for _ in range(_MOST_CHUNKS):
@@ -153,9 +178,10 @@ class LocalProbe:
         """What torch said, or why it said nothing."""
         if not self.ended:
             return "it is still being imported"
-        message = _receive(self._answer)
-        self._process.join()
-        if message is None:
+        try:
+            message = self._answer.recv_bytes()
+        except (EOFError, OSError):
+            self._process.join(_PROBE_END_S)
             return f"its process ended with exit status {self._process.exitcode}"
         answer = msgspec.json.decode(message, type=Runtime | Failure)
         return answer.error if isinstance(answer, Failure) else msgspec.structs.replace(answer, t=now_s)
@@ -180,17 +206,6 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
     from benchtui.engine.worker import main  # torch belongs to the worker's process, never to the supervisor's
 
     main(job, events, stderr)
-
-
-def _receive(pipe: Connection) -> bytes | None:
-    """The next message if there is one; closes a pipe that has come to its end."""
-    if pipe.closed or not pipe.poll():
-        return None
-    try:
-        return pipe.recv_bytes()
-    except (EOFError, OSError):
-        pipe.close()
-        return None
 
 
 def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:

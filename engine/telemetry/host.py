@@ -1,8 +1,9 @@
-"""Readings of the machine, of the worker, and of this process, whose processor use is the cost of measuring."""
+"""Readings of the machine, the workers, and this process, whose processor use is the cost of measuring."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import psutil
@@ -17,7 +18,10 @@ _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 
 @dataclass(frozen=True, slots=True)
 class HostSample:
-    """The machine at one moment; 100 percent is one whole processor, and what could not be read is None."""
+    """The machine at one moment; 100 percent is one whole processor, and what could not be read is None.
+
+    Of several workers it has the sums, over those that could be read.
+    """
 
     cpu_percent: float | None
     memory_used_mb: float | None
@@ -50,25 +54,29 @@ class HostReader:
         self._rapl = rapl
         self._machine = ProcessorUse()
         self._engine = ProcessorUse()
-        self._worker = ProcessorUse()
-        self._worker_pid: int | None = None
+        self._workers: dict[int, ProcessorUse] = {}
 
-    def read(self, at_s: float, worker_pid: int | None) -> HostSample:
-        """The machine at session time ``at_s``, with the worker of that process number, if there is one."""
-        if worker_pid != self._worker_pid:
-            self._worker, self._worker_pid = ProcessorUse(), worker_pid
-        worker = None if worker_pid is None else unless_refused(lambda: _process(worker_pid))
-        worker_busy_s, worker_rss_mb = worker or (None, None)
+    def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
+        """The machine at session time ``at_s``, with the workers of these process numbers."""
+        self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
+        seen = {pid: unless_refused(partial(_process, pid)) for pid in worker_pids}
+        processes = {pid: process or (None, None) for pid, process in seen.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         return HostSample(
             cpu_percent=self._machine.percent(at_s, unless_refused(machine_busy_s)),
             memory_used_mb=unless_refused(_memory_used_mb),
-            worker_cpu_percent=self._worker.percent(at_s, worker_busy_s),
-            worker_rss_mb=worker_rss_mb,
+            worker_cpu_percent=_sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()),
+            worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
             engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
             package_energy_j=energy.package_j,
             dram_energy_j=energy.dram_j,
         )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum of what could be read, or None where nothing could."""
+    known = [value for value in values if value is not None]
+    return round(sum(known), 1) if known else None
 
 
 def unless_refused(read: Callable[[], T]) -> T | None:

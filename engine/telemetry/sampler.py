@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchtui.engine.telemetry.host import HostReader, HostSample
@@ -45,15 +45,15 @@ class Sampler:
         self._period_s = period_s
         self._batch = batch
         self._host = HostReader(rapl)
-        self._worker_pid: int | None = None
+        self._worker_pids: tuple[int, ...] = ()
         self._samples: list[_Sample] = []
         self._told: dict[int, dict[str, str]] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
 
-    def watch(self, pid: int | None) -> None:
-        """From the next sample on, read the worker with this process number, or none."""
-        self._worker_pid = pid
+    def watch(self, pids: Iterable[int]) -> None:
+        """From the next sample on, read the workers with these process numbers."""
+        self._worker_pids = tuple(pids)
 
     def start(self) -> None:
         """Begin to sample; once only."""
@@ -76,7 +76,7 @@ class Sampler:
 
     def _sample(self) -> _Sample:
         at_s = self._clock()
-        host = self._host.read(at_s, self._worker_pid)
+        host = self._host.read(at_s, self._worker_pids)
         return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
 
     def _flush(self) -> None:

@@ -25,7 +25,7 @@ from benchtui.sessions.disturbance import disturbances
 from benchtui.sessions.events import AnyEvent, CaseFinished, Host, SessionStarted, Steps
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Config, Measure, Sweep, turns
+from benchtui.sessions.sweep import Config, Measure, Sweep
 
 PRODUCTS = 33
 """Matrix products of a step; one more makes it 3% slower."""
@@ -59,6 +59,11 @@ def run_round(case: int, turn: int, products: int, rules: Measure) -> tuple[list
     return events, disturbances(done.environment, done.end_s - done.begin_s)
 
 
+def _alternating(rounds: int) -> list[tuple[int, int]]:
+    """Each round with both cases, every second one in the other direction."""
+    return [(turn, case) for turn in range(rounds) for case in ((1, 0) if turn % 2 else (0, 1))]
+
+
 def pair(slower_by: int, rules: Measure, neighbour: bool) -> Outcome:
     """Measure two cases in rounds; the second does so many products more."""
     configs = (Config(device="cpu"), Config(device="cpu", batch_size=2))
@@ -66,7 +71,7 @@ def pair(slower_by: int, rules: Measure, neighbour: bool) -> Outcome:
     session, marks = Session(), []
     session.apply(SessionStarted(t=0.0, id="pair", created="", sweep=sweep, plan=configs, host=Host()))
     with loaded(neighbour):
-        for turn, case in turns(range(2), rules.rounds):
+        for turn, case in _alternating(rules.rounds):
             events, found = run_round(case, turn, PRODUCTS + case * slower_by, rules)
             session.apply_all(event for event in events if isinstance(event, Steps))
             marks += found

@@ -81,7 +81,7 @@ def test_what_is_no_whole_number_is_refused_with_what_is_allowed(value: object) 
         ("1..8+0", "'1..8+0' never gets on"),
         ("1..8*1", "'1..8*1' never gets on"),
         ("1..8*0", "'1..8*0' never gets on"),
-        ("auto", "'auto' can't be measured yet"),
+        ("auto", "'auto' is not a whole number"),
         ([], "the list is empty"),
         ("4,,8", "'' is not a whole number"),
     ],

@@ -12,7 +12,6 @@ from benchtui.sessions.sweep import (
     cases,
     own_code,
     senseless,
-    turns,
     unfit,
 )
 
@@ -149,10 +148,6 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "threads": 0,
         "padding": "max",
     }
-
-
-def test_rounds_alternate_their_direction() -> None:
-    assert "".join(f"{turn}{case}" for turn, case in turns("abc", 3)) == "0a0b0c1c1b1a2a2b2c"
 
 
 def test_an_aa_pair_repeats_the_baseline_or_the_first_case_that_can_run() -> None:

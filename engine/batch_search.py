@@ -1,0 +1,151 @@
+"""The search for a family's batch size: doubling, then bisecting between what fits and what doesn't.
+
+Pure: from the sizes tried so far it says which to try next, or what was found.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import ceil, inf, sqrt
+from statistics import fmean, stdev
+
+from benchtui.sessions.events import Outcome
+from benchtui.sessions.sweep import LARGEST
+
+GAIN = 1.05
+"""Throughput over that of the size before from which a larger batch is worth naming."""
+SURELY_FLAT = 2
+"""Doublings in a row without such a gain, noise considered, that end the search."""
+FLAT = 3
+"""Doublings in a row that end it even where noise would allow for a gain."""
+RESOLUTION = 16
+"""The largest size that fits is known to within 1/16 of it."""
+BLOCKS = 10
+LEAST_BLOCKS = 3
+"""Blocks of steps whose spread tells the noise, and below how many it isn't known."""
+
+TooLarge = Callable[[int], str | None]
+"""Why a batch size needn't be run to know that it doesn't fit, or None where it must be tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Throughput in samples per second, and where noise may have it lie."""
+
+    samples_per_s: float
+    low: float = 0.0
+    high: float = inf
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A batch size that was run."""
+
+    size: int
+    outcome: Outcome
+    rate: Rate | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """The next batch size to run."""
+
+    size: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The end of the search."""
+
+    text: str
+
+
+def following(trials: Sequence[Trial], too_large: TooLarge) -> Try | Found:
+    """What comes after these trials, of which there is at least one, in the order in which they ran."""
+    last = trials[-1]
+    fits = [trial.size for trial in trials if trial.outcome == "ok"]
+    refused = [trial.size for trial in trials if trial.outcome == "oom"]
+    if last.outcome not in ("ok", "oom"):
+        stopped = f"ended with batch size {last.size:,} ({_ending(last)})"
+        return Found("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
+    if not fits:
+        return Found(f"batch size {last.size:,} {_ending(last)}")
+    if not refused and (flat := flat_doublings(trials)):
+        grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
+        untried = f"{max(fits):,} fits, and larger ones weren't run: {grown}"
+        return Found("; ".join([untried, *_fastest(trials)]))
+    return _towards_the_limit(trials, max(fits), min(refused, default=None), too_large)
+
+
+def _towards_the_limit(
+    trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge
+) -> Try | Found:
+    said = "ran out of memory"
+    while (size := _between(fits, limit)) is not None:
+        reason = too_large(size)
+        if reason is None:
+            way = "doubling" if limit is None else f"bisecting between {fits:,} and {limit:,}"
+            return Try(size, f"auto: {way}")
+        limit, said = size, f"not run: {reason}"
+    why = "the largest number allowed" if limit is None else f"{limit:,} {said}"
+    return Found("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
+
+
+def _between(fits: int, limit: int | None) -> int | None:
+    """The next size to look at; None where the largest that fits is known closely enough."""
+    if limit is None:
+        return 2 * fits if 2 * fits <= LARGEST else None
+    return (fits + limit) // 2 if limit - fits > max(1, fits // RESOLUTION) else None
+
+
+def flat_doublings(trials: Sequence[Trial]) -> int | None:
+    """How many doublings have brought no gain worth naming, where they are enough to end the search.
+
+    Each is held against the newest size that brought one, so that small gains add up. Two are enough where
+    noise can't hide a gain, three in any case.
+    """
+    doublings = (trial for trial in trials if trial.size.bit_count() == 1)
+    rates = [trial.rate for trial in doublings if trial.rate is not None]
+    reference, flat = None, list[bool]()
+    for rate in rates:
+        if reference is None or rate.samples_per_s >= GAIN * reference.samples_per_s:
+            reference, flat = rate, []
+        else:
+            flat.append(rate.high < GAIN * reference.low)
+    surely = len(list(takewhile(bool, reversed(flat))))
+    return len(flat) if surely >= SURELY_FLAT or len(flat) >= FLAT else None
+
+
+def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate | None:
+    """Throughput of steps of so many samples, or None without steps.
+
+    The noise is two standard errors of the mean, from the means of consecutive blocks of steps, since
+    neighbouring steps aren't independent (batch means: Law, Simulation Modeling and Analysis, section 9.5).
+    """
+    total_ms = sum(times_ms)
+    if total_ms <= 0:
+        return None
+    samples_per_s = 1000 * samples * len(times_ms) / total_ms
+    size = max(ceil(len(times_ms) / BLOCKS), least_block)
+    means = [fmean(times_ms[at : at + size]) for at in range(0, len(times_ms) - size + 1, size)]
+    if len(means) < LEAST_BLOCKS:
+        return Rate(samples_per_s)
+    error = 2 * stdev(means) / sqrt(len(means)) / fmean(means)
+    return Rate(samples_per_s, samples_per_s * max(0.0, 1 - error), samples_per_s * (1 + error))
+
+
+def _ending(trial: Trial) -> str:
+    if trial.outcome == "oom":
+        return "ran out of memory"
+    return f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+
+
+def _largest(fits: Sequence[int]) -> list[str]:
+    return [f"largest that fitted {max(fits):,}"] if fits else []
+
+
+def _fastest(trials: Sequence[Trial]) -> list[str]:
+    rated = [(trial.rate.samples_per_s, trial.size) for trial in trials if trial.rate is not None]
+    return [f"most samples/s at {max(rated)[1]:,}"] if rated else []

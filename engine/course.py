@@ -1,0 +1,158 @@
+"""The sweep on its way: what runs, what is to come, and what the end of each case leads to."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from benchtui.engine.batch_search import Found, Try
+from benchtui.engine.batch_sizes import BatchSizes
+from benchtui.engine.queue import Queue
+from benchtui.engine.round_run import Launch, RoundRun
+from benchtui.engine.rounds import Rounds
+from benchtui.engine.session_log import SessionLog
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseAdded, CaseFinished, Host, Outcome, Runtime
+from benchtui.sessions.sweep import Case, Config, Sweep
+
+
+class Course:
+    """Starts cases from the queue as they may start, and writes down what happens to them."""
+
+    def __init__(self, sweep: Sweep, host: Host, log: SessionLog, launch: Launch, rounds: Rounds) -> None:
+        self.queue = Queue(sweep)
+        self.log = log
+        self.stopping: str | None = None
+        """Why the sweep ends early."""
+        self._runs: dict[int, RoundRun] = {}
+        self._launch = launch
+        self._rounds = rounds
+        self._sizes = BatchSizes(sweep, self.queue, host)
+        self._runtime: Runtime | None = None
+
+    @property
+    def pids(self) -> list[int]:
+        """The workers of this machine."""
+        return [run.pid for run in self._runs.values() if run.pid is not None]
+
+    @property
+    def computing(self) -> int:
+        """How many cases are being measured at this moment."""
+        return sum(run.computing for run in self._runs.values())
+
+    @property
+    def begun_s(self) -> float:
+        """Session time from which on readings are still needed."""
+        begun = (run.begun_s for run in self._runs.values() if run.computing)
+        return min(begun, default=self.log.now_s())
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to take in."""
+        return [source for run in self._runs.values() for source in run.sources]
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until ``advance`` has to be called in any case; None while nothing runs."""
+        now_s = self.log.now_s()
+        return min((run.left_s(now_s) for run in self._runs.values()), default=None)
+
+    def begin(self, runtime: Runtime | None) -> None:
+        """Record what can't be run on this machine before anything runs, as far as torch has told."""
+        self._runtime = runtime
+        self._refuse(self.queue.pending)
+
+    def advance(self) -> bool:
+        """Take in what has happened and start what may start; False once the sweep is over.
+
+        A paused sweep never is: cases may still be added to it.
+        """
+        for run in list(self._runs.values()):
+            self._collect(run)
+        if self.stopping:
+            self.dismiss(self.queue.pending, "interrupted", self.stopping)
+        while turn := self.queue.next():
+            run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds)
+            self._collect(run)
+        return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
+
+    def stop(self, reason: str) -> None:
+        """End the running cases and the sweep."""
+        self.stopping = reason
+        for index in self._runs:
+            self.end(index, "interrupted", reason)
+
+    def end(self, index: int, outcome: Outcome, reason: str) -> None:
+        """End a running case."""
+        self._runs[index].end(outcome, reason, self.log.now_s())
+
+    def dismiss(self, cases: Iterable[Case], outcome: Outcome, reason: str) -> None:
+        """End pending cases without running them."""
+        for case in self.queue.drop([case.index for case in cases]):
+            end = CaseFinished(t=self.log.now_s(), case=case.index, outcome=outcome, reason=reason)
+            self.log.write(end)
+            self._search(end)
+
+    def plan(self, config: Config, why: str, of: int | None = None) -> Case:
+        """Add a case at the end; raises BenchtuiError where there are too many."""
+        case = self._planned(config, why, of=of)
+        self._refuse([case])
+        return case
+
+    def _collect(self, run: RoundRun) -> None:
+        for event in run.collect(self.log.now_s()):
+            self.log.write(event)
+            self._sizes.take(event)
+        if run.ended:
+            self._round_over(run, run.ended)
+
+    def _round_over(self, run: RoundRun, end: CaseFinished) -> None:
+        del self._runs[end.case]
+        self.log.write(self._rounds.ended(end, run.turn.round))
+        self.queue.ended(end.case, end.outcome)
+        if end.outcome == "oom":
+            reason = f"larger than case {end.case}, which ran out of memory"
+            self.dismiss(self.queue.larger_than(end.case), "skipped", reason)
+        if run.turn.round == 0 and not self.stopping:
+            self._search(end)
+
+    def _search(self, end: CaseFinished) -> None:
+        """Let the search that a case belongs to go on from its end."""
+        match self._sizes.ended(end):
+            case Found(text):
+                self.log.tell(text)
+            case Try(size, why):
+                self._try(end.case, size, why)
+
+    def _try(self, before: int, size: int, why: str) -> None:
+        config = replace(self.queue.cases[before].config, batch_size=size)
+        try:
+            case = self._planned(config, why, after=before)
+        except BenchtuiError as error:
+            self.log.tell(f"the search for the batch size of {config.family} ends: {error}", "warning")
+            return
+        self._sizes.expect(case)
+        self._refuse([case])
+
+    def _planned(self, config: Config, why: str, of: int | None = None, after: int | None = None) -> Case:
+        case = self.queue.plan(config, after)
+        added = CaseAdded(t=self.log.now_s(), case=case.index, config=config, why=why, of=of, after=after)
+        self.log.write(added)
+        return case
+
+    def _refuse(self, cases: Iterable[Case]) -> None:
+        """End cases that can't be run on this machine, or mean nothing on any."""
+        for case in cases:
+            if reason := case.skip or _missing_device(case, self._runtime):
+                self.dismiss([case], "skipped", reason)
+
+
+def _missing_device(case: Case, runtime: Runtime | None) -> str | None:
+    """Why a case's device can't be had on this machine, or None when it can or torch didn't say."""
+    device = case.config.device
+    if device == "cpu" or runtime is None:
+        return None
+    count = len(runtime.cuda_devices)
+    if int(device.removeprefix("cuda:")) < count:
+        return None
+    build = "is a build without CUDA" if runtime.cuda is None else f"sees {count} CUDA devices"
+    return f"no {device} on this machine: torch {runtime.torch} {build}"

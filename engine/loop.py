@@ -1,0 +1,48 @@
+"""The engine's one wait: for readable sources, the control socket, signals and time, all at once."""
+
+import selectors
+import signal
+import socket
+from collections.abc import Callable, Iterable
+
+
+class Loop:
+    """A selector in which what serves itself is registered with the function that does so."""
+
+    def __init__(self) -> None:
+        self.selector = selectors.DefaultSelector()
+
+    def wait(self, sources: Iterable[int], timeout_s: float | None) -> None:
+        """Block until a source is readable or the time is up; commands and signals are served on the way.
+
+        Without a time only a source, a command or a signal ends it.
+        """
+        registered = list(sources)
+        for source in registered:
+            self.selector.register(source, selectors.EVENT_READ)
+        try:
+            ready = self.selector.select(None if timeout_s is None else max(0.0, timeout_s))
+        finally:
+            for source in registered:
+                self.selector.unregister(source)
+        for key, _ in ready:
+            if key.data:
+                key.data()
+
+    def catch_signals(self, stop: Callable[[str], None]) -> None:
+        """Call ``stop`` with the reason on SIGTERM and SIGINT, outlive SIGHUP."""
+        reader, writer = socket.socketpair()
+        reader.setblocking(False)
+        writer.setblocking(False)
+        signal.set_wakeup_fd(writer.fileno())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)  # the byte in the socket says it
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self._wakeup = writer  # kept open as long as signals may come
+        self.selector.register(reader, selectors.EVENT_READ, lambda: _pass_on(reader, stop))
+
+
+def _pass_on(reader: socket.socket, stop: Callable[[str], None]) -> None:
+    for number in reader.recv(64):
+        if number in (signal.SIGTERM, signal.SIGINT):
+            stop(f"stopped by {signal.Signals(number).name}")

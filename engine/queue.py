@@ -1,0 +1,142 @@
+"""The queue of a sweep's cases: which are pending, in what order, and which may start beside those that run.
+
+It knows no process and no clock: what happens to cases is told to it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Outcome
+from benchtui.sessions.order import Order
+from benchtui.sessions.sweep import MOST_CASES, Case, Config, Sweep, cases, senseless, unfit
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A case in one of its rounds, counted from 0."""
+
+    case: Case
+    round: int
+
+
+class Queue:
+    """Every case of a sweep: pending, running, or ended."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.cases = cases(sweep)
+        """All cases, each at the place of its number."""
+        self.running: dict[int, Turn] = {}
+        self.paused = False
+        """Whether no case may start."""
+        self._sweep = sweep
+        self._pending = set(range(len(self.cases)))
+        self._rounds_done: dict[int, int] = {}
+        self._order = Order(range(len(self.cases)))
+        self._ran_out: list[Case] = []
+        """The cases that ran out of memory."""
+
+    @property
+    def pending(self) -> list[Case]:
+        """The cases that are still to start, further rounds included, as they start."""
+        return [self.cases[index] for index in self._order.starting(self._pending, self._done)]
+
+    def next(self) -> Turn | None:
+        """The next case if it may start now; it counts as running from here on.
+
+        One after another, unless the sweep is parallel: then one on each GPU, and one on the processor alone.
+        Nothing overtakes a case that waits for the machine to itself.
+        """
+        if self.paused or (self.running and not self._sweep.run.parallel):
+            return None
+        busy = {turn.case.config.device for turn in self.running.values()}
+        for case in self.pending:
+            device = case.config.device
+            if not busy or (device not in busy and "cpu" not in {device, *busy}):
+                return self._start(case)
+            if device == "cpu":
+                break
+        return None
+
+    def ended(self, index: int, outcome: Outcome) -> None:
+        """A running case has come to the end of its round; after a good one it waits for the next."""
+        turn = self.running.pop(index)
+        if outcome == "ok":
+            self._rounds_done[index] = turn.round + 1
+            if turn.round + 1 < self._sweep.measure.rounds:
+                self._pending.add(index)
+        elif outcome == "oom":
+            self._ran_out.append(turn.case)
+
+    def plan(self, config: Config, after: int | None = None) -> Case:
+        """A new pending case, behind another one or at the end; raises BenchtuiError where the plan is full."""
+        if len(self.cases) >= MOST_CASES:
+            raise BenchtuiError(f"the plan is full: at most {MOST_CASES:,} cases are allowed")
+        skip = senseless(config) or unfit(config, self._sweep)
+        case = Case(len(self.cases), config, skip)
+        self.cases.append(case)
+        self._pending.add(case.index)
+        self._order.add(case.index, after)
+        return case
+
+    def drop(self, indexes: Iterable[int]) -> list[Case]:
+        """Take pending cases out of the queue, for good; raises BenchtuiError for one that isn't pending."""
+        dropped = [self.require_pending(index) for index in dict.fromkeys(indexes)]
+        self._pending.difference_update(case.index for case in dropped)
+        return dropped
+
+    def rearrange(self, indexes: Sequence[int]) -> None:
+        """Let these pending cases start first, in this order; rounds still follow each other.
+
+        Raises:
+            BenchtuiError: for a case that isn't pending.
+        """
+        first = [self.require_pending(index).index for index in indexes]
+        rest = [case.index for case in self.pending if case.index not in set(first)]
+        self._order.rearrange([*first, *rest], self._done)
+
+    def larger_than(self, index: int) -> list[Case]:
+        """Pending cases, never measured, with all else equal and neither size smaller than this case's."""
+        fresh = (case for case in self.pending if not self._done(case.index))
+        return [case for case in fresh if _fits_into(self.cases[index].config, case.config)]
+
+    def ran_out_below(self, config: Config) -> Case | None:
+        """A case that ran out of memory with all else equal and no larger batch size and sequence length."""
+        return next((case for case in self._ran_out if _fits_into(case.config, config)), None)
+
+    def require(self, index: int) -> Case:
+        """The case of this number; raises BenchtuiError where there is none."""
+        if not 0 <= index < len(self.cases):
+            raise BenchtuiError(f"no case {index}; they are numbered from 0 to {len(self.cases) - 1}")
+        return self.cases[index]
+
+    def require_pending(self, index: int) -> Case:
+        """The pending case of this number; raises BenchtuiError where it isn't pending."""
+        case = self.require(index)
+        if index not in self._pending:
+            state = "is running" if index in self.running else "has ended"
+            raise BenchtuiError(f"case {index} {state}; only a pending one can be dropped or moved")
+        return case
+
+    def has_ended(self, index: int) -> bool:
+        """Whether a case is neither pending nor running; raises BenchtuiError where there is none."""
+        return self.require(index).index not in self._pending and index not in self.running
+
+    def _start(self, case: Case) -> Turn:
+        self._pending.remove(case.index)
+        turn = self.running[case.index] = Turn(case, self._done(case.index))
+        return turn
+
+    def _done(self, index: int) -> int:
+        return self._rounds_done.get(index, 0)
+
+
+def _fits_into(small: Config, large: Config) -> bool:
+    """Whether two cases differ in nothing but sizes, and the second has none that is smaller."""
+    same = replace(
+        small, batch_size=large.batch_size, sequence_length=large.sequence_length, repeat=large.repeat
+    )
+    sizes = small.batch_size <= large.batch_size and small.sequence_length <= large.sequence_length
+    return same == large and sizes
