@@ -28,6 +28,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 bench: $(READY)  ## measure benchtui itself: ratios against something in the same run
 	$(BIN)/python tests/benchmarks/plain_loop.py
 	$(BIN)/python tests/benchmarks/train_loop.py
+	$(BIN)/python tests/benchmarks/screen.py
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

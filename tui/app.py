@@ -1,6 +1,7 @@
 """The app: one terminal, the places in it, and how it is left."""
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -88,7 +89,7 @@ class BenchtuiApp(App[Ending]):
         self._source: str | Path | None = None
         for name in self._theme_names:
             self.register_theme(textual_theme(themes.load(name)))
-        self.theme = theme or ("terminal" if self.no_color else themes.DEFAULT)
+        self._begin_with(theme or ("terminal" if self.no_color else themes.DEFAULT))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own names, for a theme that lacks them."""
@@ -101,6 +102,7 @@ class BenchtuiApp(App[Ending]):
     def on_mount(self) -> None:
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
+        self.call_after_refresh(_collect_from_now_on)
         if self._link.terminal is not None:
             self._listen()
 
@@ -153,6 +155,13 @@ class BenchtuiApp(App[Ending]):
         names = self._theme_names
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
+
+    def _begin_with(self, theme: str) -> None:
+        """Take a theme from the start; a change of it would have Textual read all its styles a second time."""
+        self.set_reactive(App.theme, theme)
+        dark = self.current_theme.dark
+        self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
@@ -228,6 +237,12 @@ class BenchtuiApp(App[Ending]):
         if terminal is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
         self.exit(Ending("lost", self._feed.path if self._feed else None))
+
+
+def _collect_from_now_on() -> None:
+    """Have garbage collected again, once the first picture stands; what was loaded until then stays anyway."""
+    gc.freeze()
+    gc.enable()
 
 
 def run_app(

@@ -1,5 +1,6 @@
 """The command line. Only click is imported here: everything else is imported by the command that needs it."""
 
+import gc
 import os
 import signal
 import sys
@@ -355,6 +356,7 @@ def _status(session: "Session") -> int:
 
 
 def _show(engine: "Engine | None", path: Path | None, theme: str | None, ascii_only: bool) -> None:
+    gc.disable()  # until the first picture stands: there is nothing to collect in what is being loaded
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
     ascii_only = ascii_only or "utf" not in (sys.stdout.encoding or "").lower()
