@@ -1,4 +1,4 @@
-"""The app on a session file as it grows, with an engine that is always there. Usage: watched_screen.py SESSION."""
+"""The app on a session file as it grows, its engine always there. Usage: watched_screen.py SESSION."""
 
 import sys
 from pathlib import Path

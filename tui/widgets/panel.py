@@ -62,7 +62,7 @@ class Panel(Widget, Generic[Snapshot]):
         self._inks.forget()
 
     def render_line(self, y: int) -> Strip:
-        """One line in the colours of its roles; drawn now where the size is new, sooner than word of it comes."""
+        """One line in the colours of its roles; drawn now if the size is new, sooner than word of it comes."""
         if self._drawn_for != self.size:
             self._draw_all()
         return self._inks.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
