@@ -3,7 +3,7 @@
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -57,6 +57,8 @@ class Columns:
     """Tokens of each step with the padding; empty where nothing says."""
     loss: array[float] = field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
+    told: list[tuple[int, float]] = field(default_factory=list)
+    """Each event of steps: how many there were after it, and its session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError where they differ in length."""
@@ -65,6 +67,7 @@ class Columns:
         if len({len(column) for column in columns if column is not None}) > 1:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         self.wall_ms.extend(steps.wall_ms)
+        self.told.append((len(self), steps.t))
         self.round.extend([steps.round] * len(steps.wall_ms))
         self.device_ms.extend(steps.device_ms or ())
         self.tokens.extend(steps.tokens or ())
@@ -80,6 +83,7 @@ class Columns:
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens, self.round):
             del counts[kept:]
+        self.told = [each for each in self.told if each[0] <= kept]
 
     def by_round(self) -> list[array[float]]:
         """Times of the steps in milliseconds, a column for each round that has any."""
@@ -214,6 +218,8 @@ class Session:
         self.gpus: dict[int, Trace] = {}
         self.gpu_readings: dict[int, GpuReadings] = {}
         """The newest event of each GPU, for its limits and reasons."""
+        self.throttle: dict[int, list[tuple[list[float], list[str | None]]]] = {}
+        """Of each GPU, by event in which its clock was held down: when it was looked at, and what did it."""
         self.host = Trace()
         self.now_s = 0.0
         """Session time of the newest event."""
@@ -244,6 +250,11 @@ class Session:
     def current(self) -> CaseState | None:
         """The newest of the running cases."""
         return self.running[-1] if self.running else None
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The numbers of all cases as they stand in the queue; another object once that has changed."""
+        return self._order.cases
 
     @property
     def pending(self) -> list[CaseState]:
@@ -361,6 +372,8 @@ class Session:
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:
             self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
+            if any(readings.throttle):
+                self.throttle.setdefault(readings.index, []).append((event.at_s, readings.throttle))
             self.gpu_readings[readings.index] = self._with_reasons(readings)
         self.host.extend(event.at_s, event.host, HOST_COLUMNS)
 

@@ -58,6 +58,18 @@ class Symbols:
     """The median's line where no step stands yet."""
     above: str
     """A value above the scale."""
+    outlier: str
+    """Above a step that is an outlier."""
+    throttled: str
+    compiling: str
+    """Above steps in which the clock was held down, or the compiler was at work."""
+    round: str
+    """Before the number of a round."""
+    fills: str
+    """Fills of the parts of one bar, each unlike its neighbours."""
+    down: str
+    """A column sorted from its highest, and from its lowest value."""
+    upward: str
     rule: str
     """Between two panels."""
     absent: str
@@ -94,6 +106,13 @@ UNICODE = Symbols(
     middle="┼",
     level="╌",
     above="▴",
+    outlier="▾",
+    throttled="T",
+    compiling="C",
+    round="R",
+    fills="█▓▒░",
+    down="▾",
+    upward="▴",
     rule="│",
     absent="–",
     dot="·",
@@ -125,6 +144,13 @@ ASCII = Symbols(
     middle="+",
     level="-",
     above="^",
+    outlier="v",
+    throttled="T",
+    compiling="C",
+    round="R",
+    fills="#=+:",
+    down="v",
+    upward="^",
     rule="|",
     absent="-",
     dot="-",

@@ -54,12 +54,15 @@ class BenchtuiApp(App[Ending]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(str(key), f"go('{place}')", place.capitalize(), show=False)
+            Binding(str(key), f"go('{place}')", place.capitalize(), id=f"app.{place}", show=False)
             for key, place in enumerate(PLACES, 1)
         ),
-        Binding("t", "next_theme", "Next theme", show=False),
-        Binding("colon", "command_palette", "Commands", show=False),
-        Binding("ctrl+z", "suspend_process", "Suspend", show=False),
+        Binding("t", "next_theme", "Next theme", id="app.theme", show=False),
+        Binding("colon,ctrl+p", "command_palette", "All commands by name", id="app.commands", show=False),
+        Binding(
+            "ctrl+z", "suspend_process", "Suspend", id="app.suspend", show=False, tooltip="fg brings it back"
+        ),
+        Binding("ctrl+c", "leave", "Quit", show=False),
     ]
 
     def __init__(
@@ -89,7 +92,10 @@ class BenchtuiApp(App[Ending]):
         self._source: str | Path | None = None
         for name in self._theme_names:
             self.register_theme(textual_theme(themes.load(name)))
-        self._begin_with(theme or ("terminal" if self.no_color else themes.DEFAULT))
+        self._preferences = surroundings.preferences
+        usual = "terminal" if self.no_color else self._preferences.theme
+        self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
+        self.set_keymap(self._preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own names, for a theme that lacks them."""
@@ -103,6 +109,7 @@ class BenchtuiApp(App[Ending]):
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
         self.call_after_refresh(_collect_from_now_on)
+        self.call_after_refresh(self._tell_mistakes)
         if self._link.terminal is not None:
             self._listen()
 
@@ -155,6 +162,11 @@ class BenchtuiApp(App[Ending]):
         names = self._theme_names
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
+        self._preferences.choose_theme(self.theme)
+
+    async def action_quit(self) -> None:
+        """Leave, by the key that Textual keeps for it, as by any other."""
+        await self.action_leave()
 
     def _begin_with(self, theme: str) -> None:
         """Take a theme from the start; a change of it would have Textual read all its styles a second time."""
@@ -162,6 +174,16 @@ class BenchtuiApp(App[Ending]):
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
+
+    async def _tell_mistakes(self) -> None:
+        """Tell what of the user's settings can't be followed, a line each."""
+        lines = list(self._preferences.problems)
+        if wanted := self._preferences.settings.keys:
+            from benchtui.tui import keymap  # looks at every screen of the app, and few map keys anew
+
+            lines += await asyncio.to_thread(keymap.mistakes, wanted)
+        for line in lines:
+            self.notify(line, severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
@@ -202,7 +224,8 @@ class BenchtuiApp(App[Ending]):
         if self._feed is None:
             return self._nothing("monitor")
         name = self._surroundings.name_of(self._feed.path)
-        return Monitor(self._feed, name, self._symbols, self._link, self._clock)
+        feed, signs = self._feed, self._symbols
+        return Monitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
 
     def _charts(self) -> Screen[None]:
         return self._nothing("charts")

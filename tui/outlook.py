@@ -1,17 +1,19 @@
 """How far a sweep is and how long it still takes; renewed whenever a case has ended."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from benchtui.sessions import forecast
-from benchtui.sessions.forecast import Estimate, Experience
+from benchtui.sessions.forecast import Estimate, Experience, StepsLeft
 from benchtui.sessions.session import CaseState, Session
 
 
 class Outlook:
     """Estimates for a session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, needed: Callable[[CaseState], StepsLeft | None]) -> None:
         self._session = session
+        self._needed = needed
+        """What the round of a running case still needs."""
         self._experience = Experience()
         self._queue: Estimate | None = None
         self._done = 0
@@ -24,17 +26,14 @@ class Outlook:
         measure = self._session.start.sweep.measure
         self._queue = forecast.queue_left(self._session.cases, measure, self._experience)
 
-    def case_left(self, now_s: float) -> Estimate | None:
-        """Time until the running case ends."""
-        current = self._session.current
-        if current is None:
-            return None
-        return forecast.case_left(current, self._session.start.sweep.measure, self._experience, now_s)
+    def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
+        """Time until a running case ends; ``needed`` says what its round still needs, where that is known."""
+        return forecast.case_left(case, self._session.start.sweep.measure, self._experience, now_s, needed)
 
     def sweep_left(self, now_s: float) -> Estimate | None:
         """Time until the sweep ends; None before anything is known."""
-        case = self.case_left(now_s) if self._session.current else Estimate(0.0)
-        return forecast.together(case, self._queue)
+        running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
+        return forecast.together(running, self._queue)
 
     def progress(self, now_s: float, running: bool) -> float:
         """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""

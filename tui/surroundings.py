@@ -1,7 +1,7 @@
 """What the app reaches outside itself: engines, the library of sessions, the working folder."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions import library
 from benchtui.sessions.library import Entry
 from benchtui.sessions.sweep import Sweep
+from benchtui.tui.preferences import Preferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Surroundings:
     """What the command line knows a session by."""
     folder: Path
     """Where to look for sweeps."""
+    preferences: Preferences = field(default_factory=Preferences)
+    """What the reader prefers."""
 
     @classmethod
     def here(cls) -> "Surroundings":
@@ -39,6 +42,7 @@ class Surroundings:
             recorded=library.entries,
             name_of=library_name,
             folder=Path.cwd(),
+            preferences=Preferences.of_user(),
         )
 
 

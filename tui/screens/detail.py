@@ -5,7 +5,7 @@ from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.cases import ROLES, CaseBook
 from benchtui.tui.widgets.bars import bar
-from benchtui.tui.widgets.current import part_lines
+from benchtui.tui.widgets.current import part_table
 from benchtui.tui.widgets.ink import BLANK, Line, line
 
 Facts = list[tuple[str, str]]
@@ -19,7 +19,7 @@ def detail_lines(case: CaseState, book: CaseBook, width: int, symbols: Symbols) 
     sections = [
         ("End", _table(_ended(case))),
         ("Latency", _table(_latency(case, book, symbols))),
-        ("Parts of a step, ms", _indented(part_lines(book.parts(case), width - 4, 20, symbols))),
+        ("Parts of a step, ms", _indented(part_table(book.parts(case), width - 4, symbols))),
         ("Distribution of steps", histogram(case.measured.wall_ms.tolist(), width, symbols)),
         ("Memory and energy", _table(_resources(case, symbols))),
         ("In force", _table(_effective(case))),

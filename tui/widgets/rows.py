@@ -32,7 +32,16 @@ COLUMNS = (
     Column("power", "W", 4, 4),
     Column("base", "vs base", 9, 6),
     Column("notes", "notes", 16, 7, words=True),
+    Column("steps", "steps", 7, 8),
+    Column("interval", "+- %", 6, 8),
+    Column("outliers", "outliers", 8, 8),
+    Column("tokens", "tokens/s", 10, 8),
+    Column("energy", "J/1k", 8, 8),
 )
+"""All there are; the reader chooses which are shown, and in what order."""
+KEYS = tuple(column.key for column in COLUMNS)
+USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
+"""What is shown until the reader chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +55,29 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Sorting:
+    """By which column the rows stand."""
+
+    key: str
+    """A column's, or ``case`` for the options."""
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """What the table shows."""
 
     count: int
     row: Callable[[int], Row]
-    """Gives a row by its number, counted from 0."""
+    """Gives a row by its place, counted from 0."""
     case_width: int
     chosen: int | None
     """The row that the reader has chosen."""
     running: int | None
     """The row to keep in view while none is chosen."""
+    columns: tuple[str, ...] = USUAL
+    """Keys of the columns, in the order in which they stand."""
+    sorting: Sorting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +86,35 @@ class Arrangement:
 
     case_width: int
     columns: tuple[Column, ...]
+    sorting: Sorting | None = None
 
     @classmethod
-    def of(cls, width: int, case_width: int) -> "Arrangement":
-        """As many columns as fit, in the order of their rank."""
+    def of(
+        cls, width: int, case_width: int, keys: Sequence[str] = USUAL, sorting: Sorting | None = None
+    ) -> "Arrangement":
+        """As many columns as fit: of the usual ones those that matter most, of chosen ones the first."""
+        wanted = [column for key in keys for column in COLUMNS if column.key == key]
+        by_rank = sorted(wanted, key=lambda column: column.rank) if tuple(keys) == USUAL else wanted
         room = width - 1 - case_width
         chosen: list[Column] = []
-        for column in sorted(COLUMNS, key=lambda column: column.rank):
+        for column in by_rank:
             if room < column.width + GAP:
                 break
             room -= column.width + GAP
             chosen.append(column)
-        kept = tuple(column for column in COLUMNS if column in chosen)
-        return cls(case_width, kept)
+        return cls(case_width, tuple(column for column in wanted if column in chosen), sorting)
 
     def header(self, width: int, symbols: Symbols) -> Line:
-        """The titles of the columns."""
-        cells = {column.key: (column.title, "muted") for column in self.columns}
-        return self.line(Row(("case", "muted"), cells), width, symbols)
+        """The titles of the columns, that by which the rows stand with a sign."""
+        cells = {column.key: self._title(column.key, column.title, symbols) for column in self.columns}
+        return self.line(Row(self._title("case", "case", symbols), cells), width, symbols)
+
+    def _title(self, key: str, title: str, symbols: Symbols) -> Piece:
+        title = title.replace("+-", symbols.plus_minus)
+        if self.sorting is None or self.sorting.key != key:
+            return (title, "muted")
+        sign = symbols.down if self.sorting.reverse else symbols.upward
+        return (f"{sign}{title}", "bright")
 
     def line(self, row: Row, width: int, symbols: Symbols, mark: str = " ") -> Line:
         """A row as a line; a figure wider than its column is never cut, it moves the rest."""

@@ -28,6 +28,9 @@ class CaseTable(ScrollView):
 
     def show(self, rows: Rows) -> None:
         """Take over a snapshot, keep its row in view, and draw what differs."""
+        if (rows.columns, rows.case_width) != (self._rows.columns, self._rows.case_width):
+            self._drawn.clear()
+            self.refresh()
         self._rows = rows
         if self.virtual_size.height != rows.count:
             self.virtual_size = Size(0, rows.count)
@@ -39,6 +42,9 @@ class CaseTable(ScrollView):
         arrangement = self.arrangement()
         for y in range(min(height, rows.count - top)):
             self._redraw(y, top + y, width, arrangement)
+        if gone := [y for y in self._drawn if y >= rows.count - top]:
+            self.refresh(*(Region(0, y, width, 1) for y in gone))
+            self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}
 
     def lines(self) -> list[str]:
         """The rows in view, as text."""
@@ -51,7 +57,8 @@ class CaseTable(ScrollView):
 
     def arrangement(self) -> Arrangement:
         """The columns that there is room for, the scroll bar left out."""
-        return Arrangement.of(self._room.width - 1, self._rows.case_width)
+        rows = self._rows
+        return Arrangement.of(self._room.width - 1, rows.case_width, rows.columns, rows.sorting)
 
     @property
     def _room(self) -> Size:

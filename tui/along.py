@@ -1,0 +1,87 @@
+"""What happened along the measured steps of a case, out of the record."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from benchtui.sessions.disturbance import THROTTLES
+from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.tui.spread import Spread
+from benchtui.tui.widgets.signs import Signs
+
+
+def signs_of(session: Session, case: CaseState, spread: Spread) -> Signs:
+    """Outliers, throttling, work of the compiler, and where rounds begin."""
+    starts = round_starts(case)
+    return Signs(
+        outliers=_outliers(case, spread),
+        throttled=tuple(_throttled(session, case)),
+        compiling=tuple(_compiling(case, starts)),
+        rounds=tuple((turn + 1, first) for turn, first in starts.items() if first),
+    )
+
+
+def round_starts(case: CaseState) -> dict[int, int]:
+    """The first measured step of each round."""
+    turns = case.measured.round
+    starts: dict[int, int] = {}
+    at = 0
+    while at < len(turns):
+        starts[turns[at]] = at
+        at = bisect_right(turns, turns[at])
+    return starts
+
+
+def in_round(columns: Columns, turn: int) -> int:
+    """How many steps a round has."""
+    return bisect_right(columns.round, turn) - bisect_left(columns.round, turn)
+
+
+def turn_of(case: CaseState) -> int:
+    """The round that a case is in, or was in last."""
+    return case.started.round if case.started else 0
+
+
+def _outliers(case: CaseState, spread: Spread) -> tuple[int, ...]:
+    if spread.usual is None or not spread.outliers():
+        return ()
+    low, high = spread.usual
+    return tuple(at for at, ms in enumerate(case.measured.wall_ms[: spread.n]) if not low <= ms <= high)
+
+
+def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
+    """Spans of steps in which the GPU said that heat or the power supply held its clock down."""
+    index = _gpu_of(session, case)
+    times = [t for _, t in case.measured.told]
+    for at_s, reasons in session.throttle.get(index, ()) if index is not None else ():
+        for moment, said in zip(at_s, reasons, strict=False):
+            place = bisect_right(times, moment)
+            if said and not set(THROTTLES).isdisjoint(said.split("+")) and place < len(times):
+                yield from _span(case, place, moment)
+
+
+def _span(case: CaseState, place: int, moment: float) -> Iterator[tuple[int, int]]:
+    """The steps of an event, if they were under way at a moment."""
+    end, t = case.measured.told[place]
+    first = case.measured.told[place - 1][0] if place else 0
+    if moment >= t - sum(case.measured.wall_ms[first:end]) / 1000:
+        yield first, end
+
+
+def _gpu_of(session: Session, case: CaseState) -> int | None:
+    """The driver's index of the GPU that a case runs on."""
+    uuid = case.prepared.gpu_uuid if case.prepared else None
+    known = {gpu.uuid: gpu.index for gpu in session.start.host.gpus if gpu.uuid}
+    if uuid in known:
+        return known[uuid]
+    name, _, index = case.config.device.partition(":")
+    return int(index) if name == "cuda" and index.isdecimal() else None
+
+
+def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
+    """The steps that the worker named, counted over all rounds."""
+    ended = [(each.round, each.compiling) for each in case.rounds]
+    if case.finished is not None:
+        ended.append((max(starts, default=0), case.finished.compiling))
+    for turn, compiling in ended:
+        for step in compiling.unsteady if compiling else ():
+            yield starts.get(turn, 0) + step
