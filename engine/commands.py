@@ -53,10 +53,11 @@ def _skip(course: Course, cases: tuple[int, ...]) -> None:
         raise BenchtuiError(
             f"{len(running)} cases are running: {names}; name one" if running else "no case is running"
         )
-    for index in cases or running:
+    cases = cases or tuple(running)
+    for index in cases:
         if course.queue.has_ended(index):
             raise BenchtuiError(f"case {index} has ended already")
-    for index in cases or tuple(running):
+    for index in cases:
         if index in running:
             course.end(index, "skipped", "skipped by the user")
         else:

@@ -110,8 +110,9 @@ class Course:
         self.log.write(self._rounds.ended(end, run.turn.round))
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
-            reason = f"larger than case {end.case}, which ran out of memory"
-            self.dismiss(self.queue.larger_than(end.case), "skipped", reason)
+            for case in self.queue.as_large_as(end.case):
+                size = "as large as" if _same_size(case.config, run.turn.case.config) else "larger than"
+                self.dismiss([case], "skipped", f"{size} case {end.case}, which ran out of memory")
         if run.turn.round == 0 and not self.stopping:
             self._search(end)
 
@@ -144,6 +145,10 @@ class Course:
         for case in cases:
             if reason := case.skip or _missing_device(case, self._runtime):
                 self.dismiss([case], "skipped", reason)
+
+
+def _same_size(one: Config, other: Config) -> bool:
+    return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)
 
 
 def _missing_device(case: Case, runtime: Runtime | None) -> str | None:

@@ -97,7 +97,7 @@ class Queue:
         rest = [case.index for case in self.pending if case.index not in set(first)]
         self._order.rearrange([*first, *rest], self._done)
 
-    def larger_than(self, index: int) -> list[Case]:
+    def as_large_as(self, index: int) -> list[Case]:
         """Pending cases, never measured, with all else equal and neither size smaller than this case's."""
         fresh = (case for case in self.pending if not self._done(case.index))
         return [case for case in fresh if _fits_into(self.cases[index].config, case.config)]

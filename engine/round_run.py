@@ -27,6 +27,8 @@ class RoundRun:
         self._disturbed: tuple[CaseFinished, Again] | None = None
         """How the attempt before ended, and why there is another."""
         self._attempt = 0
+        self._last = False
+        """Whether this attempt is the last, however disturbed."""
         self._due_s = 0.0
 
     @property
@@ -62,6 +64,7 @@ class RoundRun:
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
         """Kill the case; while it rests, the disturbed measurement is what it ends with."""
+        self._last = True
         if self._run:
             self._run.end(outcome, reason, now_s)
         elif self._disturbed:
@@ -77,7 +80,7 @@ class RoundRun:
 
     def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:
         self._run = None
-        again = self._rounds.again(end, self._attempt)
+        again = None if self._last else self._rounds.again(end, self._attempt)
         if again is None:
             self.ended = end
             return

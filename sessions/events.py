@@ -278,7 +278,7 @@ class OrderChanged(Event, tag="order_changed", frozen=True, kw_only=True):
 
 
 class Paused(Event, tag="paused", frozen=True, kw_only=True):
-    """No further case starts; those that run go on to their end."""
+    """No further case starts; those that run go on to their end. A paused session doesn't end by itself."""
 
 
 class Continued(Event, tag="continued", frozen=True, kw_only=True):

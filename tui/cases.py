@@ -53,12 +53,23 @@ class CaseBook:
         self._signs: dict[int, tuple[object, Signs]] = {}
         """Signs of each case, and what they were made of."""
         self._memory = MemoryForecast()
-        self.names = CaseNames.of([case.config for case in session.cases])
+        self._names = CaseNames.of([])
+        self._named = 0
+        """Cases that the names have room for."""
         self.over = False
         """Whether the record ends here: what seems to run was cut short."""
         self._measured: dict[Config, CaseState] = {}
         self._common: frozenset[str] | None = None
         """Marks of all cases, which the heading tells; a row tells those that are its own."""
+
+    @property
+    def names(self) -> CaseNames:
+        """How cases are written; renewed when cases have been added."""
+        if self._named != len(self._session.cases):
+            self._names = CaseNames.of([case.config for case in self._session.cases])
+            self._named = len(self._session.cases)
+            self._rows.clear()
+        return self._names
 
     def spread(self, case: CaseState) -> Spread:
         """The spread of a case's measured steps so far."""
@@ -159,11 +170,6 @@ class CaseBook:
             if case.prepared is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
-
-    def renew_names(self) -> None:
-        """Write the cases anew: there are others now, which may differ in more options."""
-        self._rows.clear()
-        self.names = CaseNames.of([case.config for case in self._session.cases])
 
     def _signs_of(self, case: CaseState, spread: Spread) -> Signs:
         seen = (spread.n, case.state, len(self._session.throttle.get(0, ())), len(case.warmup))

@@ -201,8 +201,6 @@ class View:
         if now == self._seen or (self._seen and not feed.caught_up):
             return
         ended = feed.ended[self._seen[0] if self._seen else 0 :]
-        if self._seen and len(session.cases) != self._seen[1]:
-            self.book.renew_names()
         self._seen = now
         self.book.over = feed.cut_off
         self.book.renew(ended)

@@ -79,6 +79,23 @@ def test_a_hang_up_ends_the_command_and_not_the_sweep(
     assert stopped.returncode == 0, stopped.stderr
 
 
+def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Path, benchtui: Run) -> None:
+    process = subprocess.Popen(
+        [command, "run", str(sweep_file), "-o", str(home / "s.json")], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("session ")
+    paused = benchtui("pause", str(home / "s.json"))
+    assert (paused.returncode, paused.stdout) == (0, ""), paused.stderr
+    assert "paused; `benchtui continue` goes on" in paused.stderr
+    assert benchtui("continue").returncode == 0
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 0, rest
+    lines = [line.strip() for line in rest.splitlines()]
+    assert lines.index("paused: no further case starts") < lines.index("continued")
+    assert "2 cases: 2 ok; session " in rest
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -89,6 +106,8 @@ def test_a_hang_up_ends_the_command_and_not_the_sweep(
         ((), "the app needs a terminal"),
         (("attach",), "needs a terminal"),
         (("stop",), "running: none"),
+        (("pause",), "0 sweeps fit, and one must be meant; running: none"),
+        (("continue",), "running: none"),
         (("export", "nothing.json"), "nothing.json: no such session"),
         (("export", "./nothing.json"), "nothing.json: can't be read: No such file or directory"),
         (("export", "latest"), "no session yet in "),

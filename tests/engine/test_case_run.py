@@ -58,10 +58,10 @@ def telemetry() -> Readings:
     return readings
 
 
-def finished(gpu_uuid: str | None, **ended: Any) -> CaseFinished:
+def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: Any) -> CaseFinished:
     execution: Any = Execution(gpu_uuid, **ended)
     driver: Any = Driver()
-    run = CaseRun(execution, driver, HOST, telemetry())
+    run = CaseRun(execution, driver, HOST, readings or telemetry())
     list(run.collect(9.0))
     assert run.finished is not None
     return run.finished
@@ -96,6 +96,35 @@ def test_a_case_on_the_processor_says_why_its_energy_is_absent() -> None:
 def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
     ended = finished("GPU-1", outcome="failed", reason="killed")
     assert (ended.environment, ended.energy, ended.memory) == (None, None, None)
+
+
+def shared(worker_cpu_percent: list[float | None]) -> Readings:
+    """A span in which two workers were at work, one of them for a while only."""
+    readings = Readings()
+    readings.at_work(1, 0.0)
+    readings.at_work(2, 2.0)
+    readings.at_work(1, 3.0)
+    host = HostReadings(engine_cpu_percent=[2.0] * 4, worker_cpu_percent=worker_cpu_percent)
+    readings.add(Telemetry(t=5.0, at_s=[1.5, 2.5, 3.5, 4.5], host=host))
+    return readings
+
+
+def test_what_our_own_workers_used_is_no_disturbance() -> None:
+    around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=0.9, involuntary_switches=5000)
+    ended = finished(None, shared([90.0, 260.0, 90.0, 90.0]), environment=around)
+    assert ended.environment is not None and ended.environment.beside == 1
+    assert ended.environment.others_cpu_percent == pytest.approx(95 - 2 - (132.5 - 90))
+    assert ended.marks == ("disturbed: others used 50% of a processor", "beside 1 of this sweep's cases")
+
+
+@pytest.mark.parametrize(("columns", "worker_cpu"), [([None] * 4, 0.9), ([90.0] * 4, None)])
+def test_neighbours_whose_use_was_not_read_leave_that_of_others_unknown(
+    columns: list[float | None], worker_cpu: float | None
+) -> None:
+    around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=worker_cpu)
+    ended = finished(None, shared(columns), environment=around)
+    assert ended.environment is not None and ended.environment.others_cpu_percent is None
+    assert ended.marks == ("beside 1 of this sweep's cases, and what else ran can't be told from them",)
 
 
 def test_other_processes_on_a_gpu_are_counted_without_the_worker() -> None:

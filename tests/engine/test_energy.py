@@ -47,9 +47,9 @@ def test_without_two_readings_there_is_a_reason_and_no_figure() -> None:
     assert energy.absent == "measured for 0.70 s, too short for two readings of power"
 
 
-def test_a_cleared_log_knows_nothing_of_the_case_before() -> None:
+def test_what_was_forgotten_is_in_no_energy() -> None:
     kept = gpu_log([100.0] * 9)
-    kept.clear()
+    kept.forget(1e9)
     assert gpu_energy(kept, 1, 0.0, 4.0).absent is not None
 
 

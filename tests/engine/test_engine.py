@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -262,6 +264,233 @@ def test_a_case_over_its_time_is_killed(
     assert (ending.reason, ending.signal) == ("still running after 3 s", "SIGKILL")
 
 
+OWN = """
+import ctypes, gc, os, signal, subprocess, time
+from multiprocessing.connection import Connection
+import torch
+
+class Step:
+    samples = 1
+    def __init__(self, act):
+        self.step = act
+
+def pipes():
+    return [each for each in gc.get_objects() if type(each) is Connection and each.writable and not each.closed]
+
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, tiny_sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
+    """A sweep of a step of one's own, whose ``make(case)`` has this body."""
+
+    def make(body: str, *overrides: str) -> Sweep:
+        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        (tmp_path / "own.py").write_text(f"{OWN}def make(case):\n{lines}")
+        return tiny_sweep(f"task={tmp_path / 'own.py'}:make", *overrides)
+
+    return make
+
+
+def leftovers(tmp_path: Path) -> list[int]:
+    """The processes whose numbers the step left behind in a file."""
+    return [int(line) for line in (tmp_path / "pids").read_text().split()]
+
+
+def test_a_case_that_hangs_in_c_code_with_the_interpreter_locked_is_killed(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
+) -> None:
+    watched = start(own("return Step(lambda: ctypes.PyDLL(None).pause())", "timeout=3s"))
+    session = watched.until_ended()
+    assert watched.states == ["timeout"]
+    case = session.cases[0]
+    assert case.prepared is not None and case.finished is not None and case.started is not None
+    assert (case.finished.reason, case.finished.signal) == ("still running after 3 s", "SIGKILL")
+    wait_gone(case.started.pid or 0)
+
+
+def test_a_case_leaves_no_process_behind(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    """The child holds the worker's standard error open, which keeps nobody waiting."""
+    body = f"""
+child = subprocess.Popen(["sleep", "1000"])
+open({str(tmp_path / "pids")!r}, "a").write(f"{{child.pid}} ")
+return Step(lambda: None)"""
+    watched = start(own(body, "batch_size=1,2"))
+    watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    assert len(leftovers(tmp_path)) == 2
+    for pid in leftovers(tmp_path):
+        wait_gone(pid)
+
+
+def test_half_a_message_and_a_pipe_held_open_keep_nobody_waiting(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    """The worker dies in the middle of a message, and a child of it has the pipe."""
+    body = f"""
+def act():
+    child = os.fork()
+    if child == 0:
+        time.sleep(1000)
+    open({str(tmp_path / "pids")!r}, "a").write(f"{{child}} ")
+    for pipe in pipes():
+        os.write(pipe.fileno(), b'{{"event":"ste')
+    os.kill(os.getpid(), signal.SIGKILL)
+return Step(act if case.batch_size == 1 else lambda: None)"""
+    watched = start(own(body, "batch_size=1,2"))
+    session = watched.until_ended()
+    assert watched.states == ["failed", "ok"]
+    assert session.cases[0].finished is not None
+    assert session.cases[0].finished.reason == "the worker was killed by SIGKILL"
+    for pid in leftovers(tmp_path):
+        wait_gone(pid)
+
+
+def test_half_a_message_of_a_worker_that_lives_on_leaves_the_engine_free(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
+) -> None:
+    body = """
+def act():
+    for pipe in pipes():
+        os.write(pipe.fileno(), b'{"event":"ste')
+    time.sleep(1000)
+return Step(act if case.batch_size == 1 else lambda: None)"""
+    watched = start(own(body, "batch_size=1,2"))
+    watched.until(lambda: watched.session.cases and watched.session.cases[0].prepared)
+    time.sleep(0.5)
+    watched.engine.skip()
+    watched.until_ended()
+    assert watched.states == ["skipped", "ok"]
+
+
+def test_what_is_no_event_ends_the_case_and_not_the_sweep(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
+) -> None:
+    body = """
+def act():
+    for pipe in pipes():
+        os.write(pipe.fileno(), b"garbage\\n")
+    time.sleep(1000)
+return Step(act if case.batch_size == 1 else lambda: None)"""
+    watched = start(own(body, "batch_size=1,2"))
+    session = watched.until_ended()
+    assert watched.states == ["failed", "ok"]
+    assert "the worker sent what is no event" in str(session.cases[0].finished)
+
+
+def test_the_queue_changes_while_the_sweep_runs(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2,3,4", *ENDLESS, "max_time=1s"))
+    engine = watched.engine
+    watched.until_steps(0)
+    engine.pause()
+    engine.drop([1])
+    engine.order([3])
+    assert engine.add([Config(device="cpu", batch_size=5, sequence_length=16)]) == (4,)
+    with pytest.raises(BenchtuiError, match="the engine refuses to add: device: 'tpu' is not a device"):
+        engine.add([Config(device="tpu")])
+    with pytest.raises(BenchtuiError, match="the engine refuses to again: case 3 hasn't ended yet"):
+        engine.again(3)
+    watched.until(lambda: watched.session.cases[0].state == "ok")
+    assert watched.session.paused and watched.session.running == []
+    assert [case.index for case in watched.session.pending] == [3, 2, 4]
+    assert engine.again(0) == 5
+    engine.go_on()
+    session = watched.until_ended()
+    assert watched.states == ["ok", "skipped", "ok", "ok", "ok", "ok"]
+    started = [event.case for event in watched.events if isinstance(event, CaseStarted)]
+    assert started == [0, 3, 2, 4, 5]
+    assert session.cases[5].name == f"{session.cases[0].name} (case 0 again)"
+    assert session.finished is not None and session.finished.outcome == "completed"
+    assert markdown(session)
+
+
+def test_a_paused_sweep_can_be_stopped(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2"))
+    watched.engine.pause()
+    watched.until(lambda: watched.session.paused)
+    watched.engine.stop()
+    watched.until_ended()
+    assert watched.states[1] == "interrupted"
+
+
+def test_the_batch_size_is_looked_for(start: Callable[[Sweep], Watched], own: Callable[..., Sweep]) -> None:
+    body = """
+if case.batch_size > 5:
+    torch.empty(10**15)
+return Step(lambda: time.sleep(0.002))"""
+    watched = start(own(body, "batch_size=auto", "iterations=10"))
+    session = watched.until_ended()
+    assert [case.config.batch_size for case in session.cases] == [1, 2, 4, 8, 6, 5]
+    assert watched.states == ["ok", "ok", "ok", "oom", "oom", "ok"]
+    (found,) = (message.text for message in session.messages if message.text.startswith("auto"))
+    assert "largest that fits 5 (6 ran out of memory)" in found
+
+
+ON_CPU = """
+import sys
+from pathlib import Path
+import msgspec
+from msgspec.structs import replace
+from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.supervisor import Supervisor
+from benchtui.sessions.sweep import Sweep
+
+class Probe:
+    def __init__(self, probe):
+        self.probe = probe
+    source = property(lambda self: self.probe.source)
+    ended = property(lambda self: self.probe.ended)
+    def result(self, now_s):
+        return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
+
+class OnCpu(LocalExecutor):
+    def probe(self):
+        return Probe(super().probe())
+    def start(self, job):
+        return super().start(replace(job, config=replace(job.config, device="cpu")))
+
+if __name__ == "__main__":
+    sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
+    Supervisor("side-by-side", sweep, Path(sys.argv[1]), OnCpu()).run()
+"""
+
+
+def test_cases_on_different_gpus_run_side_by_side(
+    home: Path, tiny_sweep: Callable[..., Sweep], fake_nvml: Path
+) -> None:
+    """The driver's library and torch's answer are played, and the workers compute on the processor."""
+    sweep = tiny_sweep("device=cuda:*,cpu", "parallel=true", "batch_size=1,2", *ENDLESS, "max_time=2s")
+    (home / "on_cpu.py").write_text(ON_CPU)
+    done = subprocess.run(
+        [sys.executable, "-P", str(home / "on_cpu.py"), str(home / "s.json")],
+        input=msgspec.json.encode(sweep),
+        env=os.environ | {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML_GPUS": "2"},
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    session = Session.load(home / "s.json")
+    assert session.start.sweep.axes.device == ("cuda:0", "cuda:1", "cpu")
+    assert [case.state for case in session.cases] == ["ok"] * 6
+    spans = [(case.started.t, case.finished.t) for case in session.cases if case.started and case.finished]
+    assert spans[0][0] < spans[2][1] and spans[2][0] < spans[0][1], "the two GPUs at the same time"
+    assert spans[1][0] >= spans[0][1] and spans[3][0] >= spans[2][1], "one case a GPU"
+    assert spans[4][0] >= max(end for _, end in spans[:4]), "the processor alone"
+    around = [
+        case.finished.environment for case in session.cases if case.finished and case.finished.environment
+    ]
+    assert [each.beside for each in around][4:] == [0, 0]
+    assert around[0].beside == around[2].beside == 1
+    assert any(mark.startswith("beside 1") for mark in session.cases[0].marks)
+    assert markdown(session)
+
+
 def test_a_killed_engine_leaves_a_readable_record_and_no_process(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
@@ -296,10 +525,13 @@ def test_memory_that_is_refused_is_a_recorded_outcome(
     )  # one activation, 1.5 times what there is
     (tmp_path / "short.txt").write_text("a short text\n")
     options = (f"model={wide}", f"dataset={tmp_path / 'short.txt'}", "sequence_length=512")
-    watched = start(tiny_sweep(f"batch_size=1,{rows},2", *options))
+    watched = start(tiny_sweep(f"batch_size=1,{rows},{rows + 1},2", *options))
     session = watched.until_ended()
-    assert watched.states == ["ok", "oom", "ok"]
+    assert watched.states == ["ok", "oom", "skipped", "ok"]
     assert "out of memory on cpu: " in str(session.cases[1].finished)
+    assert session.cases[2].finished is not None
+    assert session.cases[2].finished.reason == "larger than case 1, which ran out of memory"
+    assert session.cases[2].started is None
 
 
 def test_a_model_that_can_not_be_loaded_is_a_failed_case_with_its_reason(
@@ -350,7 +582,7 @@ def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched],
             assert list(case.measured.parts_ms) == ["transfer", "forward", "backward", "optimizer"]
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
-            assert case.marks == ("random weights", "synthetic tokens")
+            assert case.marks[:2] == ("random weights", "synthetic tokens")
 
 
 def test_generation_is_measured_with_prefill_and_decode_apart(

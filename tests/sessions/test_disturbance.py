@@ -18,6 +18,8 @@ def around(**readings: Any) -> Environment:
         ({"others_cpu_percent": 24.9}, ()),
         ({"involuntary_switches": 1000}, ("disturbed: interrupted 500 times a second",)),
         ({"involuntary_switches": 199}, ()),
+        ({"involuntary_switches": 1000, "beside": 1}, ()),
+        ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: others used 63% of a processor",)),
         ({"gpu_processes": 0}, ()),
         ({"gpu_processes": 1}, ("shared GPU with 1 other process",)),
         ({"gpu_processes": 2}, ("shared GPU with 2 other processes",)),
@@ -51,6 +53,15 @@ def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
 )
 def test_heat_brakes_and_low_clocks_mark_a_case(readings: dict[str, Any], marks: tuple[str, ...]) -> None:
     assert throttling(around(**readings)) == marks
+
+
+def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
+    beside = around(beside=2, others_cpu_percent=5.0)
+    assert disturbances(beside, 1.0) == ("beside 2 of this sweep's cases",)
+    unknown = disturbances(around(beside=2), 1.0)
+    assert unknown == ("beside 2 of this sweep's cases, and what else ran can't be told from them",)
+    assert [kind(mark) for mark in unknown] == ["beside"]
+    assert sharing(beside, 1.0) == (), "it is no reason to measure again"
 
 
 def test_a_case_earns_every_mark_at_once() -> None:

@@ -8,18 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
+from benchtui.sessions import session as session_module
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
+    CaseAdded,
     CaseFinished,
     CasePrepared,
     CaseRepeated,
     CaseStarted,
+    Continued,
     Effective,
     GpuReadings,
     HostReadings,
     Message,
     Model,
+    OrderChanged,
+    Paused,
     RoundFinished,
     Runtime,
     Steps,
@@ -331,3 +336,76 @@ def test_a_case_rests_between_its_rounds_and_a_repeated_round_counts_once(bench:
     assert list(case.measured.wall_ms) == list(case.measured.parts_ms["f"]) == [1.0, 2.0, 3.0]
     assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
     assert [each.reason for each in case.repeated] == ["throttled: sw_thermal"]
+
+
+def starts(*cases: int) -> list[AnyEvent]:
+    return [CaseStarted(t=1.0, case=case, config=Config(device="cpu")) for case in cases]
+
+
+def added(case: int, **fields: Any) -> CaseAdded:
+    given = {"t": 1.0, "case": case, "config": Config(device="cpu"), "why": "added by the user"} | fields
+    return CaseAdded(**given)
+
+
+def numbers(session: Session) -> list[int]:
+    return [case.index for case in session.pending]
+
+
+def test_several_cases_may_run_and_the_newest_is_the_current_one(bench: Any) -> None:
+    session = bench.session(*(bench.case(size, outcome="skipped") for size in range(1, 4)), finished=None)
+    for case in session.cases:
+        case.finished = None
+    assert (session.running, numbers(session)) == ([], [0, 1, 2])
+    session.apply_all(starts(2, 0))
+    assert ([case.index for case in session.running], numbers(session)) == ([2, 0], [1])
+    assert session.current is session.cases[0]
+    session.apply_all(starts(2))
+    assert [case.index for case in session.running] == [2, 0], "a case that is repeated never stopped running"
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
+    assert session.current is session.cases[2]
+
+
+def test_cases_are_added_to_the_plan(session: Session) -> None:
+    session.apply_all([added(2), added(3, why="auto: doubling", after=0), added(4, why="again", of=1)])
+    assert numbers(session) == [0, 3, 1, 2, 4]
+    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (case 1 again)"
+    assert session.cases[3].added is not None and session.cases[3].name == Config(device="cpu").name
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (added(3), "case 3 is added where the next one is 2"),
+        (added(1), "case 1 is added where the next one is 2"),
+        (added(2, of=2), "speaks of case 2, and its plan has 2 cases"),
+        (added(2, after=-1), "speaks of case -1, and its plan has 2 cases"),
+        (OrderChanged(t=1.0, cases=(0, 7)), "speaks of case 7, and its plan has 2 cases"),
+    ],
+)
+def test_a_queue_that_can_not_be_is_refused(session: Session, event: AnyEvent, said: str) -> None:
+    with pytest.raises(BenchtuiError, match=said):
+        session.apply(event)
+    assert len(session.cases) == 2 and numbers(session) == [0, 1]
+
+
+def test_a_plan_does_not_grow_without_end(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "MOST_CASES", 2)
+    with pytest.raises(BenchtuiError, match="more than 2 cases"):
+        session.apply(added(2))
+
+
+def test_pending_cases_have_the_order_last_told_and_turn_with_the_rounds(session: Session) -> None:
+    session.apply(added(2))
+    session.apply(OrderChanged(t=1.0, cases=(2, 0, 1)))
+    assert numbers(session) == [2, 0, 1]
+    for case in (2, 0):
+        session.apply_all([*starts(case), RoundFinished(t=2.0, case=case, round=0)])
+    assert numbers(session) == [1, 0, 2]
+
+
+def test_pausing_is_a_state_of_the_session(session: Session) -> None:
+    assert not session.paused
+    session.apply(Paused(t=1.0))
+    assert session.paused
+    session.apply(Continued(t=2.0))
+    assert not session.paused

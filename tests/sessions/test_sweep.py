@@ -3,6 +3,7 @@ import json
 import msgspec
 import pytest
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import (
     Axes,
     Baseline,
@@ -10,6 +11,7 @@ from benchtui.sessions.sweep import (
     Measure,
     Sweep,
     cases,
+    on_gpus,
     own_code,
     senseless,
     unfit,
@@ -159,3 +161,36 @@ def test_an_aa_pair_repeats_the_baseline_or_the_first_case_that_can_run() -> Non
     assert named[4].index == 4
     first = cases(Sweep(name="s", model="m", axes=axes, measure=Measure(aa=True)))
     assert first[4].config == Config(device="cpu", batch_size=1, repeat=1)
+
+
+def test_all_gpus_are_put_in_the_place_of_their_word_each_once() -> None:
+    axes = Axes(device=("cuda:1", "cuda:*", "cpu"))
+    assert on_gpus(Sweep(name="s", model="m", axes=axes), 3).axes.device == (
+        "cuda:1",
+        "cuda:0",
+        "cuda:2",
+        "cpu",
+    )
+
+
+def test_without_a_gpu_there_is_one_for_torch_to_refuse() -> None:
+    axes = Axes(device=("cuda:*",))
+    assert on_gpus(Sweep(name="s", model="m", axes=axes), 0).axes.device == ("cuda:0",)
+
+
+def test_too_many_gpus_for_a_plan_are_refused() -> None:
+    sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:*",), batch_size=tuple(range(1, 10_001))))
+    assert on_gpus(sweep, 10).planned == 100_000
+    with pytest.raises(BenchtuiError, match=r"axes\.device: 11 GPUs make 110,000 cases; at most 100,000"):
+        on_gpus(sweep, 11)
+
+
+def test_a_sweep_without_the_word_stays_as_it_is() -> None:
+    sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:0",)))
+    assert on_gpus(sweep, 4) is sweep
+
+
+def test_a_family_is_named_without_its_batch_size() -> None:
+    config = Config(device="cpu", batch_size=8, attention="eager", repeat=1)
+    assert config.family == "cpu fp32 compile=off attn=eager seq=128"
+    assert config.name == "cpu fp32 compile=off attn=eager bs=8 seq=128 again"

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Baseline, Generate, Measure, Sweep, Train, cases
-from benchtui.sessions.sweep_file import load_sweep, parse_sweep, preset_names
+from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Sweep, Train, cases
+from benchtui.sessions.sweep_file import checked, load_sweep, parse_sweep, preset_names
 
 FULL = """
 name = "mine"
@@ -417,3 +417,63 @@ def test_environment_variables_are_text() -> None:
 def test_wrong_rules_are_refused_by_name(text: str, error: str) -> None:
     with pytest.raises(BenchtuiError, match=error):
         parse_sweep(f'model = "m"\n{text}\n', "s.toml")
+
+
+@pytest.mark.parametrize("written", ['"auto"', '["auto"]', '" auto "'])
+def test_the_batch_size_may_be_looked_for(written: str) -> None:
+    axes = parse_sweep(f'model = "m"\n[axes]\nbatch_size = {written}\nprecision = "fp32,bf16"', "s.toml").axes
+    assert (axes.batch_size, axes.batch_size_auto, axes.count) == ((1,), True, 2)
+    assert parse_sweep('model = "m"', "s.toml", ["batch_size=auto"]).axes.batch_size_auto
+    assert not parse_sweep('model = "m"', "s.toml").axes.batch_size_auto
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            'batch_size = "auto,4"',
+            "axes.batch_size: 'auto,4': 'auto' looks for the batch size itself, and stands",
+        ),
+        ('batch_size = [4, "auto"]', "'auto' looks for the batch size itself, and stands alone"),
+        ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
+        ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
+        ('device = "cuda:**"', "allowed: cpu, cuda, cuda:N, cuda:\\* for all GPUs"),
+        (
+            '[measure.baseline]\nbatch_size = "auto"',
+            "measure.baseline.batch_size: 'auto' is not a whole number",
+        ),
+        ('[measure.baseline]\ndevice = "cuda:*"', "measure.baseline.device: 'cuda:\\*' is not a device"),
+        ("[run]\nparallel = 1", "run.parallel: 1 is neither true nor false"),
+        ("[run]\nbeside = 1", "run.beside: unknown entry; allowed: parallel"),
+    ],
+)
+def test_wrong_searches_and_runs_are_refused_by_name(text: str, error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        parse_sweep(f'model = "m"\n[axes]\n{text}\n', "s.toml")
+
+
+def test_all_gpus_and_running_side_by_side_are_kept_for_the_engine() -> None:
+    sweep = parse_sweep('model = "m"\n[run]\nparallel = true', "s.toml", ["device=cpu,cuda:*"])
+    assert (sweep.axes.device, sweep.run.parallel) == (("cpu", "cuda:*"), True)
+    assert parse_sweep('model = "m"', "s.toml", ["parallel=true"]).run.parallel
+    assert not parse_sweep('model = "m"', "s.toml").run.parallel
+
+
+def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
+    config = Config(device="cuda", precision="bf16", threads=2, repeat=1)
+    assert checked(config) == Config(device="cuda:0", precision="bf16", threads=2, repeat=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"device": "cuda:*"}, "device: 'cuda:\\*' is not a device"),
+        ({"device": "cpu,cuda:0"}, "device: 'cpu,cuda:0' is not a single value"),
+        ({"precision": "fp23"}, "precision: 'fp23' is not known"),
+        ({"compile": "on"}, "compile: 'on' is not known"),
+        ({"padding": "least"}, "padding: 'least' is not known"),
+    ],
+)
+def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[str, str], error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        checked(Config(**{"device": "cpu"} | options))

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchtui.sessions.compare import Verdict, baseline_of, throughput_ratio
+from benchtui.sessions.events import CaseAdded
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline
@@ -87,3 +89,14 @@ def test_memory_is_that_of_the_device_a_case_ran_on(story: Any) -> None:
     story.begin(device="cpu").case(0)
     session, _ = book(story.path)
     assert memory_mb(session.cases[0]) == 1600
+
+
+def test_a_case_that_is_added_has_room_for_its_name(story: Any) -> None:
+    story.begin().case(0, 10.0)
+    session, made = book(story.path)
+    width, first = made.names.width, made.row(0).case[0]
+    config = msgspec.structs.replace(session.cases[0].config, batch_size=51_200)
+    session.apply(CaseAdded(t=99.0, case=len(session.cases), config=config, why="auto: doubling"))
+    assert made.names.width > width
+    assert made.row(len(session.cases) - 1).case[0].endswith("bs 51200")
+    assert made.row(0).case[0] != first and made.row(0).case[0].endswith("bs     1")

@@ -380,7 +380,15 @@ async def test_every_action_is_in_the_palette(story: Any, engine: Any, opened: A
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
-        assert {"Detach", "Stop the sweep", "Skip a running case", "Pause, or go on", "Filter cases", "Help", "Next theme"} <= titles
+        assert {
+            "Detach",
+            "Stop the sweep",
+            "Skip a running case",
+            "Pause, or go on",
+            "Filter cases",
+            "Help",
+            "Next theme",
+        } <= titles
         await seen.press("colon")
         assert seen.app.screen.__class__.__name__ == "CommandPalette"
         story.case(1)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from benchtui.engine.telemetry import host
 from benchtui.engine.telemetry.host import HostReader, ProcessorUse
 
 
@@ -33,13 +34,13 @@ def test_one_busy_processor_of_many_is_100_percent(monkeypatch: pytest.MonkeyPat
     ]
     monkeypatch.setattr(psutil, "cpu_times", lambda: totals.pop(0))
     reader = HostReader()
-    reader.read(1.0, None)
-    assert reader.read(2.0, None).cpu_percent == 100.0
+    reader.read(1.0, ())
+    assert reader.read(2.0, ()).cpu_percent == 100.0
 
 
 def test_processor_use_is_none_until_there_is_something_to_compare_with() -> None:
     reader = HostReader()
-    first, second = reader.read(1.0, os.getpid()), reader.read(1.5, os.getpid())
+    first, second = reader.read(1.0, [os.getpid()]), reader.read(1.5, [os.getpid()])
     assert (first.cpu_percent, first.worker_cpu_percent, first.engine_cpu_percent) == (None, None, None)
     for use in (second.cpu_percent, second.worker_cpu_percent, second.engine_cpu_percent):
         assert use is not None and 0 <= use < 100 * (os.cpu_count() or 1)
@@ -51,12 +52,12 @@ def test_processor_use_is_none_until_there_is_something_to_compare_with() -> Non
 def test_another_worker_begins_anew() -> None:
     reader = HostReader()
     for at_s in (1.0, 2.0):
-        reader.read(at_s, os.getpid())
+        reader.read(at_s, [os.getpid()])
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as worker:
-        other = reader.read(3.0, worker.pid)
+        other = reader.read(3.0, [worker.pid])
         worker.communicate(b"\n")
     assert other.worker_rss_mb is not None and other.worker_cpu_percent is None
-    nobody = reader.read(4.0, None)
+    nobody = reader.read(4.0, ())
     assert (nobody.worker_rss_mb, nobody.worker_cpu_percent) == (None, None)
 
 
@@ -64,9 +65,9 @@ def test_a_worker_that_has_ended_gives_none() -> None:
     worker = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     reader = HostReader()
-    unburied = reader.read(1.0, worker.pid)
+    unburied = reader.read(1.0, [worker.pid])
     worker.wait()
-    gone = reader.read(2.0, worker.pid)
+    gone = reader.read(2.0, [worker.pid])
     for sample in (unburied, gone):
         assert (sample.worker_rss_mb, sample.worker_cpu_percent) == (None, None)
         assert sample.memory_used_mb is not None
@@ -79,6 +80,20 @@ def test_a_refused_reading_leaves_the_others(monkeypatch: pytest.MonkeyPatch, re
 
     monkeypatch.setattr(psutil, "virtual_memory", refuse)
     reader = HostReader()
-    reader.read(1.0, None)
-    sample = reader.read(2.0, None)
+    reader.read(1.0, ())
+    sample = reader.read(2.0, ())
     assert sample.memory_used_mb is None and sample.cpu_percent is not None
+
+
+def test_several_workers_are_read_together_and_each_goes_on_from_its_own_last_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    busy_s = {1: 10.0, 2: 50.0, 3: 0.0}
+    monkeypatch.setattr(host, "_process", lambda pid: (busy_s[pid], 100.0) if pid in busy_s else None)
+    reader = HostReader()
+    reader.read(1.0, [1, 2])
+    busy_s |= {1: 11.0, 2: 50.5, 3: 1.0}
+    sample = reader.read(2.0, [1, 2, 3, 4])
+    assert (sample.worker_cpu_percent, sample.worker_rss_mb) == (150.0, 300.0), "3 has nothing to compare with"
+    busy_s |= {2: 51.0, 3: 3.0}
+    assert reader.read(3.0, [2, 3]).worker_cpu_percent == 250.0

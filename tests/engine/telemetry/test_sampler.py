@@ -103,9 +103,9 @@ def test_the_worker_is_read_while_it_is_watched() -> None:
         return any((event.host.worker_rss_mb != [None]) is read for event in events)
 
     assert emitted.get(timeout=PATIENCE_S).host.worker_rss_mb == [None]
-    sampler.watch(os.getpid())
+    sampler.watch([os.getpid()])
     assert soon(read=True)
-    sampler.watch(None)
+    sampler.watch([])
     assert soon(read=False)
     sampler.stop()
 
@@ -118,7 +118,7 @@ def test_a_failing_reading_does_not_end_sampling(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(psutil, reading, refuse)
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=2)
-    sampler.watch(os.getpid())
+    sampler.watch([os.getpid()])
     sampler.start()
     emitted.get(timeout=PATIENCE_S)
     host = emitted.get(timeout=PATIENCE_S).host

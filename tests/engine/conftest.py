@@ -1,0 +1,143 @@
+"""A sweep on its way with executions that are played, so that a test decides when each case ends, and how."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.engine.case_run import CaseRun
+from benchtui.engine.course import Course
+from benchtui.engine.executors.base import Execution, WorkerEvent
+from benchtui.engine.queue import Turn
+from benchtui.engine.readings import Readings
+from benchtui.engine.rounds import Rounds
+from benchtui.engine.session_log import SessionLog
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    Host,
+    Memory,
+    Model,
+    Outcome,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.journal import Tail
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Axes, Config, Sweep
+
+
+class Played:
+    """A case without a process: it goes on until the test, or the engine, ends it."""
+
+    pid: int | None = None
+    left_s = 3600.0
+
+    def __init__(self, turn: Turn) -> None:
+        self.sources: list[int] = []
+        self._index, self._round = turn.case.index, turn.round
+        self._events: list[WorkerEvent] = []
+
+    def finish(self, outcome: Outcome = "ok", *, step_ms: float = 1.0, **fields: Any) -> None:
+        """Let the case have measured 20 steps and come to its end."""
+        model = Model(name="m")
+        self._events = [
+            CasePrepared(t=1.0, case=self._index, model=model),
+            Steps(t=1.0, case=self._index, phase="warmup", round=self._round, wall_ms=[99.0]),
+            Steps(t=1.0, case=self._index, phase="measure", round=self._round, wall_ms=[step_ms] * 20),
+            CaseFinished(t=2.0, case=self._index, outcome=outcome, **fields),
+        ]
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        events, self._events = self._events, []
+        yield from events
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        self._events = [CaseFinished(t=now_s, case=self._index, outcome=outcome, reason=reason)]
+
+
+class Stage:
+    """A course over played cases, and the fold of its record."""
+
+    def __init__(self, sweep: Sweep, path: Path, host: Host) -> None:
+        self.played: dict[int, Played] = {}
+        """The newest execution of each case."""
+        self.path = path
+        self.log = SessionLog(path)
+        self.course = Course(sweep, host, self.log, self._launch, Rounds(sweep.measure))
+        self._host = host
+        self._tail = Tail(path)
+        self.session = Session()
+
+    def _launch(self, turn: Turn) -> CaseRun:
+        played = self.played[turn.case.index] = Played(turn)
+        execution: Execution = played
+        return CaseRun(execution, None, self._host, Readings())
+
+    @property
+    def running(self) -> list[int]:
+        return list(self.course.queue.running)
+
+    @property
+    def pending(self) -> list[int]:
+        return [case.index for case in self.course.queue.pending]
+
+    def finish(self, index: int, outcome: Outcome = "ok", **fields: Any) -> bool:
+        """End a case, and let what follows start; False once the sweep is over."""
+        self.played[index].finish(outcome, **fields)
+        return self.course.advance()
+
+    def finish_all(self, outcome: Callable[[Config], tuple[Outcome, dict[str, Any]]]) -> None:
+        """Run to the end, each case as this says."""
+        for _ in range(1000):
+            if not self.running:
+                return
+            index = self.running[0]
+            ended, fields = outcome(self.course.queue.cases[index].config)
+            self.finish(index, ended, **fields)
+        raise AssertionError("the sweep never ends")
+
+    def told(self) -> Session:
+        """The fold of all that was written, checked against the queue it tells of."""
+        for event in self._tail.read():
+            self.session.apply(event)
+        assert [case.index for case in self.session.pending] == self.pending
+        assert sorted(case.index for case in self.session.running) == sorted(self.running)
+        assert [case.config for case in self.session.cases] == [each.config for each in self.course.queue.cases]
+        assert self.session.paused == self.course.queue.paused
+        return self.session
+
+    def close(self) -> None:
+        self.log.close()
+        self._tail.close()
+
+    def outcomes(self) -> dict[int, tuple[str, str | None]]:
+        """Outcome and reason of the cases that have ended."""
+        ended = (case.finished for case in self.told().cases if case.finished)
+        return {end.case: (end.outcome, end.reason) for end in ended}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+    """Begin a sweep of these axes; further entries are those of the sweep."""
+    made: list[Stage] = []
+
+    def begin(host: Host | None = None, runtime: Any = None, axes: Axes | None = None, **entries: Any) -> Stage:
+        sweep = Sweep(name="s", model="m", axes=axes or Axes(batch_size=(1, 2, 3)), **entries)
+        stage = Stage(sweep, tmp_path / f"{len(made)}.json", host or Host(absent={"rapl": "none"}))
+        made.append(stage)
+        plan = tuple(case.config for case in stage.course.queue.cases)
+        stage.log.write(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=Host()))
+        stage.course.begin(runtime)
+        stage.course.advance()
+        return stage
+
+    yield begin
+    for each in made:
+        each.close()
+
+
+def memory(mb: float) -> dict[str, Any]:
+    """What a case on a processor ends with."""
+    return {"memory": Memory(peak_rss_mb=mb)}

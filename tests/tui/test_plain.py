@@ -1,0 +1,69 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseAdded,
+    CaseFinished,
+    CaseStarted,
+    Continued,
+    Host,
+    Memory,
+    OrderChanged,
+    Paused,
+    SessionStarted,
+)
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.tui.plain import progress_line
+
+CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
+
+
+@pytest.fixture
+def session() -> Session:
+    """Two cases measured, of three."""
+    session = Session()
+    sweep = Sweep(name="s", model="m")
+    session.apply(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=CONFIGS, host=Host()))
+    return session
+
+
+def line(session: Session, event: AnyEvent) -> str | None:
+    session.apply(event)
+    return progress_line(session, event)
+
+
+def start(case: int, turn: int = 0) -> CaseStarted:
+    return CaseStarted(t=1.0, case=case, round=turn, config=CONFIGS[case])
+
+
+def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session: Session) -> None:
+    assert line(session, start(0)) == "  starts: cpu fp32 compile=off bs=1 seq=128"
+    for case in range(2):
+        memory = Memory(peak_rss_mb=1000.0 + 100 * CONFIGS[case].batch_size)
+        session.apply(CaseFinished(t=2.0, case=case, outcome="ok", memory=memory))
+    assert line(session, start(2, 1)) == (
+        "  starts: cpu fp32 compile=off bs=4 seq=128, round 2, predicted peak 1,400 MB RSS"
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (Paused(t=1.0), "paused: no further case starts"),
+        (Continued(t=1.0), "continued"),
+        (OrderChanged(t=1.0, cases=(2, 1)), "new order of 2 pending cases"),
+        (
+            CaseAdded(t=1.0, case=3, config=CONFIGS[0], why="auto: doubling"),
+            "added: cpu fp32 compile=off bs=1 seq=128 (auto: doubling)",
+        ),
+        (
+            CaseAdded(t=1.0, case=3, config=CONFIGS[0], why="again", of=0),
+            "added: cpu fp32 compile=off bs=1 seq=128 (case 0 again) (again)",
+        ),
+    ],
+)
+def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said: str) -> None:
+    assert line(session, event) == f"  {said}"
