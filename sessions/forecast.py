@@ -97,24 +97,44 @@ class StepsLeft:
     """Half the interval's width over the median that it waits for; None where a number of steps ends it."""
     rough: bool = False
     """Whether it goes by how noise usually behaves."""
+    limited: bool = False
+    """Whether the limit of time ends it before it has what it waits for."""
 
 
-def steps_left(done: int, interval_percent: float | None, measure: Measure, on_host: bool) -> StepsLeft:
-    """Steps until a round with so many of them, and an interval of such a width, has enough.
+@dataclass(frozen=True, slots=True)
+class RoundSoFar:
+    """What a round has measured."""
 
-    The width of an interval of the median falls with the square root of the steps (Conover, section 3.2).
-    """
-    least = max(0, least_steps(measure) - done)
-    wanted = wanted_percent(measure, on_host)
+    steps: int
+    seconds: float
+    """Time of these steps."""
+    interval_percent: float | None
+    """Half the width of the 95% interval of the median over the median."""
+    on_host: bool
+    """Whether the host's clock alone tells the times."""
+
+
+def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Steps until a round has enough, or its time is over."""
+    needed = _steps_needed(done, measure)
+    most_s = longest_s(measure)
+    if most_s is None or not done.steps or not done.seconds:
+        return needed
+    most = max(0, ceil((most_s - done.seconds) * done.steps / done.seconds))
+    return needed if needed.steps <= most else StepsLeft(most, needed.percent, rough=True, limited=True)
+
+
+def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Without a limit of time; the width of an interval falls with the square root of the steps."""
+    least = max(0, least_steps(measure) - done.steps)
+    wanted = wanted_percent(measure, done.on_host)
+    settling = max(least, SETTLING_STEPS - done.steps, 1)
     if wanted is None:
-        settling = max(least, SETTLING_STEPS - done, 1) if measure.until_auto else least
-        return StepsLeft(settling, rough=measure.until_auto)
-    if interval_percent is None:
+        return StepsLeft(settling if measure.until_auto else least, rough=measure.until_auto)
+    if done.interval_percent is None:
         return StepsLeft(max(least, 1), wanted, rough=True)
-    missing = max(1, ceil(done * ((interval_percent / wanted) ** 2 - 1)))
-    if measure.until_auto:
-        missing = min(missing, max(SETTLING_STEPS - done, 1))
-    return StepsLeft(max(least, missing), wanted, rough=True)
+    missing = max(1, ceil(done.steps * ((done.interval_percent / wanted) ** 2 - 1)))
+    return StepsLeft(max(least, min(missing, settling) if measure.until_auto else missing), wanted, rough=True)
 
 
 def work(config: Config) -> int:

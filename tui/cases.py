@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from benchtui.sessions.forecast import StepsLeft, steps_left
+from benchtui.sessions.forecast import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Config, Measure
@@ -98,7 +98,9 @@ class CaseBook:
         if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
             return None
         spread = self._round_spread(case)
-        return steps_left(spread.n, spread.interval_percent, measure, on_host=not case.measured.device_ms)
+        on_host = not case.measured.device_ms
+        done = RoundSoFar(spread.n, spread.total / 1000, spread.interval_percent, on_host)
+        return steps_left(done, measure)
 
     def predicted(self, case: CaseState) -> Prediction | None:
         """Peak memory that a case which hasn't ended is expected to need."""
@@ -254,6 +256,8 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+    if measure.until_auto or measure.until_percent is not None:
+        return f"{shape} {len(case.measured)} steps"
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 
 

@@ -3,6 +3,7 @@ from benchtui.sessions.forecast import (
     SETTLING_STEPS,
     Estimate,
     Experience,
+    RoundSoFar,
     StepsLeft,
     case_left,
     queue_left,
@@ -127,23 +128,32 @@ def test_cases_side_by_side_share_the_queue() -> None:
     assert together([Estimate(2.0), Estimate(40.0)], Estimate(6.0)) == Estimate(40.0)
 
 
+def so_far(steps: int, percent: float | None = None, step_s: float = 0.01, on_host: bool = True) -> RoundSoFar:
+    return RoundSoFar(steps, steps * step_s, percent, on_host)
+
+
 def test_a_planned_number_of_steps_is_counted_down() -> None:
-    assert steps_left(5, 3.0, MEASURE, on_host=True) == StepsLeft(15)
-    assert steps_left(25, 3.0, MEASURE, on_host=True) == StepsLeft(0)
+    assert steps_left(so_far(5, 3.0), MEASURE) == StepsLeft(15)
+    assert steps_left(so_far(25, 3.0), MEASURE) == StepsLeft(0)
 
 
 def test_an_interval_twice_too_wide_needs_four_times_the_steps() -> None:
     until = Measure(iterations=20, until_percent=1.0)
-    assert steps_left(50, 2.0, until, on_host=True) == StepsLeft(150, 1.0, rough=True)
-    assert steps_left(50, 0.9, until, on_host=True).steps == 1
-    assert steps_left(3, None, until, on_host=True) == StepsLeft(17, 1.0, rough=True)
+    assert steps_left(so_far(50, 2.0), until) == StepsLeft(150, 1.0, rough=True)
+    assert steps_left(so_far(50, 0.9), until).steps == 1
+    assert steps_left(so_far(3), until) == StepsLeft(17, 1.0, rough=True)
 
 
 def test_automatic_measuring_ends_when_the_noise_is_known() -> None:
     auto = Measure(iterations=20, until_auto=True)
-    assert steps_left(60, 30.0, auto, on_host=True) == StepsLeft(SETTLING_STEPS - 60, 1.0, rough=True)
-    assert steps_left(60, 1.1, auto, on_host=True).steps == 13
-    assert steps_left(60, 1.1, auto, on_host=False) == StepsLeft(SETTLING_STEPS - 60, rough=True)
+    assert steps_left(so_far(60, 30.0), auto) == StepsLeft(SETTLING_STEPS - 60, 1.0, rough=True)
+    assert steps_left(so_far(60, 1.1), auto).steps == 13
+    assert steps_left(so_far(60, 1.1, on_host=False), auto) == StepsLeft(SETTLING_STEPS - 60, rough=True)
+
+
+def test_a_width_out_of_reach_is_cut_by_the_limit_of_time() -> None:
+    until = Measure(iterations=20, until_percent=1.0, max_time_s=10)
+    assert steps_left(so_far(50, 70.0, step_s=0.1), until) == StepsLeft(50, 1.0, rough=True, limited=True)
 
 
 def test_what_a_round_needs_decides_its_time() -> None:

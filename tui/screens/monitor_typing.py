@@ -43,7 +43,9 @@ class Typing(Prompt):
             _close(self._monitor, self)
 
     def _say(self, word: str) -> None:
-        self._monitor.foot.typing = f"{self.asked.label}   {word}"
+        whole = f"{self.asked.label}   {word}"
+        fits = len(whole) <= self._monitor.size.width - 2
+        self._monitor.foot.typing = whole if fits or not word else word
         self._monitor.draw()
 
 

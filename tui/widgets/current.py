@@ -65,6 +65,8 @@ def current_lines(current: Current, width: int, height: int, symbols: Symbols) -
 def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
     """What measuring still waits for, such as ``needs ~40 more for ±0.3 %``."""
     about = f"{symbols.about}" if needed.rough else ""
+    if needed.limited:
+        return f"time for {about}{needed.steps:,} more"
     aim = "to know the noise" if needed.percent is None else f"for {symbols.plus_minus}{needed.percent:g} %"
     return f"needs {about}{needed.steps:,} more {aim}"
 
