@@ -48,19 +48,28 @@ class Arranging:
             self._places = {case: place for place, case in enumerate(order)}
         return self._places.get(index)
 
-    def move(self, rows: int, shown: int | None) -> None:
+    def change(self, what: str, shown: CaseState | None) -> None:
+        """Go to the ``next`` or ``previous`` row, ``sort`` by another column, or ``reverse`` the order."""
+        if what in ("next", "previous"):
+            self.match(1 if what == "next" else -1, shown)
+        elif what == "sort":
+            self.sort_by_next()
+        else:
+            self.reverse()
+
+    def move(self, rows: int, shown: CaseState | None) -> None:
         """Choose another row; the first move begins at the case that is shown above."""
         order = self.order
         if not order:
             return
-        at = self.place(shown if self.chosen is None else self.chosen)
+        at = self._place_of_chosen(shown)
         place = (0 if rows > 0 else len(order) - 1) if at is None else at + rows
         self.chosen = order[min(max(place, 0), len(order) - 1)]
 
-    def match(self, step: int, shown: int | None) -> None:
+    def match(self, step: int, shown: CaseState | None) -> None:
         """Choose the next row, and after the last one the first."""
         order = self.order
-        at = self.place(shown if self.chosen is None else self.chosen)
+        at = self._place_of_chosen(shown)
         if order:
             self.chosen = order[((-1 if at is None else at) + step) % len(order)]
 
@@ -76,6 +85,9 @@ class Arranging:
         """Turn the order round."""
         if self.sorting is not None:
             self.sorting = Sorting(self.sorting.key, not self.sorting.reverse)
+
+    def _place_of_chosen(self, shown: CaseState | None) -> int | None:
+        return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
     def _arranged(self, queued: Sequence[int], running: frozenset[int]) -> Sequence[int]:
         shown = [index for index in queued if self._matches(index)] if self.filter.split() else queued

@@ -321,15 +321,8 @@ def keys() -> None:
     """List what every key does, by the id under which config.toml can map it anew."""
     from benchtui.tui import keymap, settings  # after the command is known
 
-    path = settings.path()
-    known, problems = settings.read(path)
-    mapped = keymap.usable(known.keys)[0]
-    for name, bindings in keymap.every():
-        click.echo(name)
-        for each in bindings:
-            keys_now = keymap.shown(mapped.get(each.id, each.keys))
-            click.echo(f"  {each.id:24}  {keys_now:18}  {each.does}")
-    click.echo(f"\nleaves the app always: {', '.join(keymap.KEPT)}\nmap them in {path}, table [keys]")
+    known, problems = settings.read(settings.path())
+    click.echo("\n".join([*keymap.listing(known.keys), f"map them in {settings.path()}, table [keys]"]))
     for problem in (*problems, *keymap.mistakes(known.keys)):
         click.echo(f"benchtui: {_plain(problem)}", err=True)
 

@@ -29,6 +29,18 @@ class Control:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
 
+    def asked(self, what: str, case: CaseState | None) -> Request:
+        """The request by its name, about the case that is shown."""
+        requests: dict[str, Callable[[], Request]] = {
+            "pause": self.pause,
+            "skip": lambda: self.skip(case),
+            "again": lambda: self.again(case),
+            "drop": lambda: self.drop(case),
+            "earlier": lambda: self.shift(case, -1),
+            "later": lambda: self.shift(case, 1),
+        }
+        return requests[what]()
+
     def stop(self) -> Request:
         """End the sweep."""
         return Request("stopping", self._engine.stop)

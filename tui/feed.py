@@ -71,6 +71,16 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
+    @property
+    def measuring(self) -> bool:
+        """Whether a case is at work at this moment."""
+        return self.running and self.session.current is not None
+
+    @property
+    def processors(self) -> int | None:
+        """Logical processors of the machine that measures."""
+        return self.session.started.host.cpu_count if self.session.started else None
+
     def close(self) -> None:
         """Close the file."""
         self._tail.close()

@@ -9,6 +9,10 @@ from benchtui.tui.text import clean
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.log import Log
 
+QUIT = "The sweep runs on.  d: detach, it goes on without the screen.  s: stop it.  esc: back."
+QUIT_KEYS: Keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
+STOP = "Stop the sweep?  What was measured is kept.  s: stop it.  esc: back."
+STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
 CUT_OFF = "engine gone: the record was cut off; what was measured is kept"
 WORD_S = 5.0
 """How long the screen's own word stays."""

@@ -65,6 +65,16 @@ def every() -> list[tuple[str, list[Bound]]]:
     return [(name, bindings) for name, bindings in known if bindings]
 
 
+def listing(wanted: Mapping[str, str]) -> list[str]:
+    """Every key with its id and what it does, as a user has mapped them, by place."""
+    kept = usable(wanted)[0]
+    lines = []
+    for name, bindings in every():
+        rows = [(each.id, shown(kept.get(each.id, each.keys)), each.does) for each in bindings]
+        lines += [name, *(f"  {key:22}  {keys:18}  {does}" for key, keys, does in rows), ""]
+    return [*lines, f"leaves the app always: {', '.join(KEPT)}"]
+
+
 def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The entries of a map that take nobody's way out, and a line for each of the others."""
     kept: dict[str, str] = {}

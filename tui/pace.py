@@ -19,6 +19,13 @@ class Pace:
         self._hz = hz or DEFAULT_HZ
         self._mode: Quiet = quiet
 
+    def change(self, what: str, processors: int | None) -> None:
+        """Draw ``faster`` or ``slower``, or be ``quiet``, on a machine of so many processors."""
+        if what == "quiet":
+            self.quiet(processors)
+        else:
+            (self.faster if what == "faster" else self.slower)()
+
     def faster(self) -> None:
         """Draw more often, while measuring on few processors too."""
         self._mode = "off"

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import ClassVar
 
 from textual import events
@@ -20,7 +19,7 @@ from benchtui.tui.control import Control, Request
 from benchtui.tui.cost import Meter
 from benchtui.tui.ending import Ending, How
 from benchtui.tui.feed import Clock, Feed
-from benchtui.tui.foot import Foot, Question
+from benchtui.tui.foot import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Foot, Question
 from benchtui.tui.pace import Pace
 from benchtui.tui.places import EditAsked
 from benchtui.tui.preferences import Preferences
@@ -33,8 +32,6 @@ from benchtui.tui.widgets.panel import Panel
 
 CATCHING_UP_HZ = 50.0
 """How often to read on while a recorded session is being read."""
-QUIT = "The sweep runs on.  d: detach, it goes on without the screen.  s: stop it.  esc: back."
-STOP = "Stop the sweep?  What was measured is kept.  s: stop it.  esc: back."
 
 
 class Monitor(Screen[None]):
@@ -115,8 +112,7 @@ class Monitor(Screen[None]):
         if not self.feed.running:
             self._leave()
             return
-        keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
-        self.ask(Question(QUIT, keys, {"d": self._leave, "s": self._stop_and_leave}))
+        self.ask(Question(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
         """Leave, and let the sweep go on."""
@@ -125,23 +121,14 @@ class Monitor(Screen[None]):
     def action_ask_stop(self) -> None:
         """Ask, then have the engine stop."""
         if self.feed.running:
-            self.ask(Question(STOP, (("s", "stop the sweep"), ("esc", "back")), {"s": self._stop}))
+            self.ask(Question(STOP, STOP_KEYS, {"s": self._stop}))
         else:
             self.say("no engine is at work on this session")
 
     def action_engine(self, what: str) -> None:
         """Ask something of the engine, mostly about the case that is shown."""
-        case, control = self.shown_case, self._control
-        requests: dict[str, Callable[[], Request]] = {
-            "pause": control.pause,
-            "skip": lambda: control.skip(case),
-            "again": lambda: control.again(case),
-            "drop": lambda: control.drop(case),
-            "earlier": lambda: control.shift(case, -1),
-            "later": lambda: control.shift(case, 1),
-        }
         try:
-            self.request(requests[what]())
+            self.request(self._control.asked(what, self.shown_case))
         except BenchtuiError as error:
             self.say(str(error))
 
@@ -169,43 +156,24 @@ class Monitor(Screen[None]):
         if self.picture.zoomed == "log":
             self.picture.scroll(-rows)
         elif self.arranging is not None:
-            shown = self.shown_case
-            self.arranging.move(rows, shown.index if shown else None)
+            self.arranging.move(rows, self.shown_case)
         self.draw()
 
     def action_table(self, what: str) -> None:
         """Sort the table, or go through it."""
-        if self.arranging is None:
-            return
-        if what in ("next", "previous"):
-            shown = self.shown_case
-            self.arranging.match(1 if what == "next" else -1, shown.index if shown else None)
-        else:
-            (self.arranging.sort_by_next if what == "sort" else self.arranging.reverse)()
+        if self.arranging is not None:
+            self.arranging.change(what, self.shown_case)
             self.preferences.choose_sorting(self.arranging.sorting)
         self.draw()
 
-    def action_zoom(self) -> None:
-        """Have one panel fill the screen, or none."""
-        self.picture.zoom(self, None if self.picture.zoomed else self.picture.last)
-        self.draw()
-
-    def action_panel(self, step: int) -> None:
-        """Have the next panel fill the screen."""
-        self.picture.zoom_next(self, step)
-        self.draw()
-
-    def action_histogram(self) -> None:
-        """Show a histogram in the band's place, or the band."""
-        self.picture.histogram = not self.picture.histogram
+    def action_view(self, what: str) -> None:
+        """Have a panel fill the screen, the next one, or none; show a histogram, or the band."""
+        self.picture.change(self, what)
         self.draw()
 
     def action_pace(self, what: str) -> None:
         """Draw more often, less often, or quietly."""
-        if what == "quiet":
-            self._pace.quiet(self._processors)
-        else:
-            (self._pace.faster if what == "faster" else self._pace.slower)()
+        self._pace.change(what, self.feed.processors)
         self.tick()
 
     def action_cost(self) -> None:
@@ -220,29 +188,11 @@ class Monitor(Screen[None]):
 
         begin_typing(self, what, self._control)
 
-    def action_copy(self, what: str) -> None:
-        """Put the row, or the report of the session, into the clipboard."""
-        from benchtui.tui.screens.monitor_pages import copy  # the first paint doesn't wait for it
+    def action_open(self, what: str) -> None:
+        """Open the ``detail`` of a case, ``help`` or ``columns``; copy the ``row`` or the ``report``."""
+        from benchtui.tui.screens.monitor_pages import OPEN  # the first paint doesn't wait for it
 
-        copy(self, what)
-
-    def action_columns(self) -> None:
-        """Choose the columns of the table."""
-        from benchtui.tui.screens.monitor_pages import choose_columns  # the first paint doesn't wait for it
-
-        choose_columns(self)
-
-    def action_detail(self) -> None:
-        """All that is known of the chosen case, or of the one shown."""
-        from benchtui.tui.screens.monitor_pages import show_detail  # the first paint doesn't wait for it
-
-        show_detail(self)
-
-    def action_help(self) -> None:
-        """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.monitor_pages import show_help  # the first paint doesn't wait for it
-
-        show_help(self)
+        OPEN[what](self)
 
     def action_edit(self) -> None:
         """Edit the sweep of this session, as a new one."""
@@ -305,14 +255,9 @@ class Monitor(Screen[None]):
             return None
         return self.view.case(self.arranging.chosen)
 
-    @property
-    def report_path(self) -> Path:
-        """Where an exported report would go."""
-        return Path(f"{self.feed.path.stem}.md")
-
     def _keep_pace(self) -> None:
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
-        hz = self._pace.hz(self._measuring, self._processors) if self.feed.caught_up else CATCHING_UP_HZ
+        hz = self._pace.hz(self.feed.measuring, self.feed.processors) if self.feed.caught_up else CATCHING_UP_HZ
         self._meter.due_in(1 / hz)
         if hz != self._hz:
             if self._timer is not None:
@@ -323,16 +268,12 @@ class Monitor(Screen[None]):
     def _notes(self) -> tuple[str, ...]:
         filtered = f"/{self.arranging.filter}" if self.arranging and self.arranging.filter else ""
         frozen = "frozen: space" if self._frozen else ""
-        rate = self._pace.note(self._measuring, self._processors) if self.feed.running else ""
+        rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
         return tuple(note for note in (filtered, frozen, rate) if note)
 
-    def _stop(self) -> None:
-        self._stopped = True
+    def _stop(self, *, leave: bool = False) -> None:
+        self._stopped, self._leaving = True, leave
         self.request(self._control.stop())
-
-    def _stop_and_leave(self) -> None:
-        self._leaving = True
-        self._stop()
 
     def _leave(self) -> None:
         self.app.exit(Ending(self._how(), self.feed.path))
@@ -341,12 +282,3 @@ class Monitor(Screen[None]):
         if self.feed.session.finished is not None:
             return "stopped" if self._stopped else "finished"
         return "detached" if self.feed.running else "cut off"
-
-    @property
-    def _measuring(self) -> bool:
-        return self.feed.running and self.feed.session.current is not None
-
-    @property
-    def _processors(self) -> int | None:
-        started = self.feed.session.started
-        return started.host.cpu_count if started else None

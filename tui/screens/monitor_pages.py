@@ -1,5 +1,6 @@
 """What opens beside the Monitor: pages to read, the choice of columns, and what goes into the clipboard."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from benchtui.tui.copying import report_markdown, row_markdown
@@ -43,19 +44,32 @@ def choose_columns(monitor: "Monitor") -> None:
     monitor.app.push_screen(ColumnsPage(arranging.columns, monitor.symbols), take)
 
 
-def copy(monitor: "Monitor", what: str) -> None:
-    """Put the row of the case that is shown, or the session's report, into the clipboard."""
+def copy_row(monitor: "Monitor") -> None:
+    """Put the row of the case that is shown into the clipboard."""
     case, view = monitor.shown_case, monitor.view
-    if what == "report":
-        monitor.say("making the report")
-        monitor.run_worker(monitor.wait_for(lambda: _copy_report(monitor), "the report is in the clipboard"))
-    elif case is None or view is None or monitor.arranging is None:
+    if case is None or view is None or monitor.arranging is None:
         monitor.say("no case to copy yet")
-    else:
-        monitor.app.copy_to_clipboard(row_markdown(case, view.book, monitor.arranging.columns))
-        monitor.say(f"case {case.index + 1} is in the clipboard, as markdown")
+        return
+    monitor.app.copy_to_clipboard(row_markdown(case, view.book, monitor.arranging.columns))
+    monitor.say(f"case {case.index + 1} is in the clipboard, as markdown")
+
+
+def copy_report(monitor: "Monitor") -> None:
+    """Put the session's report into the clipboard, once it has been made."""
+    monitor.say("making the report")
+    monitor.run_worker(monitor.wait_for(lambda: _copy_report(monitor), "the report is in the clipboard"))
 
 
 def _copy_report(monitor: "Monitor") -> None:
     report = report_markdown(monitor.feed.path)
     monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
+
+
+OPEN: dict[str, Callable[["Monitor"], None]] = {
+    "detail": show_detail,
+    "help": show_help,
+    "columns": choose_columns,
+    "row": copy_row,
+    "report": copy_report,
+}
+"""What opens, by its name in a binding."""

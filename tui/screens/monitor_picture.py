@@ -55,6 +55,15 @@ class Picture:
         """Whether steps are shown by their time instead of one after another."""
         self._back = 0
 
+    def change(self, screen: Screen[Any], what: str) -> None:
+        """``zoom`` a panel or go back, ``next`` or ``previous`` panel, ``histogram`` or band."""
+        if what == "histogram":
+            self.histogram = not self.histogram
+        elif what == "zoom":
+            self.zoom(screen, None if self.zoomed else self.last)
+        else:
+            self.zoom_next(screen, 1 if what == "next" else -1)
+
     def zoom(self, screen: Screen[Any], name: Name | None) -> None:
         """Have a panel fill the screen, or none."""
         self.zoomed, self._back = name, 0
@@ -80,6 +89,7 @@ class Picture:
 
         show("heading", view.heading(notes))
         if self.zoomed is not None and self.zoomed != "table":
+            self._back = min(self._back, max(0, len(view.messages()) - 1))
             show("zoom", self._zoomed(self.zoomed, view, chosen))
             return
         if self.zoomed is None:

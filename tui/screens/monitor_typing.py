@@ -127,4 +127,6 @@ def _export(monitor: "Monitor") -> Asked:
         monitor.run_worker(monitor.wait_for(call, f"the report: {path}"))
 
     export = Export(write)
-    return Asked("Write the report as markdown to", str(monitor.report_path), export.typed, export.entered)
+    return Asked(
+        "Write the report as markdown to", f"{monitor.feed.path.stem}.md", export.typed, export.entered
+    )

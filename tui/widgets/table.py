@@ -1,14 +1,24 @@
 """The case table: only the rows in view exist, so that a hundred thousand cost no more than ten."""
 
+from typing import ClassVar
+
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from benchtui.themes import Symbols
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import BLANK, Line, changes
 from benchtui.tui.widgets.rows import Arrangement, Row, Rows
+
+
+class PlainBar(ScrollBarRender):
+    """A scroll bar whose ends fall on whole cells, for terminals that know no other character."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
 
 NOTHING = Rows(0, lambda index: Row(("", "plain"), {}), 0, None, None)
 
@@ -25,6 +35,11 @@ class CaseTable(ScrollView):
         self._drawn: dict[int, tuple[Row, bool, Line]] = {}
         """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
         self._inks = inks.Inks(self)
+
+    def on_mount(self) -> None:
+        """Keep to ASCII where that was asked for."""
+        if self._symbols.up.isascii():
+            vars(self.vertical_scrollbar)["renderer"] = PlainBar
 
     def show(self, rows: Rows) -> None:
         """Take over a snapshot, keep its row in view, and draw what differs."""
