@@ -213,7 +213,13 @@ class BenchtuiApp(App[Ending]):
             "library": self._library,
             "compare": self._compare,
         }
-        return make[place]()
+        return self._sized(make[place]())
+
+    def _sized(self, screen: Screen[None]) -> Screen[None]:
+        """Give a new screen the classes of the terminal's size: given later they have it all drawn again."""
+        for cells, names in ((self.size.width, WIDTHS), (self.size.height, HEIGHTS)):
+            screen.add_class([name for least, name in names if cells >= least][-1])
+        return screen
 
     def _sweep(self) -> Screen[None]:
         from benchtui.tui.screens.chooser import Chooser

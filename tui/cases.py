@@ -137,7 +137,8 @@ class CaseBook:
     def histogram(self, case: CaseState, caption: str = "") -> Histogram:
         """A case's measured steps by their time."""
         spread = self.spread(case)
-        return Histogram(spread.n, _scale(spread), spread.below, spread.median, spread.p99, caption)
+        scale = _scale(spread, spread.usual[1] if spread.usual else None)
+        return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """What a case stands in a column with, in the column's unit; None where nothing is known."""
@@ -294,7 +295,8 @@ def _per_sample(spread: Spread, case: CaseState) -> PerSample:
     return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)
 
 
-def _scale(spread: Spread) -> Scale | None:
+def _scale(spread: Spread, most: float | None = None) -> Scale | None:
+    """A scale for a spread, up to its largest value or to another one."""
     if spread.least is None or spread.median is None or spread.most is None:
         return None
-    return Scale.around(spread.least, spread.median, spread.most)
+    return Scale.around(spread.least, spread.median, spread.most if most is None else min(most, spread.most))

@@ -9,7 +9,6 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import AXES, Config, senseless, unfit
-from benchtui.sessions.sweep_file import checked
 from benchtui.tui.feed import Feed
 
 
@@ -105,6 +104,8 @@ class Control:
 
 def added(words: str, base: Config | None, session: Session) -> Config:
     """The options of a case to add; raises BenchtuiError naming what is wrong with them."""
+    from benchtui.sessions.sweep_file import checked  # the first paint doesn't wait for it
+
     if base is None:
         raise BenchtuiError("there is no case yet to add another one to")
     options: dict[str, int | str] = {}

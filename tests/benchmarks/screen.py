@@ -45,6 +45,8 @@ ROWS, COLUMNS = 40, 120
 SPAN_S = 8.0
 SETTLE_S = 3.0
 SLOW_BYTES_S = 5000
+DRAIN_S = 15.0
+"""Time for a slow link to take the first pictures."""
 PAINTS = 5
 KEYS = 6
 
@@ -212,10 +214,10 @@ def rate(command: Sequence[str], keys: bytes = b"") -> Rate:
 def slow_key_ms(command: Sequence[str], keys: bytes = b"") -> float:
     """The longest time from a key to its effect on the screen, over a link of 5 kB/s."""
     with Screen(command, limit=SLOW_BYTES_S) as screen:
-        screen.read_for(8)
+        screen.read_for(DRAIN_S)
         for key in keys:
             screen.press(bytes([key]))
-        screen.read_for(2)
+        screen.read_for(DRAIN_S / 3)
         times = []
         for _ in range(KEYS):
             screen.got.clear()

@@ -66,6 +66,8 @@ class Monitor(Screen[None]):
         self._timer: Timer | None = None
         self._hz = 0.0
         self._frozen = False
+        self._owed = False
+        """Whether a picture is still to be drawn in spite of being frozen: that it is."""
         self._meter = Meter(symbols)
         self._stopped = self._leaving = False
 
@@ -135,7 +137,8 @@ class Monitor(Screen[None]):
     def action_freeze(self) -> None:
         """Stop drawing, or draw again; reading goes on."""
         self._frozen = not self._frozen
-        self.draw(even_frozen=True)
+        self._owed = True
+        self.draw()
 
     def action_back(self) -> None:
         """Go back one step: from a question, a line, a panel, a filter, and last to the case that runs."""
@@ -212,14 +215,15 @@ class Monitor(Screen[None]):
         self.foot.aside = self._meter.words
         self.draw()
 
-    def draw(self, even_frozen: bool = False) -> None:
+    def draw(self) -> None:
         """Draw what differs, unless the display is frozen, covered, or hasn't taken the last picture yet."""
         if not self.is_current or self._link.congested:
             return
         with self.app.batch_update():
             self.query_one("#keys", Panel).show(self.foot.keys(self._frozen, self.picture.zoomed is not None))
             self.query_one("#log", Panel).show(self.foot.log())
-            if self.view and self.arranging and (even_frozen or not self._frozen):
+            if self.view and self.arranging and (self._owed or not self._frozen):
+                self._owed = False
                 self.view.renew()
                 self.picture.draw(self, self.view, self.arranging, self._notes())
 

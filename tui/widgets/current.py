@@ -125,7 +125,7 @@ def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
     return crop(pieces, width, symbols)
 
 
-_SHADES = ("accent", "plain", "soft", "muted")
+_SHADES = ("accent", "soft", "muted", "faint")
 """Roles of neighbouring parts, which have different fills as well."""
 
 
