@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check bench clean
+.PHONY: help run test check compat bench screenshots clean
 
 help:  ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## benchmark DistilBERT and watch it live; without a terminal, print progress and the report
 	@if [ -t 0 ] && [ -t 1 ]; then \
@@ -25,16 +25,44 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: $(READY)  ## measure benchtui itself: ratios against something in the same run
+compat: .venv-compat/ready  ## the engine's tests under transformers 4
+	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
+
+bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against something in the same run
 	$(BIN)/python tests/benchmarks/plain_loop.py
+	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
 	$(BIN)/python tests/benchmarks/train_loop.py
 	$(BIN)/python tests/benchmarks/screen.py
+	$(BIN)/python tests/benchmarks/cold_cost.py
+	$(BIN)/python tests/benchmarks/verdicts.py
+
+screenshots: $(READY)  ## make the pictures of the README anew
+	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-optimum build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# transformers 4 needs older versions of these, which the constraints file leaves free here
+FOLLOWERS := transformers|huggingface_hub|tokenizers|datasets|fsspec|dill|multiprocess
+# datasets of that age leave files open
+OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
+.venv-compat/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-compat
+	grep -vE '^($(FOLLOWERS))==' constraints.txt > .venv-compat/constraints.txt
+	.venv-compat/bin/pip install --quiet --disable-pip-version-check -c .venv-compat/constraints.txt \
+		-e '.[dev]' 'transformers<5'
+	@touch $@
+
+.venv-optimum/ready: constraints.txt
+	$(PYTHON) -m venv .venv-optimum
+	grep -E '^torch==' constraints.txt > .venv-optimum/constraints.txt
+	.venv-optimum/bin/pip install --quiet --disable-pip-version-check -c .venv-optimum/constraints.txt \
+		'optimum-benchmark==0.6.0' 'transformers<5' torch
 	@touch $@

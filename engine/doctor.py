@@ -11,6 +11,7 @@ from benchtui.engine.control import runtime_folder
 from benchtui.engine.executors.local import LocalProbe
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
+from benchtui.engine.versions import untested
 from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Host, Runtime
@@ -77,7 +78,8 @@ def _torch() -> list[Finding]:
 
 def _versions(runtime: Runtime) -> Finding:
     text = f"torch {runtime.torch}, transformers {runtime.transformers}, {runtime.threads} threads"
-    return Finding("torch", "ok", text)
+    words = untested(runtime)
+    return Finding("torch", "absent" if words else "ok", "; ".join((text, *words)))
 
 
 def _cuda(runtime: Runtime) -> Finding:

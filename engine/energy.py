@@ -54,16 +54,16 @@ def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s:
 def total(parts: Iterable[Energy]) -> Energy:
     """The energy of several rounds together; without that of one of them there is no sum."""
     rounds = list(parts)
-    missing = next((each for each in rounds if each.energy_j is None or not each.mean_power_w), None)
-    if missing is not None:
-        return missing
-    energy_j = sum(each.energy_j or 0.0 for each in rounds)
-    lasted_s = sum((each.energy_j or 0.0) / (each.mean_power_w or 1.0) for each in rounds)
+    known = [(each.energy_j, each.mean_power_w) for each in rounds if each.energy_j is not None]
+    spans_s = [energy_j / power_w for energy_j, power_w in known if power_w]
+    if len(spans_s) < len(rounds):
+        return next(each for each in rounds if each.energy_j is None or not each.mean_power_w)
+    energy_j = sum(energy_j for energy_j, _ in known)
     drams = [each.dram_j for each in rounds if each.dram_j is not None]
     counted = all(each.source == "counter" for each in rounds)
     return Energy(
         energy_j=energy_j,
-        mean_power_w=energy_j / lasted_s,
+        mean_power_w=energy_j / sum(spans_s),
         source="counter" if counted else "sampled power",
         dram_j=sum(drams) if len(drams) == len(rounds) else None,
     )

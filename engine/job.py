@@ -1,5 +1,6 @@
-"""What a worker is given to do."""
+"""What a worker is given to do, and what it tells beside the events of the session."""
 
+from benchtui.sessions.events import Work
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 
@@ -14,3 +15,9 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """A folder for compiler caches, removed when the session ends."""
     round: int = 0
+
+
+class Examined(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
+    """What looking at a step came to, told after the case's end: it can't change how the case ended."""
+
+    work: Work

@@ -13,6 +13,7 @@ from transformers import (  # noqa: F401  (transformers imports lazily; naming t
     PreTrainedTokenizerFast,
 )
 
+import benchtui.engine.peak_probe
 import benchtui.engine.probe
 import benchtui.engine.worker  # noqa: F401
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from time import monotonic
 
-from benchtui.engine import client
+from benchtui.engine import client, peaks
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.commands import obey
 from benchtui.engine.control import Answer, Command, ControlServer
@@ -30,6 +30,7 @@ from benchtui.engine.telemetry.nvml import Absent, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.engine.telemetry.visible import VARIABLE, visible_gpus
+from benchtui.engine.versions import untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     Idle,
@@ -101,6 +102,7 @@ class Supervisor:
         self._watch_idle()
         os.environ.update(self._sweep.env)  # for the fork server: libraries read theirs when they are loaded
         self._course.begin(self._ask_torch())
+        self._measure_peaks()
 
     def _run_cases(self) -> None:
         course = self._course
@@ -126,9 +128,24 @@ class Supervisor:
         runtime = probe.result(self._log.now_s())
         if isinstance(runtime, Runtime):
             self._log.write(runtime)
+            for word in untested(runtime):
+                self._log.tell(word, "warning")
             return runtime
         self._log.tell(f"torch doesn't answer: {runtime}", "error")
         return None
+
+    def _measure_peaks(self) -> None:
+        """Record what devices do at most, for all that cases will be held against, while nothing else runs."""
+        if not self._sweep.measure.peaks:
+            return
+        for key in peaks.peak_keys(case.config for case in self._course.queue.pending):
+            asked = self._executor.peaks(key)
+            self._wait_until(lambda asked=asked: asked.ended, [asked.source], peaks.LONGEST_S)  # type: ignore[misc]
+            answer = asked.result()
+            if self._course.stopping:
+                return
+            for event in peaks.told(answer, key, self._log.now_s()):
+                self._log.write(event)
 
     def _wait_until(self, reached: Callable[[], bool], sources: list[int], most_s: float) -> None:
         """Wait for something that comes before the first case; commands are served meanwhile."""

@@ -1,34 +1,34 @@
 """One case in its own process: prepares, measures, and sends what happens as events."""
 
-import ctypes
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from multiprocessing.connection import Connection
-from pathlib import Path
 from time import monotonic
 
 import msgspec
 import torch
 
-from benchtui.engine import precision
+from benchtui.engine import isolation, precision
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, open_device
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import send
-from benchtui.engine.job import Job
-from benchtui.engine.measure import Recorder, measure, warm_up
+from benchtui.engine.job import Examined, Job
+from benchtui.engine.measure import Measured, Recorder, measure, warm_up
+from benchtui.engine.work import examine
 from benchtui.engine.workloads import make_workload, own
+from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase
+from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Work
 from benchtui.sessions.in_force import in_vain
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
+Emit = Callable[[WorkerEvent | Examined], None]
 
-Emit = Callable[[WorkerEvent], None]
+_CUT_SHORT = "the worker ended while its step was looked at"
+UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
+"""Stands in the case's end until the step has been looked at, which the worker may not survive."""
 
 
 def main(job: bytes, events: Connection, stderr: Connection) -> None:
@@ -39,14 +39,8 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
 
 
 def _isolate(stderr: Connection) -> None:
-    """Make the process the first to go when memory runs out, and a group of its own, and take its output."""
-    os.setsid()
-    with suppress(
-        OSError, AttributeError
-    ):  # Linux alone; without it the closed pipe ends the worker a step later
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    """Make the process one of its own, and take its output."""
+    isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     os.dup2(2, 1)
     sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115  (lives as long as the process)
@@ -61,23 +55,25 @@ class _Case:
         self._device: Device | None = None
 
     def run(self) -> None:
-        """Prepare and measure, and tell the outcome whatever happens."""
+        """Prepare and measure, tell the outcome whatever happens, and look at the step that was measured."""
         try:
-            self._emit(self._measured())
+            device, workload = self._prepare()
+            ended, step_s = self._measure(device, workload)
+            self._emit(ended)
         except CaseSkippedError as error:
             self._end("skipped", str(error))
         except BenchtuiError as error:
             self._end("failed", str(error))
         except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
             self._failed(error)
+        else:
+            if ended.work:
+                self._emit(Examined(work=examine(workload.step, device, step_s)))
 
-    def _measured(self) -> CaseFinished:
-        job, rules = self._job, self._job.sweep.measure
-        self._isolate_caches()
-        precision.set_tf32(job.config.precision)
-        if job.config.threads:
-            torch.set_num_threads(job.config.threads)
-        begin_s = monotonic()
+    def _prepare(self) -> tuple[Device, Workload]:
+        """Apply the options, load everything, and say what has been loaded."""
+        job, begin_s = self._job, monotonic()
+        self._apply_options()
         device = self._device = open_device(job.config.device)
         workload = make_workload(job.sweep, job.config, device)
         self._emit(
@@ -94,10 +90,30 @@ class _Case:
                 gpu_uuid=device.uuid,
             )
         )
+        return device, workload
+
+    def _apply_options(self) -> None:
+        """Set what holds for the whole process."""
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
+        os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
+        precision.set_tf32(self._job.config.precision)
+        if self._job.config.threads:
+            torch.set_num_threads(self._job.config.threads)
+
+    def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
+        """Warm up and measure; gives the case's end, and the mean time of a step in seconds."""
+        rules = self._job.sweep.measure
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
-        watch = CompileWatch() if job.config.compile != "off" else None
-        measured = measure(workload, device, rules, self._recorder("measure"), watch)
-        effective = workload.read_back()
+        watch = CompileWatch() if self._job.config.compile != "off" else None
+        recorder = self._recorder("measure")
+        measured = measure(workload, device, rules, recorder, watch)
+        step_s = (measured.end_s - measured.begin_s) / recorder.added
+        return self._ended_well(device, workload, measured, warmup_stop), step_s
+
+    def _ended_well(
+        self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
+    ) -> CaseFinished:
+        job, effective = self._job, workload.read_back()
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
@@ -110,14 +126,11 @@ class _Case:
             memory=msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb),
             environment=measured.environment,
             compiling=measured.compiling,
+            work=UNEXAMINED if job.round == job.sweep.measure.rounds - 1 else None,
         )
 
     def _recorder(self, phase: Phase) -> Recorder:
         return Recorder(self._job.case, phase, self._emit, self._now_s, self._job.round)
-
-    def _isolate_caches(self) -> None:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
-        os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
 
     def _failed(self, error: BaseException) -> None:
         out_of_memory = self._device.out_of_memory(error) if self._device else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil
+from math import ceil, floor, sqrt
 
 import msgspec
 
@@ -12,6 +12,8 @@ from benchtui.sessions.sweep import Baseline, Config
 
 Range = tuple[float, float] | None
 
+LEAST_ROUNDS = 3
+"""Rounds from which their spread says more of the noise than the spread of the steps."""
 MARGIN = 0.005
 """Ranges must lie apart by this share before one case is called faster; less isn't worth a word."""
 
@@ -34,7 +36,8 @@ class Ratio:
     value: float
     low: float | None = None
     high: float | None = None
-    """Bounds that hold if both cases lie anywhere within their ranges (see Result.range_ms)."""
+    """Bounds that hold if both cases lie anywhere within their ranges (see Result.range_ms); from three rounds
+    on, a 95% interval over the rounds."""
     contested: bool = False
     """Whether the steps of the two cases lie apart, and their rounds don't."""
 
@@ -129,10 +132,26 @@ def _with(config: Config, option: str, value: str) -> Config:
 
 
 def _ratio(value: float, base: Result, new: Result, samples: float) -> Ratio:
-    """A ratio with its bounds, widened to hold it: it is one of medians or totals, and they are of ranges."""
-    found = _bounded(value, base.range_ms, new.range_ms, samples)
+    """A ratio with its bounds, widened to hold it: it is one of medians, they are of fastest steps."""
     by_steps = _bounded(value, base.steps_range_ms, new.steps_range_ms, samples)
+    found = _over_rounds(value, base, new, samples) or _bounded(value, base.range_ms, new.range_ms, samples)
     return replace(found, contested=by_steps.verdict in (Verdict.FASTER, Verdict.SLOWER))
+
+
+def _over_rounds(value: float, base: Result, new: Result, samples: float) -> Ratio | None:
+    """A ratio with the 95% interval that the rounds' fastest steps give it; None where either case has too few.
+
+    The interval is that of Mann and Whitney's test in its normal approximation: bounds by rank among the ratios
+    of every round of one case to every round of the other (Hollander and Wolfe, Nonparametric Statistical
+    Methods, section 4.3). Of three rounds, which carry 90% alone, all have to agree.
+    """
+    bases, news = base.metrics.rounds_least_ms, new.metrics.rounds_least_ms
+    if min(len(bases), len(news)) < LEAST_ROUNDS or not all(news):
+        return None
+    ratios = sorted(samples * one / other for one in bases for other in news)
+    spread = sqrt(len(ratios) * (len(bases) + len(news) + 1) / 12)
+    beyond = max(floor(len(ratios) / 2 - 1.96 * spread) - 1, 0)
+    return Ratio(value, min(value, ratios[beyond]), max(value, ratios[-1 - beyond]))
 
 
 def _bounded(value: float, base: Range, new: Range, samples: float) -> Ratio:

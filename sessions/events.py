@@ -171,6 +171,23 @@ class Compiling(Record, frozen=True, kw_only=True):
     """Measured steps, counted from 0 in their round, in which the compiler was at work."""
 
 
+class Work(Record, frozen=True, kw_only=True):
+    """What a step has to do, counted in a step of its own after measuring; null where it couldn't be."""
+
+    flops: Amount | None = None
+    """Floating-point operations of one step in matrix products, convolutions and attention, the network
+    uncompiled; a multiplication with its addition is two."""
+    bytes_moved: Amount | None = None
+    """Bytes of one step if every operation read its inputs from memory and wrote its outputs there: what
+    caches and fused operations save is not taken off, so this is a bound from above."""
+    bytes_of_weights: Amount | None = None
+    """Those of them that were there before the step: weights, at each use, and an optimizer's state."""
+    busy_ms: Milliseconds | None = None
+    """Time of a step in which the device was at work; null on a processor, which is its own host."""
+    absent: dict[str, str] = {}
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``), and why."""
+
+
 class Reported(Record, frozen=True, kw_only=True):
     """Figures taken over from a source that kept no steps; they stand in where there are none of ours."""
 
@@ -285,6 +302,24 @@ class Continued(Event, tag="continued", frozen=True, kw_only=True):
     """Cases start again."""
 
 
+class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
+    """The most that a device does, measured in a process of its own before the first case held against it."""
+
+    device: str
+    precision: str
+    """What products are computed in: ``fp32``, ``tf32``, ``fp16`` or ``bf16``."""
+    threads: Count = 0
+    """Threads of torch as asked for; 0 is torch's default."""
+    flops_per_s: Amount | None = None
+    """Floating-point operations of the fastest of several large matrix products, over its time."""
+    bytes_per_s: Amount | None = None
+    """Bytes read and bytes written by the fastest of several large copies, over its time."""
+    how: dict[str, str] = {}
+    """How each peak (``flops``, ``bytes``) was measured, in words."""
+    absent: dict[str, str] = {}
+    """Which of them couldn't be measured, and why."""
+
+
 class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
     """A worker process for this case begins; another one in each round."""
 
@@ -392,6 +427,7 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     environment: Environment | None = None
     compiling: Compiling | None = None
     """Null for a case that was asked to run uncompiled."""
+    work: Work | None = None
     marks: tuple[str, ...] = ()
     reported: Reported | None = None
 
@@ -418,6 +454,7 @@ AnyEvent = (
     | OrderChanged
     | Paused
     | Continued
+    | Peaks
     | CaseStarted
     | CasePrepared
     | Steps

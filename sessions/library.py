@@ -42,16 +42,24 @@ def folder() -> Path:
 
 def new_path(name: str, now: datetime) -> Path:
     """A path in the library that isn't taken, named after the sweep and the moment."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    safe = safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
-    stem = f"{safe or 'sweep'}-{now:%Y%m%d-%H%M%S}"
+    return free_path(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")
+
+
+def safe_name(text: str) -> str:
+    """The text as a file's name without its ending, of letters, digits and ``-_.`` alone; it may be empty."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
+    return safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
+
+
+def free_path(stem: str) -> Path:
+    """A path in the library of this name, counted on where it is taken."""
     candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
     return next(path for path in candidates if not path.exists())
 
 
 def entries() -> list[Entry]:
     """The sessions of the library, the newest first; a file that isn't one is passed over."""
-    found = (_entry(path) for path in folder().glob("*.json"))
+    found = (entry_of(path) for path in folder().glob("*.json"))
     known = [entry for entry in found if entry]
     return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
@@ -80,7 +88,8 @@ def resolve(source: str) -> Path:
     return matching[0]
 
 
-def _entry(path: Path) -> Entry | None:
+def entry_of(path: Path) -> Entry | None:
+    """What the first line and the end of a file say, or None where it is no session."""
     try:
         with path.open("rb") as file:
             head = file.readline(16) + file.readline(_HEAD_BYTES)

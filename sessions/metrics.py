@@ -113,37 +113,53 @@ def distribution(values: Sequence[float]) -> Distribution | None:
 def metrics(case: CaseState) -> Metrics | None:
     """The figures of a case from its measured steps, or, where none were kept, as its source reported them."""
     latency = distribution(case.measured.wall_ms)
-    if latency is None:
-        return _reported(case)
+    return _reported(case) if latency is None else _measured(case, latency)
+
+
+def _measured(case: CaseState, latency: Distribution) -> Metrics:
     steps, total_s = case.measured, latency.mean * latency.n / 1000
     samples = len(steps) * case.samples_per_step
-    tokens = _total(steps.tokens, len(steps))
     new_tokens = case.prepared.new_tokens if case.prepared else None
-    parts = {part: distribution(times) for part, times in steps.parts_ms.items()}
-    energy = case.finished.energy if case.finished else None
+    parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
+    mean_power_w, energy_j = _power_and_energy(case)
     first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
     rounds_ms = _by_round(case, np.median)
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
-        parts_ms={part: spread for part, spread in parts.items() if spread},
+        parts_ms=parts,
         samples_per_s=_ratio(samples, total_s),
-        tokens_per_s=_ratio(tokens, total_s),
+        tokens_per_s=_ratio(_total(steps.tokens, len(steps)), total_s),
         padded_tokens_per_s=_ratio(_padded_tokens(case, samples), total_s),
         first_step_ms=first_step_ms,
-        cold_cost_ms=None if latency.median is None else max(first_step_ms - latency.median, 0.0),
+        cold_cost_ms=_beyond(first_step_ms, latency.median),
         rounds_ms=rounds_ms,
         rounds_least_ms=_by_round(case, np.min),
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
         outliers=outliers(steps.wall_ms),
-        mean_power_w=energy.mean_power_w if energy else None,
-        energy_per_sample_j=_ratio(energy.energy_j, samples) if energy else None,
+        mean_power_w=mean_power_w,
+        energy_per_sample_j=_ratio(energy_j, samples),
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
-        loss=steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None,
+        loss=_last_loss(steps),
     )
+
+
+def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
+    """Mean power in watts and energy in joules over the measured steps."""
+    energy = case.finished.energy if case.finished else None
+    return (energy.mean_power_w, energy.energy_j) if energy else (None, None)
+
+
+def _beyond(first_ms: float, steady_ms: float | None) -> float | None:
+    """What a first step takes beyond a steady one."""
+    return None if steady_ms is None else max(first_ms - steady_ms, 0.0)
+
+
+def _last_loss(steps: Columns) -> float | None:
+    return steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None
 
 
 def _total(counts: Sequence[int], steps: int) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import quantiles
 
 from msgspec import structs
 
@@ -12,10 +11,6 @@ from benchtui.sessions.sweep import Config
 
 SERIES_OPTIONS = ("device", "precision", "attention", "compile", "threads", "padding", "sequence_length")
 """Every option but the batch size."""
-
-
-LEAST_ROUNDS = 3
-"""Rounds from which their spread says more of the noise than the spread of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +44,11 @@ class Result:
 
     @property
     def range_ms(self) -> tuple[float, float] | None:
-        """Where a comparison takes the case to lie, in milliseconds.
-
-        From three rounds on it is the spread between rounds: from the fastest to the third quartile of each
-        round's fastest step, since whatever else runs on a machine only ever adds to a step. Below, it is that
-        of the steps, widened to hold the median of each round.
-        """
-        steps, fastest = self.steps_range_ms, self.metrics.rounds_least_ms
-        if steps is None:
+        """That range, widened to hold the median of each round: where few rounds take the case to lie."""
+        if self.steps_range_ms is None:
             return None
-        if len(fastest) >= LEAST_ROUNDS:
-            return min(fastest), quantiles(fastest, n=4, method="inclusive")[2]
-        rounds_ms = self.metrics.rounds_ms
-        return min((steps[0], *rounds_ms)), max((steps[1], *rounds_ms))
+        ends = (*self.steps_range_ms, *self.metrics.rounds_ms)
+        return min(ends), max(ends)
 
 
 @dataclass(frozen=True, slots=True)

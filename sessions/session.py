@@ -27,6 +27,7 @@ from benchtui.sessions.events import (
     Message,
     OrderChanged,
     Paused,
+    Peaks,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -144,6 +145,16 @@ class CaseState:
         return self.prepared.effective if self.prepared else None
 
     @property
+    def peak_memory_mb(self) -> float | None:
+        """Peak memory: on the case's device, or of its worker where it ran on the processor."""
+        memory = self.finished.memory if self.finished else None
+        if memory is None:
+            return None
+        if self.config.device == "cpu":
+            return memory.peak_rss_mb
+        return memory.peak_reserved_mb if memory.peak_device_mb is None else memory.peak_device_mb
+
+    @property
     def marks(self) -> tuple[str, ...]:
         """What a reader must know before believing the row."""
         prepared = self.prepared.marks if self.prepared else ()
@@ -183,6 +194,15 @@ class Trace:
         return [value for at, value in pairs if start_s <= at <= end_s and value == value]
 
 
+@dataclass(slots=True)
+class Held:
+    """A span of session time by what held a GPU's clock down: reasons joined by ``+``; empty for nothing."""
+
+    start_s: float
+    end_s: float
+    reasons: str
+
+
 GPU_COLUMNS = (
     "power_w",
     "memory_used_mb",
@@ -208,6 +228,7 @@ class Session:
         self.started: SessionStarted | None = None
         self.runtime: Runtime | None = None
         self.idle: Idle | None = None
+        self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.running: list[CaseState] = []
@@ -218,8 +239,8 @@ class Session:
         self.gpus: dict[int, Trace] = {}
         self.gpu_readings: dict[int, GpuReadings] = {}
         """The newest event of each GPU, for its limits and reasons."""
-        self.throttle: dict[int, list[tuple[list[float], list[str | None]]]] = {}
-        """Of each GPU, by event in which its clock was held down: when it was looked at, and what did it."""
+        self.held: dict[int, list[Held]] = {}
+        """Spans of each GPU by what held its clock down, in order."""
         self.host = Trace()
         self.now_s = 0.0
         """Session time of the newest event."""
@@ -291,10 +312,8 @@ class Session:
                 self._queue_event(event)
             case SessionStarted():
                 self._session_started(event)
-            case Runtime():
-                self.runtime = event
-            case Idle():
-                self.idle = event
+            case Runtime() | Idle() | Peaks():
+                self._machine_event(event)
             case Message():
                 self.messages.append(event)
             case SessionFinished():
@@ -310,6 +329,15 @@ class Session:
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
+
+    def _machine_event(self, event: Runtime | Idle | Peaks) -> None:
+        match event:
+            case Runtime():
+                self.runtime = event
+            case Idle():
+                self.idle = event
+            case Peaks():
+                self.peaks.append(event)
 
     def _queue_event(self, event: QueueEvent) -> None:
         match event:
@@ -367,15 +395,24 @@ class Session:
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)
+        if case.finished:
+            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
         (case.warmup if event.phase == "warmup" else case.measured).extend(event)
 
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:
             self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
-            if any(readings.throttle):
-                self.throttle.setdefault(readings.index, []).append((event.at_s, readings.throttle))
             self.gpu_readings[readings.index] = self._with_reasons(readings)
+            self._hold(event.at_s, readings)
         self.host.extend(event.at_s, event.host, HOST_COLUMNS)
+
+    def _hold(self, at_s: list[float], readings: GpuReadings) -> None:
+        spans = self.held.setdefault(readings.index, [])
+        for at, reasons in zip(at_s, readings.throttle, strict=False):
+            if reasons is not None and spans and spans[-1].reasons == reasons:
+                spans[-1].end_s = at
+            elif reasons is not None:
+                spans.append(Held(at, at, reasons))
 
     def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
         """The readings with every reason told so far: the sampler tells each once."""

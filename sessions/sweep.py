@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -143,6 +144,16 @@ class Baseline(Record, frozen=True, kw_only=True):
         """Whether a case's options agree with every option named here."""
         return all(getattr(self, field) in (None, getattr(config, field)) for field in self.__struct_fields__)
 
+    @property
+    def named(self) -> dict[str, str | int]:
+        """The options named here, with their values."""
+        values = ((field, getattr(self, field)) for field in self.__struct_fields__)
+        return {field: value for field, value in values if value is not None}
+
+
+class Exclusion(Baseline, frozen=True, kw_only=True):
+    """Options that mark the cases which are left out of the plan; an option left out matches any value."""
+
 
 class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How a case is timed and when it stops."""
@@ -171,6 +182,8 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """How often a disturbed case is repeated; null repeats throttled ones twice and others never."""
     caches: Caches = "cold"
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
+    peaks: bool = True
+    """Whether to measure the most that each device does, which cases are held against."""
     baseline: Baseline | None = None
 
     @property
@@ -221,10 +234,12 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     generate: Generate = Generate()
     env: dict[str, str] = {}
     """Environment variables of the measured processes."""
+    exclude: tuple[Exclusion, ...] = ()
+    """Cases that are left out of the plan."""
 
     @property
     def planned(self) -> int:
-        """How many cases the plan has."""
+        """How many cases the plan has at most: those left out are counted."""
         return self.axes.count + self.measure.aa
 
 
@@ -245,14 +260,31 @@ class Case:
 def cases(sweep: Sweep) -> list[Case]:
     """Every combination of the axes, in the order in which they run: device outermost, batch size innermost.
 
-    The second case of an A/A pair comes last.
+    What the sweep excludes has no case; the second case of an A/A pair comes last.
     """
-    values = (getattr(sweep.axes, axis) for axis in AXES)
-    configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
     planned = [
-        Case(index, config, senseless(config) or unfit(config, sweep)) for index, config in enumerate(configs)
+        Case(index, config, senseless(config) or unfit(config, sweep))
+        for index, config in enumerate(kept(sweep))
     ]
     return [*planned, *_again(planned, sweep.measure)]
+
+
+def kept(sweep: Sweep) -> Iterator[Config]:
+    """The combinations of the axes that the sweep doesn't exclude, in their order."""
+    values = (getattr(sweep.axes, axis) for axis in AXES)
+    configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
+    return itertools.filterfalse(left_out(sweep.exclude), configs)
+
+
+def left_out(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
+    """Tells whether a case is excluded, however many exclusions there are."""
+    groups: dict[tuple[str, ...], set[tuple[str | int, ...]]] = {}
+    for exclusion in exclude:
+        named = exclusion.named
+        groups.setdefault(tuple(named), set()).add(tuple(named.values()))
+    return lambda config: any(
+        tuple(getattr(config, field) for field in fields) in values for fields, values in groups.items()
+    )
 
 
 def _again(planned: list[Case], rules: Measure) -> list[Case]:

@@ -25,6 +25,7 @@ from benchtui.sessions.sweep import (
     Baseline,
     Caches,
     Config,
+    Exclusion,
     Generate,
     Measure,
     Mode,
@@ -32,6 +33,7 @@ from benchtui.sessions.sweep import (
     Sweep,
     Train,
     Weights,
+    kept,
     own_code,
 )
 
@@ -51,20 +53,25 @@ def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
     Raises:
         BenchtuiError: for a file that can't be read, TOML that doesn't parse, or an entry that isn't allowed.
     """
-    text, where = _read(source)
+    text, where = read_source(source)
     return parse_sweep(text, where, overrides, default_name=Path(source).stem)
 
 
 def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_name: str = "sweep") -> Sweep:
     """Read a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a plain ValueError where a number has thousands of digits
-        raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
+    table = read_table(text, where)
     for override in overrides:
         _override(table, override)
     table.setdefault("name", default_name)
-    return _sweep(table, where)
+    return sweep_of(table, where)
+
+
+def read_table(text: str, where: str) -> Table:
+    """The entries of a TOML text; raises BenchtuiError where it isn't one."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a plain ValueError where a number has thousands of digits
+        raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
 
 
 def preset_names() -> list[str]:
@@ -80,7 +87,8 @@ def checked(config: Config) -> Config:
     return Config(**options, repeat=config.repeat)
 
 
-def _read(source: str) -> tuple[str, str]:
+def read_source(source: str) -> tuple[str, str]:
+    """The TOML text of a file or a preset, and what to call it in errors; raises BenchtuiError."""
     path = Path(source)
     if source in preset_names() and not path.is_file():
         return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
@@ -105,7 +113,7 @@ def _override(table: Table, override: str) -> None:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
             raise BenchtuiError(f"--set {override}: {name} is not a table")
-    table[path[-1]] = _toml_value(text.strip())
+    table[path[-1]] = typed(text.strip())
 
 
 def _path(key: str, where: str) -> list[str]:
@@ -119,19 +127,32 @@ def _path(key: str, where: str) -> list[str]:
     return homes[key]
 
 
-def _toml_value(text: str) -> object:
+def entries() -> dict[str, Parser]:
+    """Every entry but the exclusions by its dotted name, such as ``axes.device``, with its parser."""
+    found: dict[str, Parser] = {}
+    for key, parse in _TOP.items():
+        found |= {f"{key}.{name}": parser for name, parser in _TABLES.get(key, {}).items()} or {key: parse}
+    del found["exclude"]
+    return found
+
+
+def typed(text: str) -> object:
+    """The value of an entry that was typed: a TOML value where it is one, else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
 
 
-def _sweep(table: Table, where: str) -> Sweep:
+def sweep_of(table: Table, where: str) -> Sweep:
+    """A sweep from the entries of a TOML file; raises BenchtuiError."""
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
+    if sweep.exclude and next(kept(sweep), None) is None:
+        raise BenchtuiError(f"{where}: exclude: leaves no case; at least one has to be kept")
     return sweep
 
 
@@ -299,6 +320,17 @@ def _single(parse: Parser) -> Parser:
     return parse_one
 
 
+def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
+    """A list of tables that name options; each is kept once."""
+    if not isinstance(value, list):
+        raise BenchtuiError(f"{where}: {value!r} is not a list of tables, such as [[exclude]]")
+    parse = _table(Exclusion, _ONE_CASE)
+    found = dict.fromkeys(parse(each, f"{where}[{place}]") for place, each in enumerate(value, 1))
+    if Exclusion() in found:
+        raise BenchtuiError(f"{where}: a table that names no option would leave out every case")
+    return tuple(found)
+
+
 _AXES: dict[str, Parser] = {
     "device": _words(_device_or_all),
     "precision": _words(axis.one_of(PRECISIONS)),
@@ -327,6 +359,7 @@ _MEASURE: dict[str, Parser] = {
     "aa": _flag,
     "retries": _count(0, MOST_RETRIES),
     "caches": _choice(*get_args(Caches)),
+    "peaks": _flag,
     "baseline": _table(Baseline, _ONE_CASE),
 }
 _TRAIN: dict[str, Parser] = {
@@ -347,6 +380,7 @@ _TOP: dict[str, Parser] = {
     "measure": _table(_measure, _MEASURE),
     "run": _table(Run, _RUN),
     "env": _env,
+    "exclude": _exclusions,
     "train": _table(Train, _TRAIN),
     "generate": _table(Generate, _GENERATE),
 }

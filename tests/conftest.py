@@ -41,6 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         yield tmp_path
 
 
@@ -75,7 +76,8 @@ def lm_sweep(tiny_gpt2: Path) -> Callable[..., Sweep]:
 
     def make(*overrides: str) -> Sweep:
         text = (
-            f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+            f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
+            "[measure]\nwarmup = 1\npeaks = false\n"
         )
         return parse_sweep(text, "test", ("task=lm-forward", "iterations=5", *overrides), "tiny")
 
@@ -88,7 +90,8 @@ def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
 
     def make(*overrides: str) -> Sweep:
         text = (
-            f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n[measure]\nwarmup = 1\n'
+            f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
+            "[measure]\nwarmup = 1\npeaks = false\n"
         )
         return parse_sweep(text, "test", ("iterations=5", *overrides), "tiny")
 

@@ -18,6 +18,8 @@ IN_THE_WORKER = {
     "benchtui.engine.precision",
     "benchtui.engine.preload",
     "benchtui.engine.probe",
+    "benchtui.engine.work",
+    "benchtui.engine.peak_probe",
     "benchtui.engine.worker",
     "benchtui.engine.workloads",
 }
@@ -78,6 +80,15 @@ def test_export_loads_no_torch(tmp_path: Path) -> None:
     assert (tmp_path / "report.md").read_text().startswith("# ")
 
 
+@pytest.mark.parametrize("form", ["text", "md", "json"])
+def test_comparing_loads_neither_torch_nor_the_screen(tmp_path: Path, form: str) -> None:
+    fixture = str(ROOT / "tests" / "fixtures" / "comprehensive-report.json")
+    arguments = ["compare", fixture, fixture, "--format", form, "-o", str(tmp_path / "out")]
+    names = loaded(f"from benchtui.tui.cli import app\napp({arguments!r}, standalone_mode=False)")
+    assert not names & {"torch", "transformers", "datasets", "textual"}
+    assert (tmp_path / "out").read_text()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built from a copy so that building leaves nothing in the tree."""
@@ -115,3 +126,9 @@ def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> No
         and path.name not in ("make_sample.py", "grammar.txt")
     }
     assert {f"benchtui/{name}" for name in wanted} <= set(wheel.namelist())
+
+
+def test_the_plan_loads_neither_torch_nor_textual() -> None:
+    names = loaded("from benchtui.tui.cli import app\napp(['plan', 'quick'], standalone_mode=False)")
+    assert "benchtui.sessions.precedents" in names
+    assert not names & {"torch", "transformers", "datasets", "textual", "pandas"}

@@ -1,11 +1,16 @@
 """Themes and symbols as plain data: one TOML a theme, and two sets of characters to draw with."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 
 DEFAULT = "benchtui-dark"
+LIGHT = "benchtui-light"
+TERMINAL = "terminal"
+"""The theme that leaves all colours to the terminal."""
+LINES = 6
+"""Colours that a chart's lines take in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,14 @@ class Theme:
     bad: str
     cursor: str
     """Behind the chosen row."""
+    lines: tuple[str, ...]
+    """Of a chart's lines, in turn, ``LINES`` of them; letters tell the lines apart as well."""
     ansi: bool = False
     """Whether the colours are the terminal's own sixteen."""
+
+
+COLOURS = tuple(field.name for field in fields(Theme) if field.type is str and field.name != "name")
+"""Names of the colours that a theme has but for its lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,12 @@ class Symbols:
     """An axis at the median."""
     level: str
     """The median's line where no step stands yet."""
+    corner: str
+    """Where two axes meet."""
+    below: str
+    """A horizontal axis where a label stands."""
+    dots: str
+    """A cell of a drawing by the dots in it: all 256 of braille, or none and some."""
     above: str
     """A value above the scale."""
     outlier: str
@@ -105,6 +122,9 @@ UNICODE = Symbols(
     axis="│",
     middle="┼",
     level="╌",
+    corner="└",
+    below="┬",
+    dots="".join(chr(0x2800 + bits) for bits in range(256)).replace("\u2800", " "),
     above="▴",
     outlier="▾",
     throttled="T",
@@ -143,6 +163,9 @@ ASCII = Symbols(
     axis="|",
     middle="+",
     level="-",
+    corner="+",
+    below="+",
+    dots=" .",
     above="^",
     outlier="v",
     throttled="T",
@@ -184,7 +207,9 @@ def load(name: str) -> Theme:
     if name not in names():
         raise KeyError(name)
     table = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))
-    return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), **table["colours"])
+    colours = table["colours"]
+    lines = tuple(colours.pop("lines"))
+    return Theme(name=name, dark=table["dark"], ansi=table.get("ansi", False), lines=lines, **colours)
 
 
 def _folder() -> resources.abc.Traversable:

@@ -49,22 +49,16 @@ def _outliers(case: CaseState, spread: Spread) -> tuple[int, ...]:
 
 
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
-    """Spans of steps in which the GPU said that heat or the power supply held its clock down."""
+    """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
     index = _gpu_of(session, case)
-    times = [t for _, t in case.measured.told]
-    for at_s, reasons in session.throttle.get(index, ()) if index is not None else ():
-        for moment, said in zip(at_s, reasons, strict=False):
-            place = bisect_right(times, moment)
-            if said and not set(THROTTLES).isdisjoint(said.split("+")) and place < len(times):
-                yield from _span(case, place, moment)
-
-
-def _span(case: CaseState, place: int, moment: float) -> Iterator[tuple[int, int]]:
-    """The steps of an event, if they were under way at a moment."""
-    end, t = case.measured.told[place]
-    first = case.measured.told[place - 1][0] if place else 0
-    if moment >= t - sum(case.measured.wall_ms[first:end]) / 1000:
-        yield first, end
+    held = session.held.get(index, []) if index is not None else []
+    spans = [span for span in held if not set(THROTTLES).isdisjoint(span.reasons.split("+"))]
+    first = 0
+    for end, t in case.measured.told if spans else ():
+        begun = t - sum(case.measured.wall_ms[first:end]) / 1000
+        if any(span.start_s < t and span.end_s >= begun for span in spans):
+            yield first, end
+        first = end
 
 
 def _gpu_of(session: Session, case: CaseState) -> int | None:

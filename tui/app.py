@@ -6,18 +6,21 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.themes import own
 from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.painting import cropped
@@ -25,7 +28,11 @@ from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Plac
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
+from benchtui.tui.text import clean
 from benchtui.tui.theming import textual_theme, variables
+
+if TYPE_CHECKING:
+    from benchtui.tui.screens.editor import Editor
 
 LOOK_S = 0.5
 """How often to look whether the terminal is still there."""
@@ -81,7 +88,8 @@ class BenchtuiApp(App[Ending]):
         self.animation_level = "none"
         self._surroundings = surroundings
         self._feed = Feed(session_path, engine, clock) if session_path else None
-        self._theme_names = themes.names()
+        self._shelf = own.shelf()
+        self._theme_names = list(self._shelf.themes)
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._clock = clock
         self._link = Link(self)
@@ -90,8 +98,9 @@ class BenchtuiApp(App[Ending]):
         """The place that is Textual's default mode."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
-        for name in self._theme_names:
-            self.register_theme(textual_theme(themes.load(name)))
+        for colours in self._shelf.themes.values():
+            self.register_theme(textual_theme(colours))
+        self._editor: Editor | None = None
         self._preferences = surroundings.preferences
         usual = "terminal" if self.no_color else self._preferences.theme
         self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
@@ -110,6 +119,8 @@ class BenchtuiApp(App[Ending]):
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
         self.call_after_refresh(_collect_from_now_on)
         self.call_after_refresh(self._tell_mistakes)
+        for problem in self._shelf.problems.values():
+            self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
             self._listen()
 
@@ -131,17 +142,25 @@ class BenchtuiApp(App[Ending]):
 
     async def on_edit_asked(self, event: EditAsked) -> None:
         """Edit the sweep that was chosen."""
-        self._source = event.source
-        await self._renew("sweep")
+        self._source, editor = event.source, self._editor
+        await self.action_go("sweep")
+        if editor is not None:
+            editor.edit(event.source)
 
     async def action_go(self, place: Place) -> None:
-        """Change to a place; it is as it was left."""
+        """Change to a place; it is as it was left. Without a session the Monitor shows the newest that runs."""
+        if place == "monitor" and self._feed is None and (engines := await self._engines()):
+            await self.on_opened(Opened(engines[0].path, engines[0]))
+            return
         self._place = place
         await self.switch_mode(self._mode(place))
 
     async def action_leave(self) -> None:
-        """Leave from anywhere; while a sweep runs, the Monitor asks how."""
-        if self._feed is not None and self._feed.running:
+        """Leave from anywhere; the editor asks where changes would be lost, the Monitor while a sweep runs."""
+        if self._editor is not None and self._editor.desk.draft.changed:
+            await self.action_go("sweep")
+            self._editor.ask_leave()
+        elif self._feed is not None and self._feed.running:
             await self.action_go("monitor")
             await self.run_action("screen.ask_quit")
         else:
@@ -177,13 +196,8 @@ class BenchtuiApp(App[Ending]):
 
     async def _tell_mistakes(self) -> None:
         """Tell what of the user's settings can't be followed, a line each."""
-        lines = list(self._preferences.problems)
-        if wanted := self._preferences.settings.keys:
-            from benchtui.tui import keymap  # looks at every screen of the app, and few map keys anew
-
-            lines += await asyncio.to_thread(keymap.mistakes, wanted)
-        for line in lines:
-            self.notify(line, severity="warning", markup=False, timeout=10)
+        for line in await asyncio.to_thread(self._preferences.mistakes):
+            self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
@@ -213,18 +227,15 @@ class BenchtuiApp(App[Ending]):
             "library": self._library,
             "compare": self._compare,
         }
-        return self._sized(make[place]())
-
-    def _sized(self, screen: Screen[None]) -> Screen[None]:
-        """Give a new screen the classes of the terminal's size: given later they have it all drawn again."""
-        for cells, names in ((self.size.width, WIDTHS), (self.size.height, HEIGHTS)):
-            screen.add_class([name for least, name in names if cells >= least][-1])
-        return screen
+        return sized(make[place](), self.size)
 
     def _sweep(self) -> Screen[None]:
-        from benchtui.tui.screens.chooser import Chooser
+        from benchtui.tui.draft import FIRST
+        from benchtui.tui.screens.editor import Editor
 
-        return Chooser(self._surroundings, self._symbols)
+        source = self._source or (self._feed.path if self._feed else FIRST)
+        self._editor = Editor(self._surroundings, self._symbols, source)
+        return self._editor
 
     def _monitor(self) -> Screen[None]:
         if self._feed is None:
@@ -234,13 +245,27 @@ class BenchtuiApp(App[Ending]):
         return Monitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
 
     def _charts(self) -> Screen[None]:
-        return self._nothing("charts")
+        if self._feed is None:
+            return self._nothing("charts")
+        from benchtui.tui.screens.charts import Charts
+
+        return Charts(self._feed, self._symbols, self._link)
 
     def _library(self) -> Screen[None]:
-        return self._nothing("library")
+        from benchtui.tui.screens.library import Library
+
+        return Library(self._surroundings, self._symbols)
 
     def _compare(self) -> Screen[None]:
-        return self._nothing("compare")
+        from benchtui.tui.screens.compare import Compare
+
+        return Compare(self._compared, self._surroundings, self._symbols)
+
+    async def _engines(self) -> list[Engine]:
+        """The engines that run; none where they can't be reached."""
+        with suppress(BenchtuiError):
+            return await asyncio.to_thread(self._surroundings.running)
+        return []
 
     def _nothing(self, place: Place) -> Screen[None]:
         """What stands in a place that shows a session while none is open."""
@@ -268,6 +293,13 @@ class BenchtuiApp(App[Ending]):
         self.exit(Ending("lost", self._feed.path if self._feed else None))
 
 
+def sized(screen: Screen[None], size: Size) -> Screen[None]:
+    """Give a new screen the classes of the terminal's size: given later they have it all drawn again."""
+    for cells, names in ((size.width, WIDTHS), (size.height, HEIGHTS)):
+        screen.add_class([name for least, name in names if cells >= least][-1])
+    return screen
+
+
 def _collect_from_now_on() -> None:
     """Have garbage collected again, once the first picture stands; what was loaded until then stays anyway."""
     gc.freeze()
@@ -286,7 +318,7 @@ def run_app(
     Raises:
         BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
-    if theme is not None and theme not in themes.names():
-        raise BenchtuiError(f"theme {theme!r} is not known; themes: {', '.join(themes.names())}")
+    if theme is not None and (refusal := own.refusal(theme)):
+        raise BenchtuiError(f"theme {refusal}")
     app = BenchtuiApp(Surroundings.here(), session_path, engine, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or Ending("closed")

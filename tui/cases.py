@@ -175,7 +175,7 @@ class CaseBook:
                 self._common = marks if self._common is None else self._common & marks
 
     def _signs_of(self, case: CaseState, spread: Spread) -> Signs:
-        seen = (spread.n, case.state, len(self._session.throttle.get(0, ())), len(case.warmup))
+        seen = (spread.n, case.state, sum(map(len, self._session.held.values())), len(case.warmup))
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
             signs = signs_of(self._session, case, spread)

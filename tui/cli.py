@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchtui.tui.session_commands import compare, sessions, write
+from benchtui.tui.session_commands import complete_session as _complete_session
+from benchtui.tui.session_commands import printable as _plain
+
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
     from benchtui.sessions.session import Session
@@ -60,18 +64,6 @@ def _complete_sweep(_context: click.Context, _parameter: click.Parameter, word: 
     return [*presets, CompletionItem(word, type="file")]
 
 
-def _complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # needed while completing alone
-
-    from benchtui.sessions import library
-
-    names = [library.LATEST, *(entry.path.stem for entry in library.entries())]
-    return [
-        *(CompletionItem(name) for name in names if name.startswith(word)),
-        CompletionItem(word, type="file"),
-    ]
-
-
 _sweep_argument = click.argument("sweep", shell_complete=_complete_sweep)
 _set_option = click.option(
     "--set",
@@ -91,10 +83,10 @@ _session_option = click.option(
 
 def _known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
     """Check a theme before anything is started on its account."""
-    from benchtui import themes  # after the command is known
+    from benchtui.themes import own  # after the command is known
 
-    if name is not None and name not in themes.names():
-        raise click.BadParameter(f"{name!r} is not known; themes: {', '.join(themes.names())}")
+    if name is not None and (refusal := own.refusal(name)):
+        raise click.BadParameter(refusal)
     return name
 
 
@@ -110,15 +102,19 @@ _ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw w
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="benchtui", prog_name="benchtui")
+@_theme_option
+@_ascii_option
 @click.pass_context
-def app(context: click.Context) -> None:
+def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Which configuration to run a transformer model in, on this machine, and how you know.
 
     `benchtui SWEEP` runs a sweep, a TOML file or the name of a preset, and shows it live; without SWEEP
-    you choose one.
+    you edit one and start it.
     """
+    looks = {"theme": theme, "ascii_only": ascii_only}
+    context.default_map = dict.fromkeys(("open", "attach"), looks)
     if context.invoked_subcommand is None:
-        context.invoke(open_app, sweep=None, overrides=(), session_path=None, theme=None, ascii_only=False)
+        context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
 
 
 @app.command("open", hidden=True)
@@ -166,9 +162,29 @@ def run(sweep: str, overrides: tuple[str, ...], session_path: Path | None, as_js
         if line := plain.progress_line(session, event):
             click.echo(_plain(line), err=True)
         if as_json and isinstance(event, CaseFinished):
-            click.echo(plain.result_json(session.cases[event.case]))
+            click.echo(plain.result_json(session.cases[event.case], session))
     click.echo(_plain(plain.summary_line(session, engine.path)), err=True)
     sys.exit(_status(session))
+
+
+@app.command()
+@_sweep_argument
+@_set_option
+def plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    """Say what a sweep would measure, before it is started.
+
+    Every case with its time in seconds and its peak memory, learned from earlier sessions of this machine;
+    those marked with ? are guesses.
+    """
+    import platform  # after the command is known
+
+    from benchtui.sessions import library, precedents
+    from benchtui.sessions.sweep_file import load_sweep
+    from benchtui.tui.planning import plan_lines
+
+    loaded = load_sweep(sweep, overrides)
+    for line in plan_lines(loaded, precedents.gather(library.entries(), loaded, platform.node())):
+        click.echo(_plain(line))
 
 
 @app.command()
@@ -202,48 +218,20 @@ def attach(session: str | None, theme: str | None, ascii_only: bool) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--format", "form", type=click.Choice(["md"]), default="md", show_default=True)
 def export(sessions: tuple[str, ...], output: Path | None, form: str) -> None:
-    """Write the report of a session as markdown.
+    """Write the report of a session as markdown, or the comparison of several with the first.
 
     SESSION is a path, a name of the library, or `latest`.
     """
     from benchtui.sessions import library  # after the command is known
-    from benchtui.sessions.errors import BenchtuiError
-    from benchtui.sessions.report import markdown
+    from benchtui.sessions.comparing import compared, loaded
+    from benchtui.sessions.report import comparison, markdown
     from benchtui.sessions.session import Session
 
-    if len(sessions) > 1:
-        raise BenchtuiError(f"{len(sessions)} sessions: this version exports one at a time")
-    text = markdown(Session.load(library.resolve(sessions[0])))
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    try:
-        output.write_text(text, "utf-8")
-    except OSError as error:
-        raise BenchtuiError(f"{output}: the report can't be written: {error.strerror}") from error
-
-
-@app.command()
-def sessions() -> None:
-    """List the recorded sessions and those that run."""
-    from benchtui.engine import client  # after the command is known
-    from benchtui.sessions import library
-
-    running = {engine.path: engine for engine in client.running()}
-    entries = library.entries()
-    for entry in entries:
-        state = "running" if entry.path in running else "finished" if entry.finished else "cut off"
-        started = entry.started
-        host = started.host.hostname or "–"
-        click.echo(
-            f"{_plain(entry.path.stem):40}  {state:8}  {started.created}  {len(started.plan):5} cases"
-            f"  {_plain(started.sweep.model)}  on {_plain(host)}"
-        )
-    elsewhere = [path for path in running if path not in {entry.path for entry in entries}]
-    for path in elsewhere:
-        click.echo(f"{_plain(str(path)):40}  running")
-    if not entries and not elsewhere:
-        click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
+    paths = [library.resolve(session) for session in sessions]
+    if len(paths) == 1:
+        write(markdown(Session.load(paths[0])), output)
+    else:
+        write(comparison.markdown(compared(loaded(paths))), output)
 
 
 _running_argument = click.argument("session", required=False, shell_complete=_complete_session)
@@ -309,11 +297,18 @@ _STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
 
 @app.command("themes")
 def list_themes() -> None:
-    """List the themes of the app."""
-    from benchtui import themes  # after the command is known
+    """List the themes of the app, and where each is from.
 
-    for name in themes.names():
-        click.echo(name)
+    Own themes are TOML files in the folder of the user's configuration, which this command names.
+    """
+    from benchtui.themes import own  # after the command is known
+
+    found = own.shelf()
+    for name, source in found.sources.items():
+        click.echo(f"{_plain(name):20}  {_plain(source)}")
+    for problem in found.problems.values():
+        click.echo(_plain(problem), err=True)
+    click.echo(f"own themes: *.toml in {_plain(str(own.folder()))}", err=True)
 
 
 @app.command()
@@ -339,6 +334,10 @@ def completion(shell: str) -> None:
     script = get_completion_class(shell)
     if script is not None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
+
+
+app.add_command(compare)
+app.add_command(sessions)
 
 
 def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":
@@ -397,11 +396,6 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
-
-
-def _plain(text: str) -> str:
-    """Text of a session without the characters that could command a terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def _fail(text: str, status: int) -> None:

@@ -18,6 +18,7 @@ from benchtui.sessions.events import (
     SessionStarted,
 )
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.limits import limit
 from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import CaseState, Session
@@ -119,8 +120,8 @@ def _generation_texts(figures: Metrics) -> list[str]:
     return texts
 
 
-def result_json(case: CaseState) -> str:
-    """One finished case as a JSON object in a line."""
+def result_json(case: CaseState, session: Session) -> str:
+    """One finished case of a session as a JSON object in a line."""
     finished = case.finished
     row = {
         "case": case.index,
@@ -132,6 +133,7 @@ def result_json(case: CaseState) -> str:
         "metrics": metrics(case),
         "memory": finished.memory if finished else None,
         "energy": finished.energy if finished else None,
+        "limit": limit(case, session.peaks),
     }
     return msgspec.json.encode(row).decode()
 

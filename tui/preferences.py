@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from benchtui.tui import settings
-from benchtui.tui.keymap import usable as usable_keys
+from benchtui.tui import keymap, settings
 from benchtui.tui.settings import Settings
 from benchtui.tui.widgets.rows import KEYS, USUAL, Sorting
 
@@ -47,10 +46,14 @@ class Preferences:
         made.problems = problems
         return made
 
+    def mistakes(self) -> list[str]:
+        """A line for everything in the user's file that can't be followed; looks at every screen for keys."""
+        return [*self.problems, *(keymap.mistakes(self.settings.keys) if self.settings.keys else ())]
+
     @property
     def keymap(self) -> dict[str, str]:
         """Keys by the id of what they do, without those that would take the way out of the app."""
-        return usable_keys(self.settings.keys)[0]
+        return keymap.usable(self.settings.keys)[0]
 
     @property
     def theme(self) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import msgspec
 import platformdirs
 
-from benchtui import themes
+from benchtui.themes import own
 from benchtui.tui.pace import RATES_HZ, Quiet
 from benchtui.tui.widgets.rows import KEYS
 
@@ -58,6 +58,8 @@ def _problem(name: str, value: object) -> str | None:
         msgspec.convert({name: value}, Settings)
     except msgspec.ValidationError as error:
         return f"{name} = {value!r}: {error}".replace(f" - at `$.{name}`", "")
+    if name == "theme" and (refused := own.refusal(str(value))):
+        return f"theme: {refused}"
     allowed, given = _allowed(name), value if isinstance(value, list) else [value]
     wrong = [each for each in given if allowed and str(each) not in allowed]
     return f"{name}: {wrong[0]!r} is not known; allowed: {', '.join(allowed)}" if wrong else None
@@ -67,7 +69,6 @@ def _allowed(name: str) -> tuple[str, ...]:
     """The values that an entry may have; none where its type says all."""
     sortable = ("case", *(key for key in KEYS if key != "notes"))
     return {
-        "theme": tuple(themes.names()),
         "columns": KEYS,
         "sort": (*sortable, *(f"-{key}" for key in sortable)),
         "quiet": get_args(Quiet),

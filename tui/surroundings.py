@@ -1,5 +1,6 @@
 """What the app reaches outside itself: engines, the library of sessions, the working folder."""
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,6 +32,8 @@ class Surroundings:
     """Where to look for sweeps."""
     preferences: Preferences = field(default_factory=Preferences)
     """What the reader prefers."""
+    hostname: str = field(default_factory=platform.node)
+    """What sessions call this machine."""
 
     @classmethod
     def here(cls) -> "Surroundings":

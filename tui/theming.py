@@ -5,6 +5,9 @@ from textual.theme import Theme as TextualTheme
 
 from benchtui import themes
 
+LINES = tuple(f"line{place}" for place in range(themes.LINES))
+"""Colours of a chart's lines, in turn."""
+
 ROLES = (
     "plain",
     "bright",
@@ -18,6 +21,7 @@ ROLES = (
     "warning",
     "bad",
     "chosen",
+    *LINES,
 )
 """What a piece of text is; ``app.tcss`` gives each role its colour."""
 
@@ -48,7 +52,7 @@ def textual_theme(theme: themes.Theme) -> TextualTheme:
 def variables(theme: themes.Theme) -> dict[str, str]:
     """The colours of a theme that have names of our own, and those of the scroll bar."""
     textual = BUILTIN_THEMES["ansi-dark"].variables if theme.ansi else {}
-    own = {name: str(getattr(theme, name)) for name in VARIABLES}
+    own = {name: str(getattr(theme, name)) for name in VARIABLES} | dict(zip(LINES, theme.lines, strict=True))
     bar = dict.fromkeys(("scrollbar", "scrollbar-hover", "scrollbar-active"), theme.faint)
     ground = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
     return textual | own | bar | dict.fromkeys((*ground, "scrollbar-corner-color"), theme.background)

@@ -35,12 +35,7 @@ def tokens_per_s(case: CaseState, spread: Spread) -> float | None:
 
 def memory_mb(case: CaseState) -> float | None:
     """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
-    memory = case.finished.memory if case.finished else None
-    if memory is None:
-        return None
-    if case.config.device == "cpu":
-        return memory.peak_rss_mb
-    return next((mb for mb in (memory.peak_device_mb, memory.peak_reserved_mb) if mb is not None), None)
+    return case.peak_memory_mb
 
 
 def power_w(case: CaseState) -> float | None:

@@ -60,6 +60,13 @@ class Device(Protocol):
         """Peaks of memory since the last reset."""
         ...
 
+    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
+        """Time in which the device was at work in one of so many steps; None where the host is the device.
+
+        A profiler looks on, so this is no part of measuring. Raises BenchtuiError where it sees nothing.
+        """
+        ...
+
     def out_of_memory(self, error: BaseException) -> str | None:
         """One line about an error that means memory has run out; None for any other error."""
         ...

@@ -51,6 +51,10 @@ class Cpu:
         """Peak of resident memory; the processor's allocator keeps no peaks of its own."""
         return Memory(peak_rss_mb=rss.peak_mb())
 
+    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
+        """Nothing: the processor is the host."""
+        return None
+
     def out_of_memory(self, error: BaseException) -> str | None:
         """Recognise Python's and torch's ways of saying that an allocation was refused."""
         if isinstance(error, MemoryError):

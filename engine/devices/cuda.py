@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter_ns
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from benchtui.engine.devices import rss
 from benchtui.engine.devices.base import Lap, StepTime, add_up
+from benchtui.engine.devices.busy import covered
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Memory
 
@@ -82,6 +84,17 @@ class Cuda:
             peak_rss_mb=rss.peak_mb(),
         )
 
+    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
+        """Time of kernels and copies in one of so many steps, what ran at once counted once."""
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            for _ in range(steps):
+                step(_no_lap)
+            torch.cuda.synchronize(self.torch_device)
+        spans = [_span_us(event) for event in profiler.events() or () if _is_work(event)]
+        if not spans:
+            raise BenchtuiError("the profiler saw no work on the device")
+        return covered(spans) / 1000 / steps
+
     def out_of_memory(self, error: BaseException) -> str | None:
         """Recognise CUDA's out-of-memory, however it reached us."""
         if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA out of memory" in str(error):
@@ -94,3 +107,17 @@ class Cuda:
         # torch gives the bare UUID, NVML writes it with this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
+
+
+def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)
+    """Whether the profiler saw this on the device, and it is no name that somebody gave to a span of time."""
+    named = getattr(event, "is_user_annotation", False)
+    return event.device_type.name == "CUDA" and not named
+
+
+def _span_us(event: Any) -> tuple[float, float]:  # noqa: ANN401
+    return event.time_range.start, event.time_range.end
+
+
+def _no_lap(part: str) -> None:
+    """Parts of a step aren't timed while a profiler looks on."""

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from benchtui.engine.job import Job
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Runtime, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Peaks, Runtime, Steps
+from benchtui.sessions.limits import PeakKey
 
 WorkerEvent = CasePrepared | Steps | CaseFinished
 """What a worker sends."""
@@ -55,6 +56,24 @@ class Probe(Protocol):
         ...
 
 
+class PeakProbe(Protocol):
+    """The question what a device does at most."""
+
+    @property
+    def source(self) -> int:
+        """A file descriptor that becomes readable when there is an answer, or none to come."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether an answer has come, or none will."""
+        ...
+
+    def result(self) -> Peaks | str:
+        """What was measured, or why nothing was; ends the measuring."""
+        ...
+
+
 class Executor(Protocol):
     """Where cases run."""
 
@@ -64,4 +83,8 @@ class Executor(Protocol):
 
     def start(self, job: Job) -> Execution:
         """Start a case."""
+        ...
+
+    def peaks(self, key: PeakKey) -> PeakProbe:
+        """Measure what a device does at most, while no case runs."""
         ...

@@ -4,22 +4,26 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
+from typing import Generic, TypeVar
 
 import msgspec
 
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import Lines
-from benchtui.engine.job import Job
+from benchtui.engine.job import Examined, Job
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, Outcome, Runtime
+from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
+from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import Record
+
+Answer = TypeVar("Answer", Runtime, Peaks)
 
 _KEPT_STDERR = 8192
 _LONGEST_LINE = 500
@@ -28,7 +32,7 @@ _MOST_CHUNKS = 16
 not hold the loop."""
 _PROBE_END_S = 1.0
 _TEARDOWN_S = 20.0
-"""How long a worker may take to end once it has told its outcome."""
+"""How long a worker may take to end once it has told its outcome, a look at its step included."""
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
@@ -37,7 +41,7 @@ class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=Tru
     error: str
 
 
-_decoder = msgspec.json.Decoder(WorkerEvent)
+_decoder = msgspec.json.Decoder(WorkerEvent | Examined)
 
 
 class LocalExecutor:
@@ -54,6 +58,10 @@ class LocalExecutor:
     def start(self, job: Job) -> "LocalExecution":
         """Start a worker."""
         return LocalExecution(self._context, job)
+
+    def peaks(self, key: PeakKey) -> "LocalPeaks":
+        """Start measuring what a device does at most."""
+        return LocalPeaks(self._context, key)
 
 
 class LocalExecution:
@@ -103,6 +111,8 @@ class LocalExecution:
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
                 self._deadline_s = monotonic() + _TEARDOWN_S
+            elif isinstance(event, Examined):
+                self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
             else:
                 yield event
         if not alive:
@@ -113,19 +123,13 @@ class LocalExecution:
         self._ending = self._ending or CaseFinished(
             t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
         )
-        self._kill()
+        _kill(self.pid)
 
     def _overdue(self, now_s: float) -> None:
         self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
         self._deadline_s = monotonic() + _TEARDOWN_S
 
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        with suppress(ProcessLookupError, PermissionError):  # a worker that hasn't made its own group yet
-            os.kill(self.pid, signal.SIGKILL)
-
-    def _read_events(self, now_s: float) -> Iterator[WorkerEvent]:
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | Examined]:
         try:
             for message in self._lines.read(_MOST_CHUNKS):
                 yield _decoder.decode(message)
@@ -155,12 +159,15 @@ class LocalExecution:
         return msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
 
 
-class LocalProbe:
-    """A process that asks torch about the machine; starting it starts the fork server, which imports torch."""
+class _Question(Generic[Answer]):
+    """A process that answers one question about the machine."""
 
-    def __init__(self, context: ForkServerContext) -> None:
+    def __init__(
+        self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
+    ) -> None:
+        self._answers = msgspec.json.Decoder(kind | Failure)
         self._answer, self._answer_out = context.Pipe(duplex=False)
-        self._process: BaseProcess = context.Process(target=_run_probe, args=(self._answer_out,))
+        self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
         threading.Thread(target=self._start, daemon=True).start()
 
@@ -174,23 +181,56 @@ class LocalProbe:
         """Whether an answer has come, or none will."""
         return self._answer.poll()
 
-    def result(self, now_s: float) -> Runtime | str:
-        """What torch said, or why it said nothing."""
-        if not self.ended:
-            return "it is still being imported"
-        try:
-            message = self._answer.recv_bytes()
-        except (EOFError, OSError):
-            self._process.join(_PROBE_END_S)
-            return f"its process ended with exit status {self._process.exitcode}"
-        answer = msgspec.json.decode(message, type=Runtime | Failure)
-        return answer.error if isinstance(answer, Failure) else msgspec.structs.replace(answer, t=now_s)
+    def kill(self) -> None:
+        """End the process, whatever it is at."""
+        if self._process.pid is not None:
+            _kill(self._process.pid)
 
     def _start(self) -> None:
         try:
             self._process.start()
         finally:
             self._answer_out.close()
+
+    def _received(self) -> Answer | str:
+        """The answer once there is one, or why there is none."""
+        try:
+            message = self._answer.recv_bytes()
+        except (EOFError, OSError):
+            self._process.join(_PROBE_END_S)
+            return f"its process ended with exit status {self._process.exitcode}"
+        self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
+        self._process.join()
+        answer = self._answers.decode(message)
+        return answer.error if isinstance(answer, Failure) else answer
+
+
+class LocalProbe(_Question[Runtime]):
+    """Asks torch about the machine; starting it starts the fork server, which imports torch."""
+
+    def __init__(self, context: ForkServerContext) -> None:
+        super().__init__(context, _run_probe, Runtime)
+
+    def result(self, now_s: float) -> Runtime | str:
+        """What torch said, or why it said nothing."""
+        if not self.ended:
+            return "it is still being imported"
+        answer = self._received()
+        return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
+
+
+class LocalPeaks(_Question[Peaks]):
+    """Measures the most that a device does, in a process that no case shares."""
+
+    def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
+        super().__init__(context, _run_peaks, Peaks, *key)
+
+    def result(self) -> Peaks | str:
+        """What was measured, or why nothing was; ends the process."""
+        if not self.ended:
+            self.kill()
+            return "not done in time"
+        return self._received()
 
 
 def _run_probe(answer: Connection) -> None:
@@ -202,10 +242,24 @@ def _run_probe(answer: Connection) -> None:
         main(answer)
 
 
+def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
+    from benchtui.engine.peak_probe import main  # torch belongs to this process, never to the supervisor's
+
+    main(answer, device, precision, threads)
+
+
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
     from benchtui.engine.worker import main  # torch belongs to the worker's process, never to the supervisor's
 
     main(job, events, stderr)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and all it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError, PermissionError):  # one that hasn't made its own group yet
+        os.kill(pid, signal.SIGKILL)
 
 
 def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:

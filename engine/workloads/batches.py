@@ -1,7 +1,9 @@
 """Batches of token ids: texts through a tokenizer, or drawn ones."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import torch
@@ -18,6 +20,9 @@ Side = Literal["left", "right"]
 
 ROWS = 256
 """Rows of drawn tokens; as many as a batch where that is larger."""
+
+_NO_TOKENIZERS = ("config.json", "generation_config.json", "*.safetensors*", "*.bin*", "*.md", ".*")
+"""Names of a model folder's files that say nothing of a tokenizer."""
 
 
 class Batches(Protocol):
@@ -76,15 +81,27 @@ class SyntheticBatches:
 
 
 def _tokenizer(place: models.Place, side: Side) -> Any:  # noqa: ANN401  (transformers makes the class)
+    if place.source != "hub" and not _beside_weights(Path(place.path)):
+        raise _no_tokenizer(place)
     tokenizer = models.load(
         "tokenizer",
         place,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
-    # transformers 5 makes an empty tokenizer where there are no files of one
+    # transformers 5 makes an empty tokenizer where it finds no files of one
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
     if not known:
-        raise BenchtuiError(f"model {place.name!r} comes without a tokenizer; {models.NO_TOKENIZER}")
+        raise _no_tokenizer(place)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
+
+
+def _beside_weights(folder: Path) -> list[str]:
+    """Files of a model's folder that hold neither its configuration nor its weights."""
+    names = (file.name for file in folder.iterdir())
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
+
+
+def _no_tokenizer(place: models.Place) -> BenchtuiError:
+    return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {models.NO_TOKENIZER}")

@@ -10,6 +10,7 @@ from benchtui.sessions.report import findings, gains, sections, tables
 from benchtui.sessions.report.facts import Fact, models, system
 from benchtui.sessions.report.findings import Optimum
 from benchtui.sessions.report.gains import Block
+from benchtui.sessions.report.limits import limit_method, limits
 from benchtui.sessions.report.method import method, options
 from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.tables import Table
@@ -38,6 +39,8 @@ class Report:
     devices: Table | None
     compile: list[Block]
     parts: Table | None
+    limits: Block | None
+    limit_method: tuple[Fact, ...]
     cases: Table | None
     warnings: Table | None
     recommendations: list[Finding]
@@ -50,7 +53,7 @@ def markdown(session: Session) -> str:
     Raises:
         BenchtuiError: for a session without its first event.
     """
-    return _template().render(report=report(session))
+    return template("report.md.j2").render(report=report(session))
 
 
 def report(session: Session) -> Report:
@@ -60,7 +63,7 @@ def report(session: Session) -> Report:
     choices = findings.advised(results, start.sweep.measure.baseline, kinds)
     return Report(
         title=start.sweep.model,
-        created=_date(start.created),
+        created=date(start.created),
         notes=notes(session, results),
         summary=findings.summary(session, choices),
         models=models(session),
@@ -74,6 +77,8 @@ def report(session: Session) -> Report:
         devices=gains.device_speedups(gains.device_pairs(results), kinds),
         compile=gains.compile_gains(results, kinds),
         parts=sections.parts(results),
+        limits=limits(session, results),
+        limit_method=limit_method(session),
         cases=sections.every_case(session),
         warnings=warnings(session),
         recommendations=findings.recommendations(session, results, choices),
@@ -82,7 +87,8 @@ def report(session: Session) -> Report:
 
 
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template of this folder, every expression of which comes out as plain markdown."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("benchtui.sessions.report", ""),
         finalize=plain,
@@ -93,10 +99,10 @@ def _template() -> jinja2.Template:
         autoescape=False,  # that is for HTML; ``finalize`` makes every expression plain markdown
     )
     environment.filters["table"] = tables.markdown
-    return environment.get_template("report.md.j2")
+    return environment.get_template(name)
 
 
-def _date(created: str) -> str:
+def date(created: str) -> str:
     """The date to the second in UTC, or the text as it stands where it is no date."""
     try:
         when = datetime.fromisoformat(created)

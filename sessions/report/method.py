@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from benchtui.sessions.compare import latency_ratio
+from benchtui.sessions.compare import LEAST_ROUNDS, latency_ratio
 from benchtui.sessions.events import Data
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
@@ -11,7 +11,7 @@ from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number, signed_percent
-from benchtui.sessions.results import LEAST_ROUNDS, aa_pair, series_key, varied
+from benchtui.sessions.results import aa_pair, series_key, varied
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Measure
 
@@ -100,8 +100,8 @@ def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
         (
             "Ratios",
             "their intervals span all that both cases' ranges allow, each from its fastest step to the third"
-            f" quartile (from {LEAST_ROUNDS} rounds on, of the rounds' fastest steps); what overlaps is no"
-            " difference",
+            f" quartile; from {LEAST_ROUNDS} rounds on they are Mann and Whitney's 95% interval over the"
+            " rounds' fastest steps (90% of 3 rounds); what holds 1 is no difference",
         ),
         ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes"),
     )

@@ -10,7 +10,7 @@ from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number
 from benchtui.sessions.report.wording import MOST_NAMES, Finding
 from benchtui.sessions.results import Result
-from benchtui.sessions.session import Session
+from benchtui.sessions.session import CaseState, Session
 
 UNEVEN = 1.25
 """Mean over median from which a few slow steps make up much of the time."""
@@ -57,20 +57,25 @@ def _ending(session: Session) -> list[Finding]:
 
 
 def _marks(session: Session) -> list[Finding]:
+    """A finding for each kind of mark: what it means, and how many cases bear it."""
     ran = [case for case in session.cases if case.prepared or case.marks]
-    found = Counter(name for case in ran for name in dict.fromkeys(kind(mark) for mark in case.marks))
+    kinds = [list(dict.fromkeys(kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
-    if not any(RANDOM_WEIGHTS in mark for mark in found):
-        random = sum(case.prepared is not None and case.prepared.model.weights == "random" for case in ran)
-        found.update({RANDOM_WEIGHTS: random} if random else {})
-    return [
-        Finding(
-            mark[:1].upper() + mark[1:],
-            f"{f'{MEANINGS[mark]}; ' if mark in MEANINGS else ''}{_of(amount, len(ran))}"
-            f"{_such_as(mark, examples)}.",
-        )
-        for mark, amount in found.items()
-    ]
+    found = Counter(name for names in kinds for name in names)
+    return [_marked(name, amount, len(ran), examples) for name, amount in found.items()]
+
+
+def _marks_of(case: CaseState) -> tuple[str, ...]:
+    """The marks of a case, that of random weights among them where its model alone tells of them."""
+    told = any(RANDOM_WEIGHTS in mark for mark in case.marks)
+    random = case.prepared is not None and case.prepared.model.weights == "random"
+    return (*case.marks, RANDOM_WEIGHTS) if random and not told else case.marks
+
+
+def _marked(name: str, amount: int, ran: int, examples: dict[str, str]) -> Finding:
+    meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
+    text = f"{meaning}{_of(amount, ran)}{_such_as(name, examples)}."
+    return Finding(name[:1].upper() + name[1:], text)
 
 
 def _such_as(name: str, examples: dict[str, str]) -> str:

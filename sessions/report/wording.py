@@ -10,6 +10,7 @@ from benchtui.sessions.report.text import count, listed, number, time_ms
 from benchtui.sessions.results import Result
 
 NEAR_ONE = 0.1
+SMALL = 0.1
 MOST_NAMES = 3
 """Cases named in a sentence before the rest is only counted."""
 
@@ -38,9 +39,16 @@ def times(ratio: Ratio | None) -> str:
     """A ratio with its interval, or the word that it has none; near 1 with a digit more."""
     if ratio is None:
         return "an unknown multiple"
-    digits = 3 if abs(ratio.value - 1) < NEAR_ONE else 2
+    digits = ratio_digits(ratio)
     value, low, high = (number(each, digits) for each in (ratio.value, ratio.low, ratio.high))
     return f"{value} × (no interval)" if ratio.verdict is Verdict.UNSURE else f"{value} × ({low} to {high})"
+
+
+def ratio_digits(ratio: Ratio) -> int:
+    """Decimals that a ratio is shown with: more near 1, where they matter, and for the smallest."""
+    if ratio.value < SMALL:
+        return 4
+    return 3 if abs(ratio.value - 1) < NEAR_ONE else 2
 
 
 def against_baseline(

@@ -20,6 +20,7 @@ import torch
 
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.measure import Recorder, measure, warm_up
+from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.compare import Verdict, comparison
 from benchtui.sessions.disturbance import disturbances
 from benchtui.sessions.events import AnyEvent, CaseFinished, Host, SessionStarted, Steps
@@ -42,12 +43,11 @@ class Outcome:
 
 
 def workload(products: int) -> Any:
-    def step(lap: Any) -> int:
+    def step(lap: Any) -> None:
         for _ in range(products):
             torch.mm(LEFT, RIGHT, out=RESULT)
-        return 0
 
-    return SimpleNamespace(step=step, tokens=lambda done: done)
+    return SimpleNamespace(step=step, count=lambda done: Counted())
 
 
 def run_round(case: int, turn: int, products: int, rules: Measure) -> tuple[list[AnyEvent], tuple[str, ...]]:
@@ -116,8 +116,8 @@ def slower_cases(amount: int, rules: Measure) -> Counter[str]:
 
 @click.command()
 @click.option("--pairs", default=100, show_default=True)
-@click.option("--rounds", default=5, show_default=True)
-@click.option("--steps", default=150, show_default=True)
+@click.option("--rounds", default=10, show_default=True)
+@click.option("--steps", default=40, show_default=True)
 def main(pairs: int, rounds: int, steps: int) -> None:
     """Print how often each verdict came."""
     torch.set_num_threads(1)

@@ -18,6 +18,7 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [row["config"].get("batch_size", 1) for row in rows] == [1, 2]
     assert all(row["outcome"] == "ok" and row["metrics"]["latency_ms"]["n"] == 20 for row in rows)
+    assert all(row["limit"]["flops_per_s"] > 0 and 0 < row["limit"]["shares"]["arithmetic"] < 1 for row in rows)
     assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in ran.stderr
     assert "2 cases: 2 ok; session " in ran.stderr
 
@@ -35,6 +36,18 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
     (path,) = (home / "data" / "benchtui" / "sessions").glob("*.json")
     assert len(json.loads(path.read_text())) > 5
     assert Session.load(path).finished is not None
+
+
+def test_two_sweeps_are_compared_and_kept_apart_by_name(benchtui: Run, sweep_file: Path) -> None:
+    for name in ("base", "new"):
+        assert benchtui("run", str(sweep_file)).returncode == 0
+        listed = benchtui("sessions").stdout.split()[0]
+        assert benchtui("sessions", "rename", listed, name).returncode == 0
+    compared = benchtui("compare", "base", "new", "--fail-on", "900%")
+    assert compared.returncode == 0, compared.stderr
+    assert "B (new) against A (base): 2 cases compared" in compared.stdout
+    assert "no case is surely more than 900% slower" in compared.stderr
+    assert benchtui("export", "base", "new").stdout.startswith("# Comparison: base and new")
 
 
 def test_a_failed_case_gives_exit_status_1_and_the_others_are_measured(
@@ -114,6 +127,9 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("export",), "Missing argument 'SESSION...'"),
         (("run", "quick", "-o", "nowhere/at/all.json"), "the session can't be written there: No such file"),
         (("export", "tiny.toml"), "tiny.toml"),
+        (("compare", "nothing", "else"), "nothing: no such session"),
+        (("compare", "a", "b", "--fail-on", "x"), "'x' is not a percentage"),
+        (("sessions", "delete", "nothing", "--yes"), "nothing: no such session"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_status_2(
@@ -142,3 +158,19 @@ def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path
 
 def test_completion_prints_a_script(benchtui: Run) -> None:
     assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout
+
+
+def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: Path) -> None:
+    planned = benchtui("plan", str(sweep_file), "--set", "precision=fp32,tf32")
+    assert planned.returncode == 0 and planned.stderr == ""
+    lines = planned.stdout.splitlines()
+    assert lines[-2].startswith("2 of 4 cases · 2 skipped · ≈ ")
+    assert lines[-1] == "? is a guess: nothing like it was measured here"
+    assert benchtui("run", str(sweep_file)).returncode == 0
+    again = benchtui("plan", str(sweep_file)).stdout.splitlines()
+    assert again[-1] == "learned from 1 earlier session" and "?" not in "".join(again)
+
+
+def test_a_theme_that_is_not_known_is_refused_before_anything_opens(benchtui: Run) -> None:
+    refused = benchtui("--theme", "nope")
+    assert refused.returncode == 2 and "'nope' is not known; themes: benchtui-dark" in refused.stderr

@@ -162,9 +162,21 @@ def test_skip_ends_the_case_in_hand(open_app: Callable[..., Terminal], sweep_fil
 
 
 @pytest.mark.terminal
-def test_without_a_sweep_a_preset_is_chosen_by_keyboard(open_app: Callable[..., Terminal], home: Path) -> None:
+def test_without_a_sweep_one_is_edited_and_started_by_keyboard(
+    open_app: Callable[..., Terminal], sweep_file: Path, home: Path
+) -> None:
     app = open_app()
-    app.until(r"quick")
+    app.until(r"quick +preset quick")
+    app.press("o")
     app.until(r"distilbert-sst2")
+    app.press(str(sweep_file))
+    app.press("\r")
+    app.until(r"2 of 2 cases")
+    app.press("\t")
+    app.press(" ")
+    app.until(r"1 of 2 cases")
+    app.press("s")
+    app.until(r"0/1 cases|1/1 cases")
+    app.until(r"benchtui export")
     app.press("q")
     assert app.ended() == 0

@@ -1,5 +1,6 @@
 from time import sleep
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -119,3 +120,52 @@ def test_in_a_block_a_gpu_is_synchronised_before_the_first_and_after_the_last_st
     assert [given for _, given in rows] == [2, 3, 4]
     assert [time.device_ms for time, _ in rows] == [1.0, 1.0, 1.0]
     assert all(time.wall_ms >= 0 for time, _ in rows)
+
+
+def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
+    """An event as torch's profiler tells it."""
+    return SimpleNamespace(
+        device_type=SimpleNamespace(name=kind),
+        time_range=SimpleNamespace(start=begin_us, end=end_us),
+        is_user_annotation=named,
+    )
+
+
+class Profiler:
+    """A profiler that saw two kernels at once and a copy in each of the steps it was shown."""
+
+    events_seen: ClassVar[list[SimpleNamespace]] = [
+        seen("CUDA", 0.0, 1000.0),
+        seen("CUDA", 500.0, 1500.0),
+        seen("CUDA", 4000.0, 4500.0),
+        seen("CPU", 0.0, 9000.0),
+        seen("CUDA", 0.0, 9000.0, named=True),
+    ]
+
+    def __init__(self, activities: list[Any]) -> None:
+        assert activities == [torch.profiler.ProfilerActivity.CUDA]
+
+    def __enter__(self) -> "Profiler":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def events(self) -> list[SimpleNamespace]:
+        return self.events_seen
+
+
+def test_a_gpu_is_busy_while_kernels_or_copies_run(
+    cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, done = cuda
+    monkeypatch.setattr("benchtui.engine.devices.cuda.profile", Profiler)
+    assert device.busy_ms(lambda lap: done.append("step"), 2) == pytest.approx(1.0)
+    assert done == ["step", "step", "synchronised"]
+    monkeypatch.setattr(Profiler, "events_seen", Profiler.events_seen[3:])
+    with pytest.raises(BenchtuiError, match="the profiler saw no work on the device"):
+        device.busy_ms(lambda lap: None, 2)
+
+
+def test_a_processor_has_no_host_to_wait_for() -> None:
+    assert open_device("cpu").busy_ms(lambda lap: None, 3) is None

@@ -16,9 +16,11 @@ import pytest
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
+from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Host, Message, SessionStarted, Steps
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import CaseState, Session
@@ -583,6 +585,7 @@ def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched],
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
             assert case.marks[:2] == ("random weights", "synthetic tokens")
+            assert {kind(mark) for mark in case.marks[2:]} <= {"disturbed"}  # whatever else the machine does
 
 
 def test_generation_is_measured_with_prefill_and_decode_apart(
@@ -715,3 +718,48 @@ def test_a_second_sweep_on_the_machine_is_told_of_the_first(
         watched.engine.stop()
         watched.until_ended()
     assert all(message.level != "warning" for message in first.session.messages)
+
+
+def test_peaks_are_measured_once_and_the_step_is_counted_after_its_case(
+    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+) -> None:
+    watched = start(tiny_sweep("batch_size=1,2", "peaks=true", "rounds=2"))
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    (peaks,) = session.peaks
+    assert (peaks.device, peaks.precision, peaks.absent) == ("cpu", "fp32", {})
+    begun = [event for event in watched.events if isinstance(event, CaseStarted)]
+    assert peaks.t <= begun[0].t, "no case runs while a peak is measured"
+    for case in session.cases:
+        known = limit(case, session.peaks)
+        assert known is not None and known.shares.arithmetic is not None and known.shares.memory is not None
+        assert 0 < known.shares.arithmetic < 1
+    one, two = (case.finished.work for case in session.cases if case.finished)
+    assert one is not None and two is not None and one.flops is not None
+    assert two.flops == 2 * one.flops
+    assert "## Limits" in markdown(session)
+
+
+def test_a_step_that_can_not_be_run_once_more_leaves_its_case_as_it_was(
+    start: Callable[[Sweep], Watched],
+    tiny_sweep: Callable[..., Sweep],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the five measured steps one raises an error, and one takes the worker with it."""
+    monkeypatch.chdir(tmp_path)
+    step = "import os\n\nclass Step:\n    samples, done = 1, 0\n    def step(self):\n        self.done += 1\n"
+    for name, ending in (("raises", "raise ValueError('too much')"), ("dies", "os._exit(3)")):
+        last = f"        if self.done > 6:\n            {ending}\n"
+        (tmp_path / f"{name}.py").write_text(f"{step}{last}def make(case):\n    return Step()\n")
+    reasons = {}
+    for name in ("raises", "dies"):
+        session = start(tiny_sweep(f"task={name}.py:make")).until_ended()
+        (case,) = session.cases
+        assert case.state == "ok" and len(case.measured) == 5
+        assert case.finished is not None and case.finished.work is not None
+        reasons[name] = case.finished.work.absent["flops"]
+    assert reasons == {
+        "raises": "ValueError: too much",
+        "dies": "the worker ended while its step was looked at",
+    }

@@ -110,6 +110,33 @@ def test_from_three_rounds_on_their_spread_decides(bench: Any) -> None:
     assert by_steps.latency is not None and by_steps.latency.verdict is Verdict.SAME
 
 
+def test_more_rounds_tell_smaller_differences_and_one_odd_round_is_no_matter(bench: Any) -> None:
+    noise = (1.0, 1.02, 0.99, 1.015, 1.005, 0.995, 1.01, 1.0, 1.025, 0.985)
+    slower = [1.03 * each for each in noise[1:]] + [1.0]
+    found = [
+        comparison(
+            *bench.results(
+                bench.case(1, rounds=rounds(*(10 * each for each in noise[:amount]))),
+                bench.case(2, rounds=rounds(*(10 * each for each in slower[:amount]))),
+            )
+        ).latency
+        for amount in (3, 10)
+    ]
+    assert [ratio and ratio.verdict for ratio in found] == [Verdict.SAME, Verdict.SLOWER]
+    assert found[1] is not None and found[1].low is not None and found[1].high is not None
+    assert 0.94 < found[1].low < 1 / 1.03 < found[1].high < 0.995
+
+
+def test_the_interval_over_rounds_is_the_one_of_the_tables(bench: Any) -> None:
+    """Hollander and Wolfe's rank for 5 against 5 at 95%: the third smallest and third largest of 25 ratios."""
+    base, new = (1.0, 2.0, 3.0, 4.0, 5.0), (10.0, 20.0, 30.0, 40.0, 50.0)
+    pair = bench.results(bench.case(1, rounds=rounds(*base)), bench.case(2, rounds=rounds(*new)))
+    ratios = sorted(one / other for one in base for other in new)
+    found = comparison(*pair).latency
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((ratios[2], ratios[-3]))
+
+
 def test_a_difference_that_the_rounds_do_not_confirm_is_not_sure(bench: Any) -> None:
     torn = [[10.0] * 10, [10.0] * 10, [12.0] * 2]
     above = [[10.5] * 10] * 3

@@ -32,6 +32,7 @@ from benchtui.sessions.events import (
     Model,
     OrderChanged,
     Paused,
+    Peaks,
     Reported,
     RoundFinished,
     Runtime,
@@ -39,6 +40,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
     Telemetry,
+    Work,
     json_schema,
 )
 from benchtui.sessions.journal import Journal
@@ -69,6 +71,15 @@ FULL: tuple[AnyEvent, ...] = (
     ),
     Runtime(t=1.0, torch="2.9", cuda="12.8", cudnn=91002, threads=2, cuda_devices=("T4",)),
     Idle(t=1.5, window_s=1.25, power_w={"gpu 0": 70.0, "processor": 12.5}),
+    Peaks(
+        t=1.9,
+        device="cpu",
+        precision="bf16",
+        threads=2,
+        flops_per_s=1e12,
+        how={"flops": "product"},
+        absent={"bytes": "no memory"},
+    ),
     CaseStarted(t=2.0, case=0, round=1, config=CONFIG, pid=77),
     CasePrepared(
         t=3.0,
@@ -162,6 +173,7 @@ FULL: tuple[AnyEvent, ...] = (
         energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter", dram_j=3.0),
         marks=("throttled",),
         effective=Effective(compiled=True),
+        work=Work(flops=1e10, bytes_moved=2e9, bytes_of_weights=1e9, busy_ms=1.5, absent={"busy": "n"}),
         reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
     ),
     Message(t=6.0, level="warning", text="“odd” \x1b[31m"),

@@ -25,6 +25,7 @@ from benchtui.sessions.events import (
     Model,
     OrderChanged,
     Paused,
+    Peaks,
     RoundFinished,
     Runtime,
     Steps,
@@ -138,6 +139,34 @@ def test_columns_without_steps_are_empty() -> None:
     columns = Columns()
     columns.extend(steps(wall_ms=[], device_ms=None, tokens=None))
     assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
+
+
+def test_a_dropped_round_leaves_every_column_as_if_it_had_not_been() -> None:
+    whole = {
+        "device_ms": [0.5, 1.5],
+        "parts_ms": {"forward": [1.0, 2.0], "result": [0.1, 0.2]},
+        "tokens": [3, 4],
+        "padded_tokens": [8, 8],
+        "loss": [1.5, None],
+    }
+    dropped, kept = Columns(), Columns()
+    for turn in range(3):
+        event = steps(wall_ms=[1.0, 2.0], round=turn, **whole)
+        dropped.extend(event)
+        if turn == 0:
+            kept.extend(event)
+    dropped.drop(1)
+    for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "round"):
+        assert getattr(dropped, name) == getattr(kept, name), name
+    assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
+    dropped.drop(0)
+    assert {len(dropped), len(dropped.loss), len(dropped.padded_tokens)} == {0}
+
+
+def test_peaks_are_kept_in_the_order_in_which_they_were_measured(session: Session) -> None:
+    told = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
+    session.apply_all(told)
+    assert session.peaks == told
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])

@@ -1,9 +1,14 @@
+import colorsys
+
 import pytest
 
 from benchtui import themes
+from benchtui.themes import own
 
 NAMES = themes.names()
-COLOURS = ("foreground", "bright", "muted", "good", "warning", "bad", "accent")
+OF_TEXT = ("foreground", "bright", "muted", "accent", "good", "warning", "bad")
+OF_LINES = ("faint", "soft")
+"""Of axes, tracks and fills: told apart by their shape, never read."""
 
 
 def luminance(colour: str) -> float:
@@ -11,6 +16,11 @@ def luminance(colour: str) -> float:
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def hue(colour: str) -> float:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return colorsys.rgb_to_hls(red, green, blue)[0]
 
 
 def contrast(one: str, other: str) -> float:
@@ -23,19 +33,50 @@ def test_the_default_comes_first_and_there_is_a_light_one() -> None:
     assert any(not themes.load(name).dark for name in NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("colour", COLOURS)
-def test_text_can_be_read(name: str, colour: str) -> None:
+PAINTED = [name for name in NAMES if not themes.load(name).ansi]
+
+
+@pytest.mark.parametrize("name", PAINTED)
+def test_text_can_be_read(name: str) -> None:
     theme = themes.load(name)
-    if theme.ansi:
-        assert getattr(theme, colour).startswith("ansi_")
-    else:
-        least = 3.0 if colour == "accent" else 4.4
-        assert contrast(getattr(theme, colour), theme.background) >= least
+    colours = {role: getattr(theme, role) for role in OF_TEXT} | {
+        f"line {n}": c for n, c in enumerate(theme.lines)
+    }
+    low = {role: contrast(colour, theme.background) for role, colour in colours.items()}
+    assert min(low.values()) >= 4.5, low
 
 
-def test_dark_and_light_share_their_accent() -> None:
-    assert themes.load("benchtui-dark").accent == themes.load("benchtui-light").accent
+@pytest.mark.parametrize("name", PAINTED)
+def test_lines_and_fills_can_be_seen(name: str) -> None:
+    theme = themes.load(name)
+    assert min(contrast(getattr(theme, role), theme.background) for role in OF_LINES) >= 3
+
+
+@pytest.mark.parametrize("name", PAINTED)
+def test_the_chosen_row_can_be_read(name: str) -> None:
+    theme = themes.load(name)
+    assert (
+        min(contrast(getattr(theme, role), theme.cursor) for role in ("foreground", "bright", "muted")) >= 4.5
+    )
+    # states in colour have a sign and a word as well
+    assert min(contrast(getattr(theme, role), theme.cursor) for role in ("good", "warning", "bad")) >= 3
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PAINTED])
+def test_the_terminals_own_colours_stay_its_own(name: str) -> None:
+    theme = themes.load(name)
+    values = [*(getattr(theme, role) for role in themes.COLOURS), *theme.lines]
+    assert all(value in own.ANSI for value in values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_charts_lines_have_colours_of_their_own(name: str) -> None:
+    assert len(set(themes.load(name).lines)) == themes.LINES
+
+
+def test_dark_and_light_share_the_hue_of_their_accent() -> None:
+    dark, light = (hue(themes.load(name).accent) for name in (themes.DEFAULT, themes.LIGHT))
+    assert dark == pytest.approx(light, abs=0.02)
 
 
 def test_an_unknown_theme_is_refused() -> None:

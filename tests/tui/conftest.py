@@ -61,10 +61,11 @@ class Story:
         name: str = "trial",
         cpu_count: int = 16,
         baseline: Baseline | None = None,
+        **axes: tuple[Any, ...],
     ) -> "Story":
         measure = Measure(warmup=2, iterations=iterations, baseline=baseline or Baseline(batch_size=1))
-        axes = Axes(device=(device,), batch_size=batch_sizes)
-        sweep = Sweep(name=name, model="tiny-bert", axes=axes, measure=measure)
+        spanned = Axes(device=(device,), batch_size=batch_sizes, **axes)
+        sweep = Sweep(name=name, model="tiny-bert", axes=spanned, measure=measure)
         self._plan = tuple(case.config for case in cases(sweep))
         host = Host(
             hostname="box",
@@ -78,12 +79,16 @@ class Story:
         self._add(SessionStarted(t=0, id="story", created=created, sweep=sweep, plan=self._plan, host=host))
         return self
 
+    @property
+    def plan(self) -> tuple[Any, ...]:
+        return self._plan
+
     def start(self, case: int) -> "Story":
         return self._add(CaseStarted(t=self.t, case=case, config=self._plan[case], pid=1))
 
-    def prepare(self, case: int, *marks: str) -> "Story":
+    def prepare(self, case: int, *marks: str, **fields: Any) -> "Story":
         model = Model(name="tiny-bert", parameters=66_955_010)
-        return self._add(CasePrepared(t=self.t, case=case, model=model, marks=marks))
+        return self._add(CasePrepared(t=self.t, case=case, model=model, marks=marks, **fields))
 
     def steps(self, case: int, ms: list[float], phase: Phase = "measure") -> "Story":
         parts = {name: [value * share for value in ms] for name, share in PARTS.items()}
@@ -248,8 +253,21 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 @pytest.fixture
+def make_story() -> type[Story]:
+    """Makes a session file at a path."""
+    return Story
+
+
+@pytest.fixture
 def engine(story: Story) -> FakeEngine:
     return FakeEngine(story.path)
+
+
+@pytest.fixture(autouse=True)
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for what a reader would configure."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "benchtui"
 
 
 @pytest.fixture
@@ -278,7 +296,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
 
 @pytest.fixture
 def opened(surroundings: Surroundings, clock: Still) -> Open:
-    """Open the app on a session file, or without one on the chooser."""
+    """Open the app on a session file, or without one on the editor."""
 
     @asynccontextmanager
     async def open_app(

@@ -43,3 +43,15 @@ async def test_leaving_another_place_while_a_sweep_runs_asks_how(story: Any, eng
         await seen.press("4", "q")
         assert isinstance(seen.app.screen, Monitor)
         assert "The sweep runs on." in seen.text
+
+
+async def test_an_own_theme_is_one_of_the_themes_and_a_broken_one_is_told(
+    opened: Any, configuration: Any
+) -> None:
+    (configuration / "themes").mkdir(parents=True)
+    (configuration / "themes" / "night.toml").write_text('[colours]\nbackground = "#000010"\n')
+    (configuration / "themes" / "odd.toml").write_text("dark = 1\n")
+    async with opened(theme="night") as seen:
+        assert seen.app.screen.styles.background.hex == "#000010"
+        told = [notification.message for notification in seen.app._notifications]
+        assert len(told) == 1 and "odd.toml: dark: 1 is not allowed" in told[0]

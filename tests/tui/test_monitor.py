@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from benchtui.tui.ending import Ending
+from benchtui.tui.screens.case import CaseScreen
+from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.screens.page import Page
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
@@ -315,15 +317,10 @@ async def test_help_and_detail_are_screens_of_their_own(story: Any, engine: Any,
         assert isinstance(seen.app.screen, Page)
         assert "detach" in seen.text
         await seen.press("escape", "g", "enter")
-        assert isinstance(seen.app.screen, Page)
+        assert isinstance(seen.app.screen, CaseScreen)
         assert "random weights" in seen.text
-        await seen.press("pagedown")
-        for fact in ("120 measured, 2 warm-up", "50.0 J, from counter", "700 MB"):
-            assert fact in seen.text
-        await seen.press("end")
-        assert "66,955,010" in seen.text
         await seen.press("q")
-        assert not isinstance(seen.app.screen, Page)
+        assert isinstance(seen.app.screen, Monitor)
 
 
 async def test_pages_scroll(story: Any, engine: Any, opened: Any) -> None:

@@ -1,56 +1,97 @@
-"""All that a session knows of one case, as lines; knows no Textual."""
+"""What a session knows of a case but for steps and readings, as lines and as markdown; knows no Textual."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.in_force import in_force
 from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import text
-from benchtui.tui.cases import ROLES, CaseBook
-from benchtui.tui.widgets.bars import bar
-from benchtui.tui.widgets.current import part_table
-from benchtui.tui.widgets.ink import BLANK, Line, line
+from benchtui.tui.distribution import percentiles
+from benchtui.tui.markdown import heading, pipe_table
+from benchtui.tui.widgets.current import Part, part_table
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
+
+if TYPE_CHECKING:
+    from benchtui.sessions.limits import Limit
+    from benchtui.sessions.metrics import Distribution, Metrics
 
 Facts = list[tuple[str, str]]
+Sections = Sequence[tuple[str, list[Line]]]
 
-BINS = 12
+CHECKED = ("precision", "attention", "compile", "threads", "padding")
+"""Options that are read back."""
 
 
-def detail_lines(case: CaseState, book: CaseBook, width: int, symbols: Symbols) -> list[Line]:
-    """Options asked for and in force, figures, parts, distribution, memory, energy, and how it ended."""
-    head = line((text.clean(case.name), "strong"), (f"   {case.state}", ROLES[case.state]))
-    sections = [
-        ("End", _table(_ended(case))),
-        ("Latency", _table(_latency(case, book, symbols))),
-        ("Parts of a step, ms", _indented(part_table(book.parts(case), width - 4, symbols))),
-        ("Distribution of steps", histogram(case.measured.wall_ms.tolist(), width, symbols)),
-        ("Memory and energy", _table(_resources(case, symbols))),
-        ("In force", _table(_effective(case))),
-        ("Model and text", _table(_model(case))),
+def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
+    """How it ended, options asked for and in force, figures, parts, model and text."""
+    return _together(
+        [
+            ("End", _table(_ended(case), width)),
+            ("Options", _options(case, width, symbols)),
+            ("Figures", _table(_figures(known, symbols), width)),
+            ("Parts of a step, ms", _indented(part_table(_parts(known), width - 4, symbols))),
+            ("Rounds", _table(_rounds(case), width)),
+            ("Model and text", _table(_model(case), width)),
+        ]
+    )
+
+
+def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
+    """Limits, memory, energy, what went on around the case, and what the compiler did."""
+    sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
+    return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
+
+
+def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
+    """Why a case ended as it did, whole."""
+    facts = _table(_error(case), width)
+    if not facts:
+        word = "it hasn't ended" if case.finished is None else "no error"
+        return [line((f"{word}: {case.state}", "muted"))]
+    return facts
+
+
+def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
+    """The same facts as tables of markdown."""
+    options = [
+        (option, str(getattr(case.config, option)), said, sign) for option, said, sign, _ in _read_back(case)
     ]
-    lines = [head]
+    tables = [heading(f"{case.name}: {case.state}")]
+    tables.append(pipe_table(("option", "asked for", "in force", "so"), options))
+    parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
+    facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _ended(case)}
+    facts |= {
+        **_machine(case, reached, symbols),
+        "error": _error(case),
+        "rounds": _rounds(case),
+        "model and text": _model(case),
+    }
+    tables += [pipe_table((title.lower(), ""), rows) for title, rows in facts.items() if rows]
+    return "\n\n".join(tables) + "\n"
+
+
+def _together(sections: Sections) -> list[Line]:
+    lines: list[Line] = []
     for title, body in sections:
         if body:
-            lines += [BLANK, line((title, "muted")), *body]
+            lines += [*([BLANK] if lines else []), line((title, "strong")), *body]
     return lines
 
 
-def histogram(values: list[float], width: int, symbols: Symbols) -> list[Line]:
-    """How many steps took how long, in equal spans from the least to the most."""
-    if len(values) < BINS or min(values) == max(values):
-        return []
-    low, size = min(values), (max(values) - min(values)) / BINS
-    counts = [0] * BINS
-    for value in values:
-        counts[min(int((value - low) / size), BINS - 1)] += 1
-    room = max(10, min(60, width - 34))
-    rows = []
-    for place, count in enumerate(counts):
-        ends = f"  {low + place * size:>9,.3f} to {low + (place + 1) * size:>9,.3f} ms {count:>6} "
-        rows.append(line((ends, "plain"), *bar(count / max(counts), room, symbols)))
-    return rows
-
-
-def _table(facts: Facts) -> list[Line]:
+def _table(facts: Facts, width: int) -> list[Line]:
+    """Labels and values below each other; a long value goes on in the next line, so that none is cut."""
     size = max((len(label) for label, _ in facts), default=0)
-    return [line((f"  {label:<{size}}   ", "muted"), (text.clean(value), "plain")) for label, value in facts]
+    lines: list[Line] = []
+    for label, value in facts:
+        rows = wrap(text.clean(value), max(width - size - 5, 20), break_on_hyphens=False) or [""]
+        for number, row in enumerate(rows):
+            name = text.clean(label) if number == 0 else ""
+            lines.append(line((f"  {name:<{size}}   ", "muted"), (row, "plain")))
+    return lines
 
 
 def _indented(lines: list[Line]) -> list[Line]:
@@ -58,75 +99,248 @@ def _indented(lines: list[Line]) -> list[Line]:
 
 
 def _known(*facts: tuple[str, object]) -> Facts:
-    return [(label, str(value)) for label, value in facts if value not in (None, "")]
+    return [(label, str(value)) for label, value in facts if value not in (None, "", ())]
 
 
-def _effective(case: CaseState) -> Facts:
-    effective = case.prepared.effective if case.prepared else None
+def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
+    """What was asked for beside what was read back; a mismatch has a sign, a word and a colour."""
+    signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
+    lines = [crop([(f"  {'':<16} {'asked for':<18} in force", "muted")], width, symbols)]
+    for option, said, so, known in _read_back(case):
+        sign, role = signs[known]
+        pieces: list[Piece] = [
+            (f"  {option:<16} ", "muted"),
+            (f"{getattr(case.config, option)!s:<18} ", "plain"),
+        ]
+        if known is None and not said:
+            lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))
+        else:
+            more = f"   {so}" if known is False else ""
+            lines.append(crop([*pieces, (f"{sign} ", role), (said, "plain"), (more, role)], width, symbols))
+    return lines
+
+
+def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
+    """Each option with what was read back of it, whether it was in force in words, and whether it was."""
+    effective = case.effective
     if effective is None:
-        return []
-    config = case.config
-    return _known(
-        ("precision", f"asked for {config.precision}"),
-        ("weights", effective.weights_dtype),
-        ("autocast", effective.autocast_dtype),
-        ("output", effective.output_dtype),
-        ("attention", f"{effective.attention} (asked for {config.attention})" if effective.attention else None),
-        (
-            "compiled",
-            None if effective.compiled is None else f"{effective.compiled} (asked for {config.compile})",
-        ),
-        ("threads", effective.threads),
-    )
+        return [(option, "", "not read back", None) for option in CHECKED]
+    compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
+    dtypes = (effective.weights_dtype, effective.autocast_dtype, effective.output_dtype)
+    named = zip(("weights", "autocast", "output"), dtypes, strict=True)
+    said = {
+        "precision": ", ".join(f"{name} {text.clean(dtype)}" for name, dtype in named if dtype),
+        "attention": text.clean(effective.attention or ""),
+        "compile": compiled or "",
+        "threads": "" if effective.threads is None else str(effective.threads),
+        "padding": text.clean(effective.padding or ""),
+    }
+    words = {True: "in force", False: "not in force", None: "not read back"}
+    return [(option, said[option], words[so], so) for option in CHECKED for so in (in_force(case, option),)]
 
 
 def _ended(case: CaseState) -> Facts:
     finished = case.finished
-    facts = _known(("marks", ", ".join(case.marks)))
+    repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
+    facts = _known(("marks", ", ".join(case.marks)), ("measured again", ", ".join(repeated)))
     if finished is None:
         return facts
-    return facts + _known(
+    return [
+        *_known(
+            ("outcome", finished.outcome),
+            ("reason", finished.reason),
+            ("stopped by", finished.stop),
+            ("warm-up until", finished.warmup_stop),
+        ),
+        *facts,
+    ]
+
+
+def _error(case: CaseState) -> Facts:
+    finished = case.finished
+    if finished is None or finished.outcome == "ok":
+        return []
+    return _known(
         ("outcome", finished.outcome),
         ("reason", finished.reason),
         ("signal", finished.signal),
         ("exit code", finished.exit_code),
         ("last word", finished.stderr_line),
-        ("stopped by", finished.stop),
     )
 
 
-def _latency(case: CaseState, book: CaseBook, symbols: Symbols) -> Facts:
-    figures, spread = book.figures(case), book.spread(case)
-    if figures is None:
+def _rounds(case: CaseState) -> Facts:
+    if not case.rounds:
         return []
-    ms = {"p50": figures.p50_ms, "p99": figures.p99_ms, "least": spread.least, "most": spread.most}
-    shown = [(label, f"{text.milliseconds(value, symbols)} ms") for label, value in ms.items()]
+    rounds = [(each.round, each.stop, each.marks) for each in case.rounds]
+    if case.finished is not None:
+        rounds.append((rounds[-1][0] + 1, case.finished.stop, ()))
     return [
-        ("steps", f"{figures.n} measured, {len(case.warmup)} warm-up"),
-        *shown,
-        ("interval", f"{symbols.plus_minus}{text.percent(figures.interval_percent, symbols)} % of the median"),
-        ("samples/s", text.rate(figures.samples_per_s, symbols)),
+        (f"round {number + 1}", ", ".join(word for word in (stop or "", *marks) if word) or "ended")
+        for number, stop, marks in rounds
     ]
 
 
-def _resources(case: CaseState, symbols: Symbols) -> Facts:
+def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
+    if known is None:
+        return []
+    latency = known.latency_ms
+    return [
+        ("steps", f"{latency.n:,}, {known.samples_per_step:,} samples each"),
+        *((name, f"{text.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
+        ("interval", _interval(latency, symbols)),
+        *_rates(known, symbols),
+        *_spread("to first token", known.time_to_first_token_ms, symbols),
+        *_spread("per output token", known.time_per_output_token_ms, symbols),
+        *_known(
+            ("first step", _ms(known.first_step_ms, symbols)),
+            ("beyond a steady one", _ms(known.cold_cost_ms, symbols)),
+            ("loss", None if known.loss is None else f"{known.loss:.4f}"),
+        ),
+    ]
+
+
+def _interval(latency: Distribution, symbols: Symbols) -> str:
+    low, high = (text.milliseconds(bound, symbols) for bound in (latency.low, latency.high))
+    half = text.percent(latency.interval_percent, symbols)
+    return f"{low} to {high} ms, {symbols.plus_minus}{half} %: 95 % interval of p50"
+
+
+def _rates(known: Metrics, symbols: Symbols) -> Facts:
+    rates = {
+        "samples/s": known.samples_per_s,
+        "tokens/s": known.tokens_per_s,
+        "with padding": known.padded_tokens_per_s,
+        "new tokens/s": known.new_tokens_per_s,
+    }
+    return [(name, text.rate(value, symbols)) for name, value in rates.items() if value is not None]
+
+
+def _spread(name: str, spread: Distribution | None, symbols: Symbols) -> Facts:
+    return [(name, f"{text.milliseconds(spread.median, symbols)} ms")] if spread else []
+
+
+def _ms(value: float | None, symbols: Symbols) -> str | None:
+    return None if value is None else f"{text.milliseconds(value, symbols)} ms"
+
+
+def _parts(known: Metrics | None) -> tuple[Part, ...]:
+    whole = known.latency_ms.mean if known else 0.0
+    if known is None or not whole:
+        return ()
+    return tuple(
+        Part(text.clean(name), spread.mean, spread.mean / whole) for name, spread in known.parts_ms.items()
+    )
+
+
+def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:
     finished = case.finished
     if finished is None:
+        return {}
+    return {
+        "Limits": _limits(reached, symbols),
+        "Memory, peaks while measured": _memory(case),
+        "Energy": _energy(case),
+        "Around the case": _environment(case, symbols),
+        "Compiler": _compiling(case),
+    }
+
+
+def _memory(case: CaseState) -> Facts:
+    memory = case.finished.memory if case.finished else None
+    if memory is None:
         return []
-    facts: Facts = []
-    if memory := finished.memory:
-        sizes = {
-            "peak allocated": memory.peak_allocated_mb,
-            "peak reserved": memory.peak_reserved_mb,
-            "peak on device": memory.peak_device_mb,
-            "peak RSS": memory.peak_rss_mb,
-        }
-        facts += [(label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None]
-    if energy := finished.energy:
-        watts = None if energy.mean_power_w is None else f"{energy.mean_power_w:.1f} W"
-        joules = None if energy.energy_j is None else f"{energy.energy_j:.1f} J, from {energy.source}"
-        facts += _known(("mean power", watts), ("energy", joules), ("no energy", energy.absent))
-    return facts
+    sizes = {
+        "allocated by tensors": memory.peak_allocated_mb,
+        "reserved by torch": memory.peak_reserved_mb,
+        "on the device": memory.peak_device_mb,
+        "RSS of the worker": memory.peak_rss_mb,
+        "keys and values": memory.kv_cache_mb,
+    }
+    return [(label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None]
+
+
+def _energy(case: CaseState) -> Facts:
+    energy = case.finished.energy if case.finished else None
+    if energy is None:
+        return []
+    return _known(
+        ("mean power", _unit(energy.mean_power_w, "W", 1)),
+        ("energy", _unit(energy.energy_j, "J", 1)),
+        ("source", energy.source),
+        ("memory modules", _unit(energy.dram_j, "J", 1)),
+        ("none because", energy.absent),
+    )
+
+
+def _environment(case: CaseState, symbols: Symbols) -> Facts:
+    around = case.finished.environment if case.finished else None
+    if around is None:
+        return []
+    clocks = (
+        ("mean", around.sm_clock_mhz),
+        ("least", around.sm_clock_least_mhz),
+        ("default", around.sm_clock_default_mhz),
+    )
+    return _known(
+        ("worker's processors", _unit(around.worker_cpu, "of one", 2)),
+        ("involuntary switches", _unit(around.involuntary_switches, "", 0)),
+        (
+            "used by others",
+            _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
+        ),
+        ("load average", _unit(around.load_average, "", 2)),
+        ("clock", ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks if mhz is not None)),
+        ("held down by", ", ".join(around.throttle).replace("_", " ")),
+        ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
+        ("power limit", _unit(around.power_limit_w, "W", 0)),
+        ("others on the GPU", _unit(around.gpu_processes, "processes", 0)),
+    )
+
+
+def _compiling(case: CaseState) -> Facts:
+    compiling = case.finished.compiling if case.finished else None
+    if compiling is None:
+        return []
+    return _known(
+        ("graphs", compiling.graphs),
+        ("graph breaks", compiling.graph_breaks),
+        ("recompiles", compiling.recompiles),
+        ("unsteady steps", ", ".join(map(str, compiling.unsteady))),
+    )
+
+
+def _unit(value: float | None, unit: str, digits: int) -> str | None:
+    return None if value is None else f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
+    """What a step does, what share of its device's peaks that is, and what holds it back."""
+    if limit is None:
+        return []
+    work, peaks, shares = limit.work, limit.peaks, limit.shares
+    flops = _against(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
+    moved = _against(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
+    return _known(
+        ("a step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
+        ("arithmetic", flops),
+        ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
+        ("memory", moved and f"{moved} at most"),
+        ("device", None if shares.busy is None else f"at work in {100 * shares.busy:.0f} % of a step"),
+        ("held back by", limit.bound),
+        ("not known", limit.reason),
+    )
+
+
+def _against(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
+    if rate is None:
+        return None
+    share = f", {text.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
+    return f"{_giga(rate)} {unit}{share}"
+
+
+def _giga(amount: float) -> str:
+    return f"{amount / 1e9:,.{2 if amount < 1e11 else 0}f}"
 
 
 def _model(case: CaseState) -> Facts:

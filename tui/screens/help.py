@@ -8,13 +8,20 @@ from benchtui.tui.widgets.ink import BLANK, Line, line
 
 Keys = Sequence[tuple[str, str]]
 
-CHOOSER_KEYS = (
-    ("arrows, j k", "choose"),
-    ("enter", "start a sweep, watch one that runs, open a recorded one"),
-    ("r", "look again for sweeps, engines and sessions"),
+EDITOR_KEYS = (
+    ("arrows, h j k l", "choose a line and its values, or a case and its options"),
+    ("enter  e", "type the value; checked at each keystroke; esc: as it was"),
+    ("space", "put a value on or off, or take the next; switch a case"),
+    ("a", "switch all cases that share the value under the cursor"),
+    ("d", "back to the default"),
+    ("tab", "to the cases, and back to the entries"),
+    ("u  ctrl+r", "take back, make again; opening a sweep as well"),
+    ("o", "open a preset, a TOML file, or the sweep of a session"),
+    ("w  ctrl+s", "save as a TOML file; comments are kept"),
+    ("s", "start the sweep, and watch it"),
     ("t", "next theme"),
     ("ctrl+p  :", "all commands by name"),
-    ("q  esc", "quit"),
+    ("q", "quit; asks where changes would be lost"),
 )
 
 
@@ -53,12 +60,161 @@ def key_rows(keys: Sequence[Bound]) -> list[tuple[str, str]]:
     return [(shown(each.keys), f"{each.does}: {each.about}" if each.about else each.does) for each in keys]
 
 
-def chooser_help() -> list[Line]:
-    """Keys of the chooser."""
-    return _table("Keys", CHOOSER_KEYS)
+CHARTS_KEYS = (
+    ("f  F", "next figure, the one before"),
+    ("x", "next axis; of a Pareto front, what throughput is weighed against"),
+    ("up down, k j", "choose a line, or a case of the front"),
+    ("left right", "choose a point of the line"),
+    ("enter", "all that is known of the chosen case"),
+    ("p", "Pareto front: the cases that no other beats, and back"),
+    ("l", "logarithmic or linear scale"),
+    ("/", "show only lines with these words, such as fp16; esc drops them"),
+    ("y", "copy the table as markdown"),
+    ("t", "next theme"),
+    ("ctrl+p  :", "all commands by name"),
+    ("q", "quit"),
+)
+
+
+CASE_KEYS = (
+    ("tab  l", "next section"),
+    ("shift+tab  h", "section before"),
+    ("right  n", "next case, in the same section"),
+    ("left  p", "case before"),
+    ("up down  k j", "scroll; page keys, g and G go further"),
+    ("o  /", "next outlier among the steps; O the one before"),
+    ("y", "copy the case as markdown"),
+    ("esc  q", "back"),
+)
+
+
+def case_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of a case."""
+    signs = (
+        (symbols.ok, "asked for, and read back as such"),
+        (symbols.failed, "asked for, and not in force"),
+        (symbols.absent, "not read back"),
+        (symbols.above, "outlier: so far off that something else must have happened; it stays in all figures"),
+    )
+    return [*_table("Keys", CASE_KEYS), BLANK, *_table("Signs", signs)]
+
+
+def charts_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the Charts."""
+    signs = (
+        ("a b c", "a point of that line; a bar through it is its 95 % interval"),
+        (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),
+        ("front", "no other case has more samples/s at no higher cost"),
+    )
+    return [*_table("Keys", CHARTS_KEYS), BLANK, *_table("Signs", signs)]
+
+
+def editor_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the Sweep place."""
+    values = (
+        ("1,4,32", "these values; every combination of values is a case"),
+        ("1..8", "all from 1 to 8; 1..8+2: every second one"),
+        ("1..128*2", "doubled each time"),
+    )
+    signs = (
+        (symbols.ok, "a case that will be measured; a value that is on"),
+        (symbols.skipped, "switched off: saved as [[exclude]]"),
+        (symbols.absent, "skipped, because it would mean nothing"),
+        ("12.3", "as measured in an earlier session on this machine"),
+        (f"{symbols.about}12.3", "by cases of other options in earlier sessions"),
+        ("12.3?", "a guess: 2 operations a parameter and token, in training 6;"),
+        ("", "100e9 of them a second on cpu, 10e12 on cuda;"),
+        ("", "memory of weights and libraries alone"),
+    )
+    return [*_table("Keys", EDITOR_KEYS), BLANK, *_table("Values", values), BLANK, *_table("Signs", signs)]
 
 
 def _table(title: str, rows: Keys) -> list[Line]:
     size = max(len(key) for key, _ in rows)
     lines = [line((f"  {key:<{size}}   ", "accent"), (does, "plain")) for key, does in rows]
     return [line((title, "strong")), *lines]
+
+
+LIBRARY_KEYS = (
+    ("arrows, j k  g G", "choose a session"),
+    ("enter", "open it in the Monitor; one that runs with its engine"),
+    ("R", "play it again from its beginning"),
+    ("space", "mark it for comparing; the first marked is the base, A"),
+    ("c", "compare the marked sessions, or a single one with the chosen one"),
+    ("e", "edit its sweep"),
+    ("/", "filter by words of name, host, model, outcome or note; n N go through what is shown"),
+    ("s", "sort by the next column"),
+    ("m  F2", "rename"),
+    ("o", "note, kept in a text file beside the session"),
+    ("X  del", "delete the session and its note, after a question"),
+    ("E", "write its report as markdown"),
+    ("i", "import a session file: a copy goes into the library"),
+    ("r", "look again"),
+    ("esc", "back: what is asked, then the filter, then the marks"),
+    ("t  :  ctrl+z", "next theme, all commands by name, suspend"),
+    ("q", "quit"),
+)
+
+
+def library_help(symbols: Symbols) -> list[Line]:
+    """Keys and columns of the library."""
+    columns = (
+        ("measured", "cases that ended well, of those that were planned"),
+        ("samples/s", f"of the best case; {symbols.absent} where none was measured"),
+        ("A B C", "the marked sessions; A is the base"),
+        (symbols.flag, "what to know before believing the figures"),
+    )
+    signs = tuple(
+        (f"{getattr(symbols, sign)}", word)
+        for sign, word in (("running", "running"), ("ok", "completed"), ("interrupted", "interrupted, cut off"))
+    )
+    failed = (symbols.failed, "failed, or not readable")
+    return [
+        *_table("Keys", LIBRARY_KEYS),
+        BLANK,
+        *_table("Columns", columns),
+        BLANK,
+        *_table("Outcomes", (*signs, failed)),
+    ]
+
+
+COMPARE_KEYS = (
+    ("arrows, j k  g G", "choose a case; the lower part shows both of its sides"),
+    ("s", "sort by the plan, the slowest first, the fastest first, or the verdict"),
+    ("/", "filter by words of case or verdict; n N go through what is shown"),
+    ("b", "have the next session be the base, A"),
+    ("d", "all that differs between machines, software, work and settings"),
+    ("y  Y", "copy the case, or the whole comparison, as markdown; works over SSH"),
+    ("E", "write the comparison as markdown"),
+    ("esc", "back: what is asked, then the filter"),
+    ("t  :  ctrl+z", "next theme, all commands by name, suspend"),
+    ("q", "quit"),
+)
+
+
+def compare_help(symbols: Symbols) -> list[Line]:
+    """Keys and signs of the comparison."""
+    figures = (
+        ("ratio", "how many times as fast; above 1 the new session is the faster one"),
+        (
+            "interval",
+            "all that both cases' ranges allow (fastest step to third quartile), or the rounds from three on",
+        ),
+        ("p50", "median step; the mean where the source kept no steps"),
+        ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
+        ("J/1k", "joules for a thousand samples"),
+    )
+    verdicts = (
+        ("F faster", "the whole interval lies above 1, by 0.5 % at least"),
+        ("S slower", "the whole interval lies below 1, by 0.5 % at least"),
+        ("= same", "the ranges overlap"),
+        ("? unsure", "too few steps, or rounds that contradict the steps"),
+        (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
+    )
+    return [
+        *_table("Keys", COMPARE_KEYS),
+        BLANK,
+        *_table("Figures", figures),
+        BLANK,
+        *_table("Verdicts", verdicts),
+    ]

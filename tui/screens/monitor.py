@@ -66,8 +66,7 @@ class Monitor(Screen[None]):
         self._timer: Timer | None = None
         self._hz = 0.0
         self._frozen = False
-        self._owed = False
-        """Whether a picture is still to be drawn in spite of being frozen: that it is."""
+        self._owed = False  # whether the picture that says that it is frozen is still to be drawn
         self._meter = Meter(symbols)
         self._stopped = self._leaving = False
 

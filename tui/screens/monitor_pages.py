@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from benchtui.tui.copying import report_markdown, row_markdown
 from benchtui.tui.keymap import bound
+from benchtui.tui.screens.case import CaseScreen
 from benchtui.tui.screens.columns import ColumnsPage
-from benchtui.tui.screens.detail import detail_lines
 from benchtui.tui.screens.help import monitor_help
 from benchtui.tui.screens.page import Page
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def show_detail(monitor: "Monitor") -> None:
     """All that is known of the case that is shown."""
-    case, view, symbols = monitor.shown_case, monitor.view, monitor.symbols
-    if view is None or case is None:
+    case = monitor.shown_case
+    if case is None:
         monitor.say("no case to show yet")
-        return
-    monitor.app.push_screen(Page(lambda width: detail_lines(case, view.book, width, symbols), symbols))
+    else:
+        monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols))
 
 
 def show_help(monitor: "Monitor") -> None:

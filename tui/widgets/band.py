@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor
 
 from benchtui.themes import Symbols
 from benchtui.tui.text import fit, milliseconds
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, width_of
+from benchtui.tui.widgets.scale import round_step
 from benchtui.tui.widgets.signs import Grid, Signs, sign_cells, sign_words
 
 LABEL_WIDTH = 13
@@ -52,7 +53,7 @@ class Scale:
         """A scale with round ends for steps of this spread."""
         low = min(least, median * (1 - NARROWEST))
         high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
-        step = _round_step((high - low) / 4)
+        step = round_step((high - low) / 4)
         low, high = floor(low / step) * step, ceil(high / step) * step
         return cls(low, high if high > low else low + 1.0)
 
@@ -191,11 +192,3 @@ def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
     left = max(0, room - width_of(known))
     said = fit(between.join(words), left, symbols).rstrip()
     return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{said:>{left}}", "muted"))
-
-
-def _round_step(width: float) -> float:
-    """The nearest of 1, 2 and 5 times a power of ten that isn't smaller."""
-    if width <= 0:
-        return 1.0
-    power = 10.0 ** floor(log10(width))
-    return next((factor * power for factor in (1, 2, 5) if factor * power >= width), 10 * power)

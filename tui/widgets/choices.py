@@ -1,4 +1,4 @@
-"""The chooser's list: groups of offers, one of them chosen; knows no Textual."""
+"""A list of sweeps to open: groups of offers, one of them chosen; knows no Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,8 @@ class Choices:
     chosen: int
 
 
-def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """A title, then the groups; scrolled so that the chosen offer is in view."""
-    title = [line(("benchtui", "strong"), ("   choose a sweep to run, or a session to open", "muted")), BLANK]
+def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """The groups; scrolled so that the chosen offer is in view."""
     rows: list[Line] = []
     at = 0
     for place, offer in enumerate(choices.offers):
@@ -30,7 +29,9 @@ def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) ->
         if place == choices.chosen:
             at = len(rows)
         rows.append(_offer(offer, place == choices.chosen, width, symbols))
-    return [*title, *_window(rows, at, height - len(title))]
+    return _window(rows, at, height) or [
+        line(("nothing here has that in its name; enter opens it as a path", "muted"))
+    ]
 
 
 def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:

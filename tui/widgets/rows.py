@@ -1,7 +1,7 @@
 """Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchtui.sessions.sweep import Config
 from benchtui.themes import Symbols
@@ -42,6 +42,15 @@ COLUMNS = (
 KEYS = tuple(column.key for column in COLUMNS)
 USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
 """What is shown until the reader chooses."""
+USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
+
+
+def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
+    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
+    wanted = [column for key in keys for column in COLUMNS if column.key == key]
+    if tuple(keys) == USUAL:
+        return tuple(wanted)
+    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +99,21 @@ class Arrangement:
 
     @classmethod
     def of(
-        cls, width: int, case_width: int, keys: Sequence[str] = USUAL, sorting: Sorting | None = None
+        cls,
+        width: int,
+        case_width: int,
+        columns: Sequence[Column] = USUAL_COLUMNS,
+        sorting: Sorting | None = None,
     ) -> "Arrangement":
-        """As many columns as fit: of the usual ones those that matter most, of chosen ones the first."""
-        wanted = [column for key in keys for column in COLUMNS if column.key == key]
-        by_rank = sorted(wanted, key=lambda column: column.rank) if tuple(keys) == USUAL else wanted
+        """As many columns as fit, in the order of their rank."""
         room = width - 1 - case_width
         chosen: list[Column] = []
-        for column in by_rank:
+        for column in sorted(columns, key=lambda column: column.rank):
             if room < column.width + GAP:
                 break
             room -= column.width + GAP
             chosen.append(column)
-        return cls(case_width, tuple(column for column in wanted if column in chosen), sorting)
+        return cls(case_width, tuple(column for column in columns if column in chosen), sorting)
 
     def header(self, width: int, symbols: Symbols) -> Line:
         """The titles of the columns, that by which the rows stand with a sign."""

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from benchtui.themes import Symbols
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import BLANK, Line, changes
-from benchtui.tui.widgets.rows import Arrangement, Row, Rows
+from benchtui.tui.widgets.rows import Arrangement, Row, Rows, columns_of
 
 
 class PlainBar(ScrollBarRender):
@@ -73,7 +73,7 @@ class CaseTable(ScrollView):
     def arrangement(self) -> Arrangement:
         """The columns that there is room for, the scroll bar left out."""
         rows = self._rows
-        return Arrangement.of(self._room.width - 1, rows.case_width, rows.columns, rows.sorting)
+        return Arrangement.of(self._room.width - 1, rows.case_width, columns_of(rows.columns), rows.sorting)
 
     @property
     def _room(self) -> Size:

@@ -1,0 +1,20 @@
+"""What every process that measures does first: it is to go before others, and never to stay behind."""
+
+import ctypes
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def isolate() -> None:
+    """Lead a process group, end with the fork server, and be the first to go when memory runs out."""
+    os.setsid()
+    with suppress(
+        OSError, AttributeError
+    ):  # Linux alone; without it the closed pipe ends the worker a step later
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,0 +1,186 @@
+"""What the list of sessions says of each file beyond its first line, kept so that no file is folded twice."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from benchtui.sessions.disturbance import kind
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Telemetry
+from benchtui.sessions.journal import Read
+from benchtui.sessions.reading import AbandonedError, load
+from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.sessions.sweep import Record
+
+VERSION = 1
+# 1  2026-11: the first. A file of another version is thrown away and built anew.
+
+
+class Best(Record, frozen=True, kw_only=True):
+    """The case with the highest throughput of a session."""
+
+    case: str
+    samples_per_s: float
+
+
+class Summary(Record, frozen=True, kw_only=True):
+    """What a session's whole file amounts to, in a line or two."""
+
+    outcome: str
+    """``completed``, ``interrupted``, ``failed``, ``cut off``, or ``unreadable``."""
+    reason: str | None = None
+    counts: dict[str, int] = {}  # noqa: RUF012  (msgspec copies a mutable default)
+    """Cases in each state, in the order of the plan."""
+    best: Best | None = None
+    duration_s: float | None = None
+    marks: tuple[str, ...] = ()
+    """Kinds of marks that any case has."""
+    torch: str | None = None
+
+    @property
+    def cases(self) -> int:
+        """All cases, those among them that were added while it ran."""
+        return sum(self.counts.values())
+
+    @property
+    def measured(self) -> int:
+        """Cases that ended well."""
+        return self.counts.get("ok", 0)
+
+
+class _Filed(Record, frozen=True, kw_only=True):
+    """A summary, and what the file looked like when it was made."""
+
+    size: int
+    mtime_ns: int
+    summary: Summary
+
+
+class _Kept(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The catalogue's own file: summaries by the path of the session."""
+
+    version: int
+    files: dict[str, _Filed]
+
+
+class Catalogue:
+    """Summaries of session files, in a file of the user's cache folder that can be lost without harm."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Read what was kept; an unreadable file counts as none."""
+        self._path = path or Path(platformdirs.user_cache_dir("benchtui")) / "sessions.json"
+        self._files = _read(self._path)
+        self._changed = False
+
+    def known(self, session: Path) -> Summary | None:
+        """The summary of a file that hasn't changed since it was made."""
+        filed, now = self._files.get(str(session)), _looks(session)
+        return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
+
+    def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+        """The summary of a file, made from all of it where none is known.
+
+        Raises:
+            AbandonedError: once it isn't ``wanted`` any more.
+        """
+        found = self.known(session)
+        if found is None:
+            before = _looks(session)  # what is written while it is read makes it look otherwise afterwards
+            found = summary(session, wanted)
+            if before is not None:
+                size, mtime_ns = before
+                self._files[str(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
+                self._changed = True
+        return found
+
+    def save(self) -> None:
+        """Keep what is known of the files that are still there; a disk that refuses is no loss."""
+        if not self._changed:
+            return
+        files = {name: filed for name, filed in self._files.items() if _looks(Path(name))}
+        own = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own.write_bytes(msgspec.json.encode(_Kept(version=VERSION, files=files)))
+            own.replace(self._path)
+        self._changed = False
+
+
+def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+    """Fold a session file, keeping no more than one case's steps at a time.
+
+    Raises:
+        AbandonedError: once it isn't ``wanted`` any more.
+    """
+    rates: dict[int, float] = {}
+    try:
+        session = load(path, partial(_take, rates), wanted)
+    except AbandonedError:
+        raise
+    except BenchtuiError as error:
+        return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
+    for case in session.cases:
+        _rate(case, rates)
+    return _summed_up(session, rates)
+
+
+def _take(rates: dict[int, float], session: Session, event: Read) -> None:
+    """Fold an event; once a case has ended, its rate stands for its steps."""
+    if isinstance(event, Telemetry):
+        return
+    session.apply(event)
+    if isinstance(event, CaseFinished):
+        case = session.cases[event.case]
+        _rate(case, rates)
+        case.warmup, case.measured = Columns(), Columns()
+
+
+def _rate(case: CaseState, rates: dict[int, float]) -> None:
+    """Note the samples per second of a case that ended well: by its steps, or as its source reported it."""
+    if case.state != "ok" or case.config.repeat or case.index in rates:
+        return
+    reported = case.finished.reported if case.finished else None
+    total_ms = sum(case.measured.wall_ms)
+    if total_ms:
+        rates[case.index] = 1000 * len(case.measured) * case.samples_per_step / total_ms
+    elif reported and reported.samples_per_s is not None:
+        rates[case.index] = reported.samples_per_s
+
+
+def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
+    counts: dict[str, int] = {}
+    for case in session.cases:
+        counts[case.state] = counts.get(case.state, 0) + 1
+    best = max(rates, key=lambda case: rates[case], default=None)
+    finished, marks = session.finished, (kind(mark) for case in session.cases for mark in case.marks)
+    return Summary(
+        outcome=finished.outcome if finished else "cut off",
+        reason=finished.reason if finished else None,
+        counts=counts,
+        best=None if best is None else Best(case=session.cases[best].name, samples_per_s=rates[best]),
+        duration_s=session.now_s,
+        marks=tuple(dict.fromkeys(marks)),
+        torch=session.runtime.torch if session.runtime else None,
+    )
+
+
+def _read(path: Path) -> dict[str, _Filed]:
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return kept.files if kept.version == VERSION else {}
+
+
+def _looks(path: Path) -> tuple[int, int] | None:
+    """Size and time of the last change of a file; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -1,0 +1,226 @@
+"""Sessions held against each other: cases that correspond, how many times as fast each is, and a gate."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchtui.sessions.compare import Comparison, Ratio, Verdict, comparison
+from benchtui.sessions.differences import Difference, differences
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.results import Result, measured
+from benchtui.sessions.session import CaseState, Session
+
+SAME_WORK = ("task", "batch_size", "sequence_length")
+"""What two cases always have in common: with another value a step is other work."""
+CHOICES = ("model", "weights", "device", "precision", "attention", "compile", "threads", "padding")
+"""What they have in common too, unless sessions share no case that way and each has but one value of it."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the sessions that are compared, with its figures."""
+
+    name: str
+    session: Session
+    results: tuple[Result, ...]
+    """The cases that ended well."""
+
+    @classmethod
+    def of(cls, name: str, session: Session) -> "Side":
+        """A session under a name; its figures are computed here and only once."""
+        return cls(name, session, measured(session))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case of the base beside the one that corresponds to it; None where a plan has none."""
+
+    base: CaseState | None
+    new: CaseState | None
+    pair: Comparison | None
+    """Their ratios, where both ended well."""
+
+    @property
+    def case(self) -> CaseState:
+        """The base's case, or the new one where the base has none."""
+        found = self.base or self.new
+        if found is None:
+            raise AssertionError("a row has a case on one side at least")
+        return found
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """How many times as fast the new case is: by its median step, or by samples where steps hold others."""
+        if self.pair is None:
+            return None
+        sizes = {self.pair.base.metrics.samples_per_step, self.pair.new.metrics.samples_per_step}
+        return self.pair.latency if len(sizes) == 1 else self.pair.throughput
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The word for the pair, or None where there is no pair."""
+        if self.pair is None:
+            return None
+        return self.ratio.verdict if self.ratio else Verdict.UNSURE
+
+    @property
+    def lost(self) -> bool:
+        """Whether the base's case ended well, and the new session planned it and didn't measure it."""
+        return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A session held against the base."""
+
+    base: Side
+    new: Side
+    new_letter: str
+    rows: tuple[Row, ...]
+    """In the order of the base's plan, then what the new session alone has."""
+    ignored: tuple[str, ...]
+    """Options that differ between the sessions and were left aside so that cases correspond."""
+
+    @property
+    def compared(self) -> tuple[Row, ...]:
+        """The rows with a ratio."""
+        return tuple(row for row in self.rows if row.pair)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many rows have this verdict."""
+        return sum(row.verdict is verdict for row in self.rows)
+
+    def only(self, side: str) -> tuple[CaseState, ...]:
+        """The cases that one session alone has planned; ``side`` is ``base`` or ``new``."""
+        mine, other = ("base", "new") if side == "base" else ("new", "base")
+        return tuple(getattr(row, mine) for row in self.rows if getattr(row, other) is None)
+
+    @property
+    def largest_gain(self) -> Row | None:
+        """The row that became faster by most, among those that surely did."""
+        return max(self._of(Verdict.FASTER), key=_value, default=None)
+
+    @property
+    def largest_loss(self) -> Row | None:
+        """The row that became slower by most, among those that surely did."""
+        return min(self._of(Verdict.SLOWER), key=_value, default=None)
+
+    def regressions(self, threshold: float) -> tuple[Row, ...]:
+        """The rows that surely take longer by more than a share (0.05 is 5%), and those that were lost.
+
+        Sure is what the whole interval says, not its middle.
+        """
+        return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
+
+    def _of(self, verdict: Verdict) -> list[Row]:
+        return [row for row in self.rows if row.verdict is verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two or more sessions, the first of which is the base."""
+
+    sides: tuple[Side, ...]
+    differences: tuple[Difference, ...]
+    against: tuple[Against, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether any cases correspond and ended well."""
+        return any(each.compared for each in self.against)
+
+
+def loaded(paths: Sequence[Path], load: Callable[[Path], Session] = Session.load) -> tuple[Side, ...]:
+    """Sessions under the names of their files; raises BenchtuiError where one can't be read."""
+    return tuple(Side.of(path.stem, load(path)) for path in paths)
+
+
+def compared(sides: Sequence[Side]) -> Compared:
+    """Hold every session against the first.
+
+    Raises:
+        BenchtuiError: for fewer than two sessions, or more than there are letters for.
+    """
+    if not 2 <= len(sides) <= len(LETTERS):
+        raise BenchtuiError(f"{len(sides)} sessions: 2 to {len(LETTERS)} can be compared")
+    base, *others = sides
+    return Compared(
+        sides=tuple(sides),
+        differences=differences([side.session for side in sides]),
+        against=tuple(_against(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False)),
+    )
+
+
+def _against(base: Side, new: Side, letter: str) -> Against:
+    exact = _rows(base, new, ())
+    if not _correspond(exact):
+        ignored = _constant(base, new)
+        loose = _rows(base, new, ignored)
+        if _correspond(loose):
+            return Against(base, new, letter, loose, ignored)
+    return Against(base, new, letter, exact, ())
+
+
+def _correspond(rows: Iterable[Row]) -> bool:
+    return any(row.base and row.new for row in rows)
+
+
+def _rows(base: Side, new: Side, ignored: Sequence[str]) -> tuple[Row, ...]:
+    options = [option for option in (*SAME_WORK, *CHOICES) if option not in ignored]
+    mine, theirs = _planned(base, options), _planned(new, options)
+    figures, their_figures = _measured(base), _measured(new)
+    rows = []
+    for key in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(key), theirs.get(key)
+        before = figures.get(one.index) if one else None
+        after = their_figures.get(other.index) if other else None
+        rows.append(Row(one, other, comparison(before, after) if before and after else None))
+    return tuple(rows)
+
+
+def _planned(side: Side, options: Iterable[str]) -> dict[Key, CaseState]:
+    """The cases of a plan by what they have to have in common; the second of an A/A pair is left out.
+
+    Of a case that was run again, the newest that ended well.
+    """
+    found: dict[Key, CaseState] = {}
+    for case in side.session.cases:
+        key = tuple(_value_of(side, case, option) for option in options)
+        if not case.config.repeat and (key not in found or case.state == "ok"):
+            found[key] = case
+    return found
+
+
+def _measured(side: Side) -> dict[int, Result]:
+    return {result.case.index: result for result in side.results}
+
+
+def _constant(base: Side, new: Side) -> tuple[str, ...]:
+    """The options with one value in each session, and not the same one."""
+    values = {option: (_values(base, option), _values(new, option)) for option in CHOICES}
+    return tuple(
+        option for option, (mine, theirs) in values.items() if len(mine) == len(theirs) == 1 and mine != theirs
+    )
+
+
+def _values(side: Side, option: str) -> set[object]:
+    return {_value_of(side, case, option) for case in side.session.cases}
+
+
+def _value_of(side: Side, case: CaseState, option: str) -> object:
+    place = side.session.start.sweep if option in ("task", "model", "weights") else case.config
+    return getattr(place, option)
+
+
+def _value(row: Row) -> float:
+    return row.ratio.value if row.ratio else 1.0
+
+
+def _slower_by(ratio: Ratio | None) -> float:
+    """The share by which a step surely takes longer, or 0."""
+    if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.high is None:
+        return 0.0
+    return 1 / ratio.high - 1 if ratio.high > 0 else float("inf")

@@ -1,0 +1,61 @@
+"""Reads a session file in slices, so that other threads get their turn while a long one is read."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.session import Session
+
+SLICE_BYTES = 1 << 18
+"""Decoding a whole file at once would hold the interpreter for as long as that takes."""
+
+
+class AbandonedError(BenchtuiError):
+    """Reading was given up, since nobody waits for it any more."""
+
+
+def slices(path: Path) -> Iterator[tuple[list[Read], bool]]:
+    """The events of a file as it is now, a slice at a time, and whether an unfinished line is left over.
+
+    Raises:
+        BenchtuiError: where it can't be read, or a line is no event.
+    """
+    tail = Tail(path)
+    try:
+        left = path.stat().st_size
+        while left > 0:
+            left -= SLICE_BYTES
+            yield tail.read(SLICE_BYTES), tail.torn
+    except OSError as error:
+        raise BenchtuiError(f"{path}: can't be read: {error.strerror}") from error
+    finally:
+        tail.close()
+
+
+def load(
+    path: Path,
+    apply: Callable[[Session, Read], None] = Session.apply,
+    wanted: Callable[[], bool] = lambda: True,
+) -> Session:
+    """Fold a whole session file as ``Session.load`` does, and let other threads run meanwhile.
+
+    ``apply`` folds an event in the place of ``Session.apply``; ``wanted`` is asked at every slice.
+
+    Raises:
+        AbandonedError: once it isn't wanted any more.
+        BenchtuiError: where it can't be read.
+    """
+    session = Session()
+    try:
+        for events, torn in slices(path):
+            session.torn = torn
+            if not wanted():
+                raise AbandonedError(f"{path}: not read to its end")
+            for event in events:
+                apply(session, event)
+    except AbandonedError:
+        raise
+    except BenchtuiError:
+        return Session.load(path)  # a file whose lines another tool laid out anew is read as a whole
+    return session if session.started else Session.load(path)

@@ -1,0 +1,139 @@
+"""The columns in which measured cases of two sessions stand beside each other."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from benchtui.sessions.compare import Comparison, Ratio
+from benchtui.sessions.comparing import Against, Row
+from benchtui.sessions.disturbance import kind
+from benchtui.sessions.events import Memory
+from benchtui.sessions.report.labels import case_label
+from benchtui.sessions.report.tables import Column
+from benchtui.sessions.report.text import number, span, time_ms
+from benchtui.sessions.report.wording import ratio_digits
+from benchtui.sessions.results import Result, varied
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A row with its pair, and the options that name its cases among the others."""
+
+    row: Row
+    pair: Comparison
+    kinds: tuple[str, ...]
+    """The options, device, precision and batch size aside, that vary in either session."""
+
+
+Columns = tuple[Column[Beside], ...]
+Cell = Callable[[Result], str | None]
+
+
+def besides(against: Against, rows: Iterable[Row]) -> list[Beside]:
+    """Those of the rows that have a pair."""
+    kinds = kinds_of(against)
+    return [Beside(row, row.pair, kinds) for row in rows if row.pair]
+
+
+def kinds_of(against: Against) -> tuple[str, ...]:
+    """The options, device, precision and batch size aside, that vary in either session or between them."""
+    sessions = (against.base.session, against.new.session)
+    found = varied(case.config for session in sessions for case in session.cases)
+    return tuple(option for option in found if option not in ("device", "precision"))
+
+
+def short_columns(letter: str) -> Columns:
+    """What a terminal has room for; ``letter`` is the new session's."""
+    return (
+        *_names(letter),
+        *_both(letter, "ms", latency),
+        *_ratio_columns(),
+        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        _notes(letter),
+    )
+
+
+def full_columns(letter: str) -> Columns:
+    """Everything that is known of both cases."""
+    return (
+        *_names(letter),
+        *_both(letter, "latency (ms)", latency),
+        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n, 0)),
+        *_ratio_columns(),
+        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
+        *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
+        *_both(letter, "device memory (MB)", lambda result: number(device_memory_mb(result))),
+        *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
+        *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j, 4)),
+        _notes(letter),
+    )
+
+
+def latency(result: Result) -> str | None:
+    """The median step in milliseconds, or the mean where the source kept no steps."""
+    return time_ms(result.typical_ms)
+
+
+def device_memory_mb(result: Result) -> float | None:
+    """Peak memory on the device: by tensors, or else by the process, in units of 10**6 bytes."""
+    memory = _memory(result)
+    found = (memory.peak_allocated_mb, memory.peak_reserved_mb, memory.peak_device_mb)
+    return next((size for size in found if size is not None), None)
+
+
+def value(ratio: Ratio | None) -> str | None:
+    """A ratio without its interval."""
+    return number(ratio.value, ratio_digits(ratio)) if ratio else None
+
+
+def interval(ratio: Ratio | None) -> str | None:
+    """The interval of a ratio, or None where it has none."""
+    if ratio is None:
+        return None
+    return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
+
+
+def own_marks(pair: Comparison, letter: str) -> str | None:
+    """The kinds of marks of either case, those aside that both have word for word."""
+    base, new = pair.base.case.marks, pair.new.case.marks
+    found = (
+        *(f"A: {kind(mark)}" for mark in base if mark not in new),
+        *(f"{letter}: {kind(mark)}" for mark in new if mark not in base),
+    )
+    return "; ".join(dict.fromkeys(found)) or None
+
+
+def _names(letter: str) -> Columns:
+    return (
+        Column("Case", lambda each: case_label(each.pair.base.config, each.kinds), right=False),
+        Column(f"Case of {letter}", _other_name, right=False),
+    )
+
+
+def _other_name(each: Beside) -> str | None:
+    """The new case's name where it is another one."""
+    base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
+    return None if base == new else new
+
+
+def _ratio_columns() -> Columns:
+    return (
+        Column("Ratio (×)", lambda each: value(each.row.ratio)),
+        Column("Interval (×)", lambda each: interval(each.row.ratio)),
+        Column("Verdict", lambda each: each.row.verdict.name if each.row.verdict else None, right=False),
+    )
+
+
+def _both(letter: str, title: str, cell: Cell) -> Columns:
+    return (
+        Column(f"A {title}", lambda each: cell(each.pair.base)),
+        Column(f"{letter} {title}", lambda each: cell(each.pair.new)),
+    )
+
+
+def _notes(letter: str) -> Column[Beside]:
+    return Column("Notes", lambda each: own_marks(each.pair, letter), right=False)
+
+
+def _memory(result: Result) -> Memory:
+    return (result.case.finished.memory if result.case.finished else None) or Memory()

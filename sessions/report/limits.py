@@ -1,0 +1,119 @@
+"""How close each case comes to what its device can do, and what holds the sweep back."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from benchtui.sessions.events import Peaks, Work
+from benchtui.sessions.limits import LEAST_BUSY, LEAST_SHARE, Bound, Limit, limit
+from benchtui.sessions.report.facts import Fact, facts
+from benchtui.sessions.report.gains import Block
+from benchtui.sessions.report.tables import Column, table
+from benchtui.sessions.report.text import count, listed, number, percent
+from benchtui.sessions.results import Result
+from benchtui.sessions.session import Session
+
+GIGA = 1e9
+
+Row = tuple[Result, Limit]
+
+CULPRITS: dict[Bound, str] = {
+    "arithmetic": "arithmetic",
+    "memory": "the bandwidth of memory",
+    "host": "the host",
+}
+
+
+def limits(session: Session, results: Sequence[Result]) -> Block | None:
+    """A row for each case whose step was counted, and a sentence that sums them up; None without any."""
+    found = [(each, known) for each in results if (known := limit(each.case, session.peaks))]
+    rows = table(_COLUMNS, found)
+    return Block("Limits", _summed(found), rows) if rows else None
+
+
+def limit_method(session: Session) -> tuple[Fact, ...]:
+    """What the figures of the limits mean, and how each peak was measured."""
+    return facts(
+        ("Operations", "of matrix products, convolutions and attention, counted by torch in a step of its own"),
+        (
+            "Bytes",
+            "of that step if every operation read its inputs from memory and wrote its outputs there: from"
+            " above, as caches and fused operations save some; weights are read at every use",
+        ),
+        ("Share of the peak rate", "of products, over the median step; known as model FLOPs utilisation (MFU)"),
+        (
+            "Held back by",
+            f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
+            f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
+        ),
+        *((f"Peaks of {_name(peaks)}", _peaks(peaks)) for peaks in session.peaks),
+    )
+
+
+def _summed(found: Sequence[Row]) -> str | None:
+    """What holds the sweep back, where that is known of any case."""
+    known = [(result, each) for result, each in found if each.bound]
+    if not known:
+        return None
+    tally = Counter(each.bound for _, each in known if each.bound)
+    held = listed([f"{CULPRITS[bound]} holds back {amount:,}" for bound, amount in tally.most_common()])
+    return f"Of {count(len(found), 'case')}, {held}{_nearest(known)}."
+
+
+def _nearest(known: Sequence[Row]) -> str:
+    """The case that comes nearest to the peak rate of products."""
+    result, best = max(known, key=lambda row: row[1].shares.arithmetic or 0.0)
+    share = percent(best.shares.arithmetic, 0)
+    return f"; {result.name} comes nearest to the peak rate of products, with {share} % of it" if share else ""
+
+
+def _name(peaks: Peaks) -> str:
+    threads = f", {count(peaks.threads, 'thread')}" if peaks.threads else ""
+    return f"{peaks.device} {peaks.precision}{threads}"
+
+
+def _peaks(peaks: Peaks) -> str:
+    rates = (("flops", peaks.flops_per_s, "GFLOP/s"), ("bytes", peaks.bytes_per_s, "GB/s"))
+    return "; ".join(_peak(peaks, name, rate, unit) for name, rate, unit in rates)
+
+
+def _peak(peaks: Peaks, name: str, rate: float | None, unit: str) -> str:
+    if rate is None:
+        return f"no {unit}: {peaks.absent.get(name, 'not measured')}"
+    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'how is not recorded')})"
+
+
+def _giga(amount: float | None) -> str | None:
+    """An amount in units of 10^9 with three digits that count."""
+    if amount is None:
+        return None
+    value = amount / GIGA
+    return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
+
+
+def _of_work(field: str) -> Callable[[Row], str | None]:
+    def cell(row: Row) -> str | None:
+        work: Work = row[1].work
+        return _giga(getattr(work, field))
+
+    return cell
+
+
+def _of_peak(field: str) -> Callable[[Row], str | None]:
+    return lambda row: _giga(getattr(row[1].peaks, field)) if row[1].peaks else None
+
+
+_COLUMNS: tuple[Column[Row], ...] = (
+    Column("Case", lambda row: row[0].name, right=False),
+    Column("GFLOP/step", _of_work("flops")),
+    Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
+    Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
+    Column("Share of the peak rate (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
+    Column("GB/step, from above", _of_work("bytes_moved")),
+    Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
+    Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
+    Column("Peak (GB/s)", _of_peak("bytes_per_s")),
+    Column("Share of the bandwidth, from above (%)", lambda row: percent(row[1].shares.memory, 1)),
+    Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
+    Column("Held back by", lambda row: row[1].bound, right=False),
+    Column("Why not known", lambda row: row[1].reason, right=False),
+)

@@ -1,0 +1,19 @@
+import pytest
+
+from benchtui.engine.devices.busy import covered
+
+
+@pytest.mark.parametrize(
+    ("spans", "length"),
+    [
+        ([], 0.0),
+        ([(1.0, 3.0)], 2.0),
+        ([(5.0, 6.0), (1.0, 3.0)], 3.0),
+        ([(1.0, 3.0), (2.0, 4.0)], 3.0),
+        ([(1.0, 9.0), (2.0, 3.0), (4.0, 5.0)], 8.0),
+        ([(1.0, 2.0), (2.0, 3.0), (2.0, 2.0)], 2.0),
+        ([(-3.0, -1.0)], 2.0),
+    ],
+)
+def test_what_runs_at_once_counts_once(spans: list[tuple[float, float]], length: float) -> None:
+    assert covered(spans) == length

@@ -1,0 +1,53 @@
+"""Make the pictures of the README: the app on a session that was really recorded, half-way and at its end."""
+
+import asyncio
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchtui.engine.client import Engine
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.surroundings import Surroundings
+
+HERE = Path(__file__).parent
+SESSION = HERE.parent / "fixtures" / "quick-cpu.json"
+SIZE = (120, 34)
+MOMENT = 0.72
+"""Share of the session's events that the picture of the Monitor has seen."""
+
+
+@dataclass(frozen=True)
+class StillRunning(Engine):
+    """Stands for the engine of a sweep that isn't over."""
+
+    def alive(self) -> bool:
+        """Always, so that the Monitor shows a running sweep."""
+        return True
+
+
+async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], name: str) -> None:
+    """Open the app on a session, press keys, and keep what it shows as an SVG."""
+    app = BenchtuiApp(Surroundings.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
+    async with app.run_test(size=SIZE) as pilot:
+        for key in ("", *keys):
+            await pilot.press(*([key] if key else []))
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+        (HERE / f"{name}.svg").write_text(app.export_screenshot(title="benchtui"), "utf-8")
+
+
+def main() -> int:
+    """Make all pictures."""
+    lines = SESSION.read_text("utf-8").splitlines(keepends=True)
+    with tempfile.TemporaryDirectory() as folder:
+        running = Path(folder) / "quick.json"
+        running.write_text("".join(lines[: int(len(lines) * MOMENT)]), "utf-8")
+        engine = StillRunning(session_id="", path=running, pid=0)
+        asyncio.run(picture(running, engine, (), "monitor"))
+    asyncio.run(picture(SESSION, None, ("3", "down", "right", "right"), "charts"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions import keeping, library
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal import Journal
+
+
+@pytest.fixture
+def record(home: Path, bench: Any) -> Any:
+    """Writes a session into the library, or elsewhere."""
+
+    def write(name: str, folder: Path | None = None, id: str = "abc") -> Path:
+        path = (folder or library.folder()) / name
+        journal = Journal(path)
+        for event in bench.events(bench.case(1, 1.0)):
+            journal.append(event)
+        journal.close()
+        path.write_text(path.read_text().replace('"id":"abc"', f'"id":"{id}"'))
+        return path
+
+    return write
+
+
+def test_a_note_stands_beside_its_session(record: Any) -> None:
+    path = record("a.json")
+    assert keeping.note_of(path) == ""
+    keeping.write_note(path, "  after the\ndriver update ")
+    assert keeping.note_of(path) == "after the driver update"
+    assert (path.parent / "a.note").read_text() == "after the driver update\n"
+    keeping.write_note(path, " ")
+    assert not (path.parent / "a.note").exists()
+    keeping.write_note(path, "")
+
+
+def test_a_new_name_takes_the_note_along(record: Any) -> None:
+    path = record("a.json")
+    keeping.write_note(path, "kept")
+    renamed = keeping.rename(path, "before-v1.2.json", ())
+    assert renamed == path.with_name("before-v1.2.json")
+    assert renamed.exists() and not path.exists()
+    assert keeping.note_of(renamed) == "kept"
+    assert not (path.parent / "a.note").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", ".json", "../a", "a/b", ".hidden", "latest", "-1", "a\0b", "a b", "a\x1b[2J", "n" * 300]
+)
+def test_what_is_no_name_is_refused(record: Any, name: str) -> None:
+    path = record("a.json")
+    with pytest.raises(BenchtuiError, match="can't be a session's name"):
+        keeping.rename(path, name, ())
+    assert path.exists()
+
+
+def test_a_name_that_is_taken_is_refused(record: Any) -> None:
+    one, other = record("a.json"), record("b.json")
+    before = other.read_text()
+    with pytest.raises(BenchtuiError, match=r"^b: there is a session of this name already"):
+        keeping.rename(one, "b", ())
+    assert one.exists() and other.read_text() == before
+    assert keeping.rename(one, "a", ()) == one
+
+
+def test_deleting_takes_the_note_along(record: Any) -> None:
+    path = record("a.json")
+    keeping.write_note(path, "kept")
+    keeping.delete(path, ())
+    assert list(library.folder().iterdir()) == []
+    with pytest.raises(BenchtuiError, match="no such session"):
+        keeping.delete(path, ())
+
+
+def test_what_runs_is_left_alone(record: Any) -> None:
+    path = record("a.json")
+    for act in (lambda: keeping.delete(path, {path}), lambda: keeping.rename(path, "b", {path})):
+        with pytest.raises(BenchtuiError, match="a sweep that runs can't be"):
+            act()
+    assert path.exists()
+
+
+def test_what_is_not_in_the_library_is_left_alone(record: Any, tmp_path: Path) -> None:
+    path = record("mine.json", tmp_path)
+    for act in (
+        lambda: keeping.delete(path, ()),
+        lambda: keeping.rename(path, "b", ()),
+        lambda: keeping.write_note(path, "text"),
+    ):
+        with pytest.raises(BenchtuiError, match="not in the library"):
+            act()
+    assert path.exists()
+
+
+def test_a_session_from_elsewhere_is_copied_under_a_free_name(record: Any, tmp_path: Path) -> None:
+    record("session.json", id="one")
+    source = record("session.json", tmp_path, id="two")
+    source.chmod(0o644)
+    path = keeping.take_in(source)
+    assert path == library.folder() / "session-2.json"
+    assert path.read_bytes() == source.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(BenchtuiError, match="is in the library already, as session-2"):
+        keeping.take_in(source)
+
+
+def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    for name in ("other.json", "none.json"):
+        with pytest.raises(BenchtuiError, match=name):
+            keeping.take_in(tmp_path / name)
+    assert list(library.folder().iterdir()) == []
+
+
+def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    keeping.write_text(path, "one", over=False)
+    with pytest.raises(BenchtuiError, match="can't be written: File exists"):
+        keeping.write_text(path, "two", over=False)
+    assert path.read_text() == "one"
+    keeping.write_text(path, "two", over=True)
+    assert path.read_text() == "two"

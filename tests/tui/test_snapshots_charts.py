@@ -1,0 +1,49 @@
+"""Pictures of the Charts and of a case, so that a change of their looks is seen: two sizes, two themes."""
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from benchtui.tui.app import BenchtuiApp
+
+THEMES = ["benchtui-dark", "benchtui-light"]
+SIZES = [(80, 24), (120, 40)]
+
+
+def pressing(*keys: str) -> Any:
+    async def press(pilot: Pilot[Any]) -> None:
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+
+    return press
+
+
+@pytest.fixture
+def app(story: Any, surroundings: Any, clock: Any, theme: str) -> BenchtuiApp:
+    story.begin(batch_sizes=(1, 2, 4, 8), precision=("fp32", "fp16"), iterations=120)
+    for number, config in enumerate(story.plan):
+        if (config.batch_size, config.precision) == (8, "fp32"):
+            story.start(number).finish(number, "oom", reason="CUDA out of memory")
+        else:
+            story.telemetry().case(
+                number, (9.0 if config.precision == "fp32" else 4.0) + config.batch_size, 120
+            )
+    story.end()
+    return BenchtuiApp(surroundings, story.path, None, theme=theme, clock=clock)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("keys", [("3", "down", "right"), ("3", "p", "down")], ids=["lines", "front"])
+def test_the_charts(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("section", [0, 1], ids=["summary", "distribution"])
+def test_a_case(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], section: int) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing("g", "enter", *["tab"] * section))

@@ -1,0 +1,22 @@
+"""Pictures of the editor, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.tui.app import BenchtuiApp
+
+
+async def edit(pilot: Any) -> None:
+    """Put a value on, switch a case off, and come back to a line that is being typed wrongly."""
+    await pilot.press("j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"share")
+    await pilot.pause(0.5)
+
+
+@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_the_editor_while_typing(
+    surroundings: Any, snap_compare: Any, theme: str, size: tuple[int, int]
+) -> None:
+    app = BenchtuiApp(surroundings, theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=edit)

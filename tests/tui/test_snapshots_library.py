@@ -1,0 +1,72 @@
+"""Pictures of the library and of a comparison, so that a change of their looks is seen."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions import keeping, library
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.places import ComparisonAsked
+from benchtui.tui.surroundings import Surroundings
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
+
+
+@pytest.fixture
+def shelf(
+    home: Path, make_story: Any, surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> Surroundings:
+    """A library of four sessions, in a folder whose name doesn't change."""
+    for name, factor, ending in (
+        ("before", 1.0, "completed"),
+        ("after", 0.9, "completed"),
+        ("night", 1.3, "interrupted"),
+        ("lost", 1.0, None),
+    ):
+        story = make_story(library.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2, 4, 8))
+        for case in range(4):
+            if case == 3 and name == "after":
+                story.start(case).finish(case, "oom", reason="CUDA out of memory")
+            else:
+                story.case(case, 10.0 * factor * (case + 1), 120, "random weights")
+        if ending:
+            story.end(ending)
+        story.close()
+    keeping.write_note(library.folder() / "after.json", "after the driver update")
+    monkeypatch.setattr("benchtui.tui.widgets.card._file", lambda item: "/sessions/" + item.path.name)
+    return replace(surroundings, recorded=library.entries)
+
+
+@SIZES
+@THEMES
+def test_the_library(shelf: Surroundings, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+    async def mark(pilot: Any) -> None:
+        await pilot.press("4")
+        await settled(pilot)
+        await pilot.press("G", "space", "g", "space", "home")
+        await settled(pilot)
+
+    app = BenchtuiApp(shelf, theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=mark)
+
+
+@SIZES
+@THEMES
+def test_a_comparison(shelf: Surroundings, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+    async def compare(pilot: Any) -> None:
+        folder = library.folder()
+        pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))
+        await settled(pilot)
+
+    app = BenchtuiApp(shelf, theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=compare)
+
+
+async def settled(pilot: Any) -> None:
+    """Wait for what is read beside the screen."""
+    await pilot.pause(0.1)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()

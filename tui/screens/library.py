@@ -1,0 +1,305 @@
+"""The library: every session there is, to open, play again, compare, name, annotate, export and delete."""
+
+import asyncio
+import time
+from typing import Any, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+
+from benchtui.sessions import library
+from benchtui.sessions.catalogue import Catalogue
+from benchtui.sessions.reading import AbandonedError
+from benchtui.themes import Symbols
+from benchtui.tui import shelf, shelving
+from benchtui.tui.browsing import Browsing
+from benchtui.tui.places import ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.shelf import Item
+from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.widgets import inks
+from benchtui.tui.widgets.card import Card, card_lines
+from benchtui.tui.widgets.errands import Errands
+from benchtui.tui.widgets.ink import Line, line
+from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.places import place_lines
+from benchtui.tui.widgets.sessions import (
+    Heading,
+    Titles,
+    arrangement,
+    empty_lines,
+    header_lines,
+    heading_lines,
+    keys_of,
+    unmatched_lines,
+)
+from benchtui.tui.widgets.small import small_lines
+
+DRAW_S = 0.1
+"""How often to draw while files are read."""
+
+KEYS: list[BindingType] = [
+    Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
+    Binding("enter", "open", "Open the session", show=False),
+    Binding("R", "open(True)", "Play the session again", show=False),
+    Binding("space", "mark", "Mark the session for comparing", show=False),
+    Binding("c", "compare", "Compare the marked sessions", show=False),
+    Binding("e", "edit", "Edit the session's sweep", show=False),
+    Binding("slash", "ask('filter')", "Filter the sessions", show=False),
+    Binding("n", "follow(1)", "Next of the shown sessions", show=False),
+    Binding("N", "follow(-1)", "Previous of the shown sessions", show=False),
+    Binding("s", "sort", "Sort the sessions by the next column", show=False),
+    Binding("m,f2", "ask('rename')", "Rename the session", show=False),
+    Binding("o", "ask('note')", "Note on the session", show=False),
+    Binding("X,delete", "delete", "Delete the session", show=False),
+    Binding("E", "ask('export')", "Export the session's report", show=False),
+    Binding("i", "ask('import')", "Import a session file", show=False),
+    Binding("r", "look", "Look again for sessions", show=False),
+    Binding("escape", "back", "Back", show=False),
+    Binding("question_mark,f1", "help", "Help", show=False),
+    Binding("down,j", "move(1)", "Next session", show=False),
+    Binding("up,k", "move(-1)", "Previous session", show=False),
+    Binding("pagedown", "move(10)", "Ten sessions on", show=False),
+    Binding("pageup", "move(-10)", "Ten sessions back", show=False),
+    Binding("home,g", "move(-1000000)", "First session", show=False),
+    Binding("end,G", "move(1000000)", "Last session", show=False),
+]
+
+
+class Library(Screen[None]):
+    """A list of sessions with what is known of the chosen one; what takes time happens in threads."""
+
+    COMPONENT_CLASSES = inks.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
+
+    def __init__(self, surroundings: Surroundings, symbols: Symbols) -> None:
+        super().__init__()
+        self._surroundings = surroundings
+        self._symbols = symbols
+        self._browsing = Browsing()
+        self._catalogue: Catalogue | None = None
+        self._looked = False
+        self._there = True
+
+    def compose(self) -> ComposeResult:
+        """Heading; the list, and what is known of one session; a line for words or typing; keys."""
+        signs = self._symbols
+        yield Panel[str](small_lines, signs, id="small")
+        with Vertical(classes="body"):
+            yield Panel[Place](place_lines, signs, id="places")
+            yield Panel[Heading](heading_lines, signs, id="heading")
+            with Container(id="middle"):
+                with Vertical(id="sessions"):
+                    yield Panel[Titles](header_lines, signs, id="header")
+                    yield LongList(id="list")
+                yield Panel[Card](card_lines, signs, id="card")
+            yield Errands(signs, id="errands")
+            yield Panel[Keys](key_lines, signs, id="keys")
+
+    def on_mount(self) -> None:
+        """Say where the reader is."""
+        self._panel("small").show("")
+        self._panel("places").show("library")
+
+    def on_unmount(self) -> None:
+        """Give up what is being read."""
+        self._there = False
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw once the panels have their new sizes."""
+        self.call_after_refresh(self._draw)
+
+    def on_screen_resume(self) -> None:
+        """Look what has changed while another place was shown."""
+        self.action_look()
+
+    def action_look(self) -> None:
+        """Look again for sessions and engines."""
+        self._look()
+
+    def action_move(self, rows: int) -> None:
+        """Choose another session."""
+        self._browsing.move(rows)
+        self._say()
+
+    def action_follow(self, rows: int) -> None:
+        """Choose the next session that is shown, and go on at the other end."""
+        self._browsing.follow(rows)
+        self._say()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._browsing.sort()
+        self._say()
+
+    def action_mark(self) -> None:
+        """Mark the chosen session, or take its mark away."""
+        fits = self._browsing.mark()
+        self._browsing.move(1 if fits else 0)
+        self._say("" if fits else "as many sessions as there are letters are marked")
+
+    def action_back(self) -> None:
+        """Drop what is asked, then the filter, then the marks."""
+        errands = self._errands
+        if errands.purpose == "filter":
+            self._browsing.filter("")
+        if errands.purpose:
+            errands.close()
+        elif errands.question is None:
+            self._browsing.clear()
+        self._say()
+
+    def action_open(self, replay: bool = False) -> None:
+        """Show the chosen session in the Monitor, or play it from its beginning."""
+        if item := self._item():
+            self.post_message(Opened(item.path, item.engine, replay=replay))
+
+    def action_edit(self) -> None:
+        """Edit the sweep of the chosen session."""
+        if item := self._item():
+            self.post_message(EditAsked(item.path))
+
+    def action_compare(self) -> None:
+        """Hold the marked sessions against each other; the first marked is the base."""
+        chosen = self._browsing.to_compare
+        if len(chosen) < 2:
+            self._say("mark two or more with space; the first marked is the base")
+        else:
+            self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
+
+    def action_ask(self, purpose: str) -> None:
+        """Have the reader type what an action needs; answer where it was asked whether to go on."""
+        if purpose == "export" and self._errands.answers("E"):
+            return
+        item = self._browsing.chosen if purpose in shelving.WITHOUT_A_SESSION else self._item()
+        if item is not None or purpose in shelving.WITHOUT_A_SESSION:
+            text = shelving.begun(purpose, item, self._browsing.words)
+            self._errands.ask(purpose, shelving.ASKED[purpose], text)
+
+    def action_delete(self) -> None:
+        """Ask, then delete the chosen session and its note."""
+        if self._errands.answers("X") or (item := self._item()) is None:
+            return
+        if item.engine is not None:
+            self._say("a sweep that runs can't be deleted; the Monitor stops it")
+        else:
+            self._errands.put(shelving.deleting(item, self._browsing.busy))
+
+    def action_help(self) -> None:
+        """What the keys and signs of this place mean."""
+        from benchtui.tui.screens.help import library_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.page import Page
+
+        self.app.push_screen(Page(lambda width: library_help(self._symbols), self._symbols))
+
+    @on(Errands.Typed)
+    def typed(self, event: Errands.Typed) -> None:
+        """Filter while the words are being typed."""
+        if event.purpose == "filter":
+            self._browsing.filter(event.text)
+            self._draw()
+
+    @on(Errands.Given)
+    def given(self, event: Errands.Given) -> None:
+        """Do what the words were typed for."""
+        text = event.text.strip()
+        if event.purpose != "filter" and (text or event.purpose == "note"):
+            busy, folder = self._browsing.busy, self._surroundings.folder
+            self._errands.do(shelving.work(event.purpose, self._browsing.chosen, text, folder, busy))
+
+    @on(Errands.Finished)
+    def finished(self, event: Errands.Finished) -> None:
+        """Look what a work has changed."""
+        if event.done.session is not None:
+            self._browsing.choose(event.done.session)
+        self.action_look()
+
+    @on(Errands.Changed)
+    def asked(self) -> None:
+        """Show the keys of the moment."""
+        self._draw()
+
+    @work(group="look", exclusive=True)
+    async def _look(self) -> None:
+        """List what there is, then read those files of which nothing is kept."""
+        if self._catalogue is None:
+            self._catalogue = await asyncio.to_thread(Catalogue)
+        self._browsing.take(await asyncio.to_thread(shelf.items, self._surroundings, self._catalogue))
+        self._looked = True
+        self._draw()
+        unread = [item for item in self._browsing.found if item.summary is None and item.engine is None]
+        if unread:
+            await self._read_on(self._catalogue, unread)
+
+    async def _read_on(self, catalogue: Catalogue, unread: list[Item]) -> None:
+        drawn_s = 0.0
+        for item in unread:
+            try:
+                known = await asyncio.to_thread(catalogue.read, item.path, lambda: self._there)
+            except AbandonedError:
+                return
+            self._browsing.take(shelf.with_summary(self._browsing.found, item.path, known))
+            if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
+                self._draw()
+                drawn_s = time.monotonic()
+        await asyncio.to_thread(catalogue.save)
+
+    def _draw(self) -> None:
+        """Draw what differs, where the place is in view."""
+        if not self.is_current:
+            return
+        browsing, listing = self._browsing, self.query_one(LongList)
+        longest = max((len(item.name) for item in browsing.found), default=0)
+        with self.app.batch_update():
+            self._panel("heading").show(self._heading())
+            self._panel("header").show(Titles(longest, browsing.order if browsing.rows else ""))
+            listing.show(self._lines(longest))
+            self._panel("card").show(Card(browsing.chosen))
+            self._panel("keys").show(self._errands.keys or keys_of(len(browsing.rows), len(browsing.marked)))
+
+    def _heading(self) -> Heading:
+        browsing = self._browsing
+        marked = tuple(item.name for item in browsing.marked)
+        return Heading(len(browsing.found), len(browsing.rows), browsing.words, browsing.order, marked)
+
+    def _lines(self, longest: int) -> Lines:
+        browsing, signs = self._browsing, self._symbols
+        if not browsing.rows:
+            told = self._instead()
+            return Lines(len(told), lambda index, width: told[index], -1)
+
+        def made(index: int, width: int) -> Line:
+            item = browsing.rows[index]
+            mark = signs.chosen if index == browsing.at else " "
+            cells = shelf.row(item, browsing.letter(item), signs)
+            return arrangement(width, longest).line(cells, width, signs, mark)
+
+        return Lines(len(browsing.rows), made, browsing.at)
+
+    def _instead(self) -> list[Line]:
+        """What stands in the place of the list while it has no rows."""
+        if not self._looked:
+            return [line(("reading the library", "muted"))]
+        if self._browsing.words:
+            return unmatched_lines(self._browsing.words)
+        return empty_lines(str(library.folder()))
+
+    def _item(self) -> Item | None:
+        """The chosen session; says so where there is none."""
+        if self._browsing.chosen is None:
+            self._say("no session to do that with")
+        return self._browsing.chosen
+
+    def _say(self, word: str = "") -> None:
+        self._errands.say(word)
+
+    @property
+    def _errands(self) -> Errands:
+        return self.query_one(Errands)
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)

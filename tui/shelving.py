@@ -1,0 +1,87 @@
+"""What the library does to files: each work is done beside the screen, and leaves a word behind."""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+from benchtui.sessions import keeping, reading
+from benchtui.tui.shelf import Item
+from benchtui.tui.widgets.errands import Done, Question, Work
+
+ASKED = {
+    "filter": "filter:",
+    "rename": "new name:",
+    "note": "note:",
+    "export": "report to:",
+    "import": "session file:",
+}
+"""What the reader is asked for, for each purpose."""
+WITHOUT_A_SESSION = ("filter", "import")
+"""The purposes that need no chosen session."""
+
+
+def begun(purpose: str, item: Item | None, words: str) -> str:
+    """What the field holds before the reader types; ``words`` are those of the filter."""
+    if purpose == "filter":
+        return words
+    if item is None:
+        return ""
+    return {"rename": item.path.stem, "note": item.note, "export": f"{item.path.stem}.md"}.get(purpose, "")
+
+
+def work(purpose: str, item: Item | None, text: str, folder: Path, busy: Collection[Path]) -> Work:
+    """What to do with the words that were typed; a file is meant from the working folder on."""
+    place = folder / Path(text).expanduser()
+    if purpose == "import" or item is None:
+        return partial(_import, place)
+    works: dict[str, Work] = {
+        "rename": partial(_rename, item, text, busy),
+        "note": partial(_note, item, text),
+        "export": partial(write, partial(_report, item), place),
+    }
+    return works[purpose]
+
+
+def deleting(item: Item, busy: Collection[Path]) -> Question:
+    """The question before a session is deleted."""
+    text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
+    return Question("X", text, "delete", partial(_delete, item, busy))
+
+
+def write(make: Callable[[], str], place: Path, over: bool = False) -> Done | Question:
+    """Write a document that is made now, or ask whether to write it ``over`` what is there.
+
+    Raises:
+        BenchtuiError: where it can't be made or written.
+    """
+    if place.exists() and not over:
+        text = f"{place} is there already.  E: write over it.  esc: keep."
+        return Question("E", text, "write over", partial(write, make, place, True))
+    keeping.write_text(place, make(), over=over)
+    return Done(f"written: {place}")
+
+
+def _report(item: Item) -> str:
+    from benchtui.sessions.report import markdown  # the report's libraries, which only this needs
+
+    return markdown(reading.load(item.path))
+
+
+def _rename(item: Item, name: str, busy: Collection[Path]) -> Done:
+    path = keeping.rename(item.path, name, busy)
+    return Done(f"{item.name} is now {path.stem}", path)
+
+
+def _note(item: Item, text: str) -> Done:
+    keeping.write_note(item.path, text)
+    return Done(f"{item.name}: note {'kept' if text else 'removed'}")
+
+
+def _delete(item: Item, busy: Collection[Path]) -> Done:
+    keeping.delete(item.path, busy)
+    return Done(f"{item.name} is deleted")
+
+
+def _import(place: Path) -> Done:
+    path = keeping.take_in(place)
+    return Done(f"imported as {path.stem}", path)

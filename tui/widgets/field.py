@@ -1,0 +1,36 @@
+"""The line in which text is typed, laid over what it changes."""
+
+from textual.widgets import Input
+
+
+class Field(Input):
+    """An input without a frame that stands where it is told to."""
+
+    DEFAULT_CSS = """
+    Field, Field:focus {
+        layer: above; position: absolute; display: none; height: 1; border: none; padding: 0;
+        background: $cursor; color: $bright;
+    }
+    Field.-open { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, compact=True)
+        self.cursor_blink = False
+
+    def place(self, column: int, line: int, width: int) -> None:
+        """Stand at a place of the screen, this wide."""
+        self.styles.offset = (column, line)
+        self.styles.width = width
+
+    def open(self, text: str) -> None:
+        """Show a text, all of it chosen, and take the keys."""
+        with self.prevent(Input.Changed):
+            self.value = text
+        self.add_class("-open")
+        self.focus()
+
+    def close(self) -> None:
+        """Give the keys back."""
+        self.remove_class("-open")
+        self.screen.set_focus(None)
