@@ -32,6 +32,7 @@ bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against 
 	$(BIN)/python tests/benchmarks/plain_loop.py
 	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
 	$(BIN)/python tests/benchmarks/train_loop.py
+	$(BIN)/python tests/benchmarks/screen.py
 	$(BIN)/python tests/benchmarks/cold_cost.py
 	$(BIN)/python tests/benchmarks/verdicts.py
 	$(BIN)/python tests/benchmarks/large_sessions.py

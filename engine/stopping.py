@@ -9,18 +9,16 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from benchtui.sessions.metrics import median_ranks
+from benchtui.sessions.stop_limits import (
+    AUTO_DEVICE_PERCENT,
+    AUTO_HOST_PERCENT,
+    AUTO_MOST_STEPS,
+    CHECK_MS,
+    least_steps,
+    longest_s,
+)
 from benchtui.sessions.sweep import Measure
 
-CHECK_MS = 500.0
-"""The least time measured before the width of an interval counts."""
-AUTO_LEAST_STEPS = 10
-AUTO_MOST_STEPS = 10_000
-AUTO_MOST_S = 60.0
-"""The limits of ``until = "auto"``; ``max_time`` replaces that of time."""
-AUTO_DEVICE_PERCENT = 0.5
-"""Standard deviation over the mean that is narrow enough on a device with a clock of its own."""
-AUTO_HOST_PERCENT = 1.0
-"""Half the 95% interval over the median that is narrow enough on the host."""
 SETTLED_VALUES = 64
 SETTLED_WITHIN = 0.05
 """The noise itself is known once so many estimates lie so near the newest (NVBench, stdrel_criterion.cxx)."""
@@ -74,7 +72,7 @@ class StopRule:
 
     def __init__(self, rules: Measure) -> None:
         self._rules = rules
-        self._least = max(rules.iterations, AUTO_LEAST_STEPS if rules.until_auto else 0)
+        self._least = least_steps(rules)
         self._most_s = longest_s(rules)
         self._measured_ms = self._checked_ms = 0.0
         self._steps = 0
@@ -131,13 +129,3 @@ class StopRule:
         if width is None or width > until_percent:
             return None
         return f"interval of the median within ±{until_percent:g}% after {self._steps} steps"
-
-
-def longest_s(rules: Measure) -> float | None:
-    """How long a case may be measured: as the sweep says, else so that a width out of reach isn't a timeout."""
-    if rules.max_time_s is not None:
-        return rules.max_time_s
-    half_s = rules.timeout_s / 2
-    if rules.until_auto:
-        return min(AUTO_MOST_S, half_s)
-    return half_s if rules.until_percent is not None else None

@@ -6,12 +6,17 @@ from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from benchtui.sessions.session import CaseState, Columns
+from benchtui.sessions.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.sweep import Config, Measure, senseless
 
 MOST_ESTIMATED = 2000
 """Queued cases looked at one by one; of a longer queue every k-th stands for k."""
+
+SETTLING_STEPS = 260
+"""Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, give or take."""
 
 Group = tuple[str, ...]
 
@@ -32,6 +37,8 @@ class Experience:
         self._pools: dict[Group, list[tuple[int, float]]] = {}
         """By group, by device and over all: work of a step and its mean time in seconds, ordered by work."""
         self._learned = 0
+        self._measured = self._rounds = 0
+        """Measured steps of the learned cases, and their rounds."""
         self._preparations_s = 0.0
         """Time of the learned cases beside their steps: starting the worker, loading the model, ending."""
         for case in cases:
@@ -44,6 +51,8 @@ class Experience:
             return
         steps_s = sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
         self._learned += 1
+        self._measured += len(case.measured)
+        self._rounds += len(case.rounds) + 1
         self._preparations_s += max(0.0, case.finished.t - case.started.t - steps_s)
         for key in _groups(case.config):
             insort(self._pools.setdefault(key, []), (work(case.config), step_s))
@@ -68,8 +77,64 @@ class Experience:
         if senseless(config):
             return Estimate(0.0)
         preparation_s = self._preparations_s / self._learned
-        steps_s = measure.warmup * step.seconds + _measuring_s(measure.iterations, step.seconds, measure)
+        steps = self._steps(measure)
+        steps_s = measure.warmup * step.seconds + _measuring_s(steps, step.seconds, measure)
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
+
+    def _steps(self, measure: Measure) -> float:
+        """Measured steps of a round: as planned, or where the spread decides as many as the others took."""
+        if not measure.until_auto and measure.until_percent is None:
+            return measure.iterations
+        return max(least_steps(measure), self._measured / self._rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class StepsLeft:
+    """Measured steps that a round still needs."""
+
+    steps: int
+    percent: float | None = None
+    """Half the interval's width over the median that it waits for; None where a number of steps ends it."""
+    rough: bool = False
+    """Whether it goes by how noise usually behaves."""
+    limited: bool = False
+    """Whether the limit of time ends it before it has what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSoFar:
+    """What a round has measured."""
+
+    steps: int
+    seconds: float
+    """Time of these steps."""
+    interval_percent: float | None
+    """Half the width of the 95% interval of the median over the median."""
+    on_host: bool
+    """Whether the host's clock alone tells the times."""
+
+
+def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Steps until a round has enough, or its time is over."""
+    needed = _steps_needed(done, measure)
+    most_s = longest_s(measure)
+    if most_s is None or not done.steps or not done.seconds:
+        return needed
+    most = max(0, ceil((most_s - done.seconds) * done.steps / done.seconds))
+    return needed if needed.steps <= most else StepsLeft(most, needed.percent, rough=True, limited=True)
+
+
+def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Without a limit of time; the width of an interval falls with the square root of the steps."""
+    least = max(0, least_steps(measure) - done.steps)
+    wanted = wanted_percent(measure, done.on_host)
+    settling = max(least, SETTLING_STEPS - done.steps, 1)
+    if wanted is None:
+        return StepsLeft(settling if measure.until_auto else least, rough=measure.until_auto)
+    if done.interval_percent is None:
+        return StepsLeft(max(least, 1), wanted, rough=True)
+    missing = max(1, ceil(done.steps * ((done.interval_percent / wanted) ** 2 - 1)))
+    return StepsLeft(max(least, min(missing, settling) if measure.until_auto else missing), wanted, rough=True)
 
 
 def work(config: Config) -> int:
@@ -77,11 +142,16 @@ def work(config: Config) -> int:
     return config.batch_size * config.sequence_length
 
 
-def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: float) -> Estimate | None:
-    """Time until a started case ends, its rounds to come included; None before anything is known."""
+def case_left(
+    case: CaseState, measure: Measure, experience: Experience, now_s: float, needed: StepsLeft | None = None
+) -> Estimate | None:
+    """Time until a started case ends, its rounds to come included; None before anything is known.
+
+    ``needed`` says what its round still needs, where more is known than the number of steps planned.
+    """
     whole = experience.case(case.config, measure)
     turn = case.started.round if case.started else 0
-    now = _round_left(case, measure, turn, whole, now_s)
+    now = _round_left(case, measure, needed, whole, now_s)
     later = measure.rounds - turn - 1
     if now is None or later <= 0:
         return now
@@ -89,16 +159,31 @@ def case_left(case: CaseState, measure: Measure, experience: Experience, now_s: 
 
 
 def _round_left(
-    case: CaseState, measure: Measure, turn: int, whole: Estimate | None, now_s: float
+    case: CaseState, measure: Measure, needed: StepsLeft | None, whole: Estimate | None, now_s: float
 ) -> Estimate | None:
+    turn = case.started.round if case.started else 0
     warmed, measured = case.warmup.of_round(turn), case.measured.of_round(turn)
     step_s = _mean_step_s(case)
     if step_s is not None and warmed + measured:
-        warmup_s = max(0, measure.warmup - warmed) * step_s
-        return Estimate(warmup_s + _measuring_s(max(0, measure.iterations - measured), step_s, measure))
+        warmup_s = 0.0 if measured else max(0, measure.warmup - warmed) * step_s
+        needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
+        steps_s = _at_least(needed, step_s, measured, measure)
+        return Estimate(warmup_s + _within(steps_s, measured * step_s, measure), needed.rough)
     if whole is None or case.started is None:
         return whole
     return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
+
+
+def _at_least(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
+    """Time of the needed steps, and of the least time after which a width counts."""
+    least_s = CHECK_MS / 1000 if measure.until_auto or needed.percent is not None else 0.0
+    return max(needed.steps * step_s, least_s - measured * step_s)
+
+
+def _within(steps_s: float, measured_s: float, measure: Measure) -> float:
+    """A span of measuring, cut at what the limit of time leaves of it."""
+    most_s = longest_s(measure)
+    return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experience) -> Estimate | None:
@@ -115,11 +200,14 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experie
     return Estimate(seconds * scale, any(each.rough for each in known))
 
 
-def together(case: Estimate | None, queue: Estimate | None) -> Estimate | None:
-    """Time until the sweep ends; None where a part of it is unknown."""
-    if case is None or queue is None:
+def together(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
+    """Time until the sweep ends, with as many cases side by side as now; None where a part is unknown."""
+    known = [each for each in running if each is not None]
+    if len(known) < len(running) or queue is None:
         return None
-    return Estimate(case.seconds + queue.seconds, case.rough or queue.rough)
+    side_by_side = (sum(each.seconds for each in known) + queue.seconds) / max(len(known), 1)
+    longest = max((each.seconds for each in known), default=0.0)
+    return Estimate(max(side_by_side, longest), queue.rough or any(each.rough for each in known))
 
 
 def _mean_step_s(case: CaseState) -> float | None:
@@ -131,8 +219,9 @@ def _last_round(columns: Columns) -> array[float]:
     return columns.wall_ms[columns.rounds[-1][1] :] if columns.rounds else columns.wall_ms
 
 
-def _measuring_s(steps: int, step_s: float, measure: Measure) -> float:
-    return min(steps * step_s, measure.max_time_s) if measure.max_time_s else steps * step_s
+def _measuring_s(steps: float, step_s: float, measure: Measure) -> float:
+    most_s = longest_s(measure)
+    return steps * step_s if most_s is None else min(steps * step_s, most_s)
 
 
 def _groups(config: Config) -> tuple[Group, ...]:

@@ -8,7 +8,6 @@ cases to longer ones the model is then too low.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Literal
 
 from msgspec.structs import replace
@@ -57,7 +56,7 @@ class MemoryForecast:
 
 def _line(points: dict[int, float]) -> tuple[float, float]:
     """Intercept and slope by least squares; more work never takes less memory, whatever the noise says."""
-    work, peak_mb = fmean(points), fmean(points.values())
+    work, peak_mb = sum(points) / len(points), sum(points.values()) / len(points)
     spread = sum((each - work) ** 2 for each in points)
     slope = sum((each - work) * (mb - peak_mb) for each, mb in points.items()) / spread
     return peak_mb - max(slope, 0.0) * work, max(slope, 0.0)

@@ -20,6 +20,11 @@ class Order:
     def __deepcopy__(self, memo: object) -> "Order":
         return Order(self._cases)  # numbers need no copies
 
+    @property
+    def cases(self) -> Sequence[int]:
+        """All cases; another object once the order has changed."""
+        return self._cases
+
     def add(self, case: int, after: int | None = None) -> None:
         """Put a new case behind another one, or at the end; raises ValueError for one that isn't there."""
         self._cases.insert(len(self._cases) if after is None else self._cases.index(after) + 1, case)

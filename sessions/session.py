@@ -66,6 +66,8 @@ class Columns:
     """Tokens of each step with the padding; empty where nothing says. As narrow as the counts allow."""
     loss: array[float] = field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
+    told: list[tuple[int, float]] = field(default_factory=list)
+    """Each event of steps: how many there were after it, and its session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError where they differ in length."""
@@ -76,6 +78,7 @@ class Columns:
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
         self.wall_ms.extend(array("d", steps.wall_ms))  # an array takes an array in faster than a list
+        self.told.append((len(self), steps.t))
         self.device_ms.extend(array("d", steps.device_ms or ()))
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
@@ -91,6 +94,7 @@ class Columns:
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
         self.rounds = [each for each in self.rounds if each[1] < kept]
+        self.told = [each for each in self.told if each[0] <= kept]
 
     def sizes(self) -> Sizes:
         """How long each column is by now."""
@@ -359,6 +363,11 @@ class Session:
     def current(self) -> CaseState | None:
         """The newest of the running cases."""
         return self.running[-1] if self.running else None
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The numbers of all cases as they stand in the queue; another object once that has changed."""
+        return self._order.cases
 
     @property
     def pending(self) -> list[CaseState]:

@@ -75,6 +75,18 @@ class Symbols:
     """A cell of a drawing by the dots in it: all 256 of braille, or none and some."""
     above: str
     """A value above the scale."""
+    outlier: str
+    """Above a step that is an outlier."""
+    throttled: str
+    compiling: str
+    """Above steps in which the clock was held down, or the compiler was at work."""
+    round: str
+    """Before the number of a round."""
+    fills: str
+    """Fills of the parts of one bar, each unlike its neighbours."""
+    down: str
+    """A column sorted from its highest, and from its lowest value."""
+    upward: str
     rule: str
     """Between two panels."""
     absent: str
@@ -114,6 +126,13 @@ UNICODE = Symbols(
     below="┬",
     dots="".join(chr(0x2800 + bits) for bits in range(256)).replace("\u2800", " "),
     above="▴",
+    outlier="▾",
+    throttled="T",
+    compiling="C",
+    round="R",
+    fills="█▓▒░",
+    down="▾",
+    upward="▴",
     rule="│",
     absent="–",
     dot="·",
@@ -148,6 +167,13 @@ ASCII = Symbols(
     below="+",
     dots=" .",
     above="^",
+    outlier="v",
+    throttled="T",
+    compiling="C",
+    round="R",
+    fills="#=+:",
+    down="v",
+    upward="^",
     rule="|",
     absent="-",
     dot="-",

@@ -1,6 +1,7 @@
 """The app: one terminal, the places in it, and how it is left."""
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.console import RenderableType
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 
 from benchtui import themes
@@ -61,12 +63,15 @@ class BenchtuiApp(App[Ending]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(str(key), f"go('{place}')", place.capitalize(), show=False)
+            Binding(str(key), f"go('{place}')", place.capitalize(), id=f"app.{place}", show=False)
             for key, place in enumerate(PLACES, 1)
         ),
-        Binding("t", "next_theme", "Next theme", show=False),
-        Binding("colon", "command_palette", "Commands", show=False),
-        Binding("ctrl+z", "suspend_process", "Suspend", show=False),
+        Binding("t", "next_theme", "Next theme", id="app.theme", show=False),
+        Binding("colon,ctrl+p", "command_palette", "All commands by name", id="app.commands", show=False),
+        Binding(
+            "ctrl+z", "suspend_process", "Suspend", id="app.suspend", show=False, tooltip="fg brings it back"
+        ),
+        Binding("ctrl+c", "leave", "Quit", show=False),
     ]
 
     def __init__(
@@ -103,7 +108,10 @@ class BenchtuiApp(App[Ending]):
         for colours in self._shelf.themes.values():
             self.register_theme(textual_theme(colours))
         self._editor: Editor | None = None
-        self.theme = theme or ("terminal" if self.no_color else themes.DEFAULT)
+        self._preferences = surroundings.preferences
+        usual = "terminal" if self.no_color else self._preferences.theme
+        self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
+        self.set_keymap(self._preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own names, for a theme that lacks them."""
@@ -116,6 +124,8 @@ class BenchtuiApp(App[Ending]):
     def on_mount(self) -> None:
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
+        self.call_after_refresh(_collect_from_now_on)
+        self.call_after_refresh(self._tell_mistakes)
         for problem in self._shelf.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
@@ -181,6 +191,23 @@ class BenchtuiApp(App[Ending]):
         names = self._theme_names
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
+        self._preferences.choose_theme(self.theme)
+
+    async def action_quit(self) -> None:
+        """Leave, by the key that Textual keeps for it, as by any other."""
+        await self.action_leave()
+
+    def _begin_with(self, theme: str) -> None:
+        """Take a theme from the start; a change of it would have Textual read all its styles a second time."""
+        self.set_reactive(App.theme, theme)
+        dark = self.current_theme.dark
+        self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    async def _tell_mistakes(self) -> None:
+        """Tell what of the user's settings can't be followed, a line each."""
+        for line in await asyncio.to_thread(self._preferences.mistakes):
+            self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, cropped(renderable))
@@ -210,7 +237,7 @@ class BenchtuiApp(App[Ending]):
             "library": self._library,
             "compare": self._compare,
         }
-        return make[place]()
+        return sized(make[place](), self.size)
 
     def _sweep(self) -> Screen[None]:
         from benchtui.tui.draft import FIRST
@@ -224,11 +251,12 @@ class BenchtuiApp(App[Ending]):
         if self._feed is None:
             return self._nothing("monitor")
         name = self._surroundings.name_of(self._feed.path)
-        if isinstance(self._feed, Replay):
+        feed, signs = self._feed, self._symbols
+        if isinstance(feed, Replay):
             from benchtui.tui.screens.replay import ReplayMonitor  # most sessions are opened without it
 
-            return ReplayMonitor(self._feed, name, self._symbols, self._link, self._clock)
-        return Monitor(self._feed, name, self._symbols, self._link, self._clock)
+            return ReplayMonitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
+        return Monitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
 
     def _charts(self) -> Screen[None]:
         if self._feed is None:
@@ -277,6 +305,19 @@ class BenchtuiApp(App[Ending]):
         if terminal is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
         self.exit(Ending("lost", self._feed.path if self._feed else None))
+
+
+def sized(screen: Screen[None], size: Size) -> Screen[None]:
+    """Give a new screen the classes of the terminal's size: given later they have it all drawn again."""
+    for cells, names in ((size.width, WIDTHS), (size.height, HEIGHTS)):
+        screen.add_class([name for least, name in names if cells >= least][-1])
+    return screen
+
+
+def _collect_from_now_on() -> None:
+    """Have garbage collected again, once the first picture stands; what was loaded until then stays anyway."""
+    gc.freeze()
+    gc.enable()
 
 
 def run_app(

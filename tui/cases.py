@@ -5,16 +5,22 @@ from dataclasses import dataclass
 
 import msgspec
 
+from benchtui.sessions.forecast import RoundSoFar, StepsLeft, steps_left
+from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
 from benchtui.sessions.session import CaseState, Session
 from benchtui.sessions.sweep import Config, Measure
 from benchtui.themes import Symbols
 from benchtui.tui import text
+from benchtui.tui.along import round_starts, signs_of, turn_of
 from benchtui.tui.columns import summed
 from benchtui.tui.spread import Spread
+from benchtui.tui.values import FORMATS, VALUES, samples_per_s
 from benchtui.tui.widgets.band import Band, Scale
 from benchtui.tui.widgets.current import Figures, Part
+from benchtui.tui.widgets.histogram import Histogram
 from benchtui.tui.widgets.ink import Piece
 from benchtui.tui.widgets.rows import CaseNames, Row
+from benchtui.tui.widgets.signs import Signs
 
 ROLES = {
     "queued": "muted",
@@ -44,6 +50,11 @@ class CaseBook:
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
         self._rows: dict[int, tuple[tuple[str, int], Row]] = {}
+        self._turns: dict[int, tuple[int, Spread]] = {}
+        """The round that each case is in, and the spread of its measured steps."""
+        self._signs: dict[int, tuple[object, Signs]] = {}
+        """Signs of each case, and what they were made of."""
+        self._memory = MemoryForecast()
         same = before is not None and before._named == len(session.cases)
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
         self._named: int = before._named if before and same else 0
@@ -66,6 +77,8 @@ class CaseBook:
     def spread(self, case: CaseState) -> Spread:
         """The spread of a case's measured steps so far."""
         spread = self._spreads.setdefault(case.index, Spread())
+        if spread.n > len(case.measured):  # a round that is repeated has dropped its steps
+            spread = self._spreads[case.index] = Spread()
         spread.extend(case.measured.wall_ms[spread.n :])
         return spread
 
@@ -79,8 +92,22 @@ class CaseBook:
             p50_ms=spread.median,
             p99_ms=spread.p99,
             interval_percent=spread.interval_percent,
-            samples_per_s=spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None,
+            samples_per_s=samples_per_s(case, spread),
         )
+
+    def needed(self, case: CaseState) -> StepsLeft | None:
+        """What the round that a case is measured in still needs; None where a fixed number of steps ends it."""
+        measure = self._session.start.sweep.measure
+        if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
+            return None
+        spread = self._round_spread(case)
+        on_host = not case.measured.device_ms
+        done = RoundSoFar(spread.n, spread.total / 1000, spread.interval_percent, on_host)
+        return steps_left(done, measure)
+
+    def predicted(self, case: CaseState) -> Prediction | None:
+        """Peak memory that a case which hasn't ended is expected to need."""
+        return None if case.finished else self._memory.predict(case.config)
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """The timed parts of a case's steps, with what each adds to the whole."""
@@ -88,6 +115,8 @@ class CaseBook:
         if not n or not total:
             return ()
         seen, sums = self._sums.get(case.index, (0, {}))
+        if seen > n:  # a round that is repeated has dropped its steps
+            seen, sums = 0, {}
         for name, times in case.measured.parts_ms.items():
             sums[name] = sums.get(name, 0.0) + summed(times[seen:])
         self._sums[case.index] = (n, sums)
@@ -96,19 +125,33 @@ class CaseBook:
     def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
         """A case's steps for the band; the scale is that of the measured ones as soon as there are any."""
         spread = self.spread(case)
-        known = spread if spread.n else Spread(case.warmup.wall_ms)
-        scale = None
-        if known.least is not None and known.median is not None and known.most is not None:
-            scale = Scale.around(known.least, known.median, known.most)
         return Band(
             warmup=case.warmup.wall_ms,
             measured=case.measured.wall_ms,
             shown=(len(case.warmup), len(case.measured)),
             planned=measure.warmup * measure.rounds + measure.planned_steps,
-            scale=scale,
+            scale=_scale(spread if spread.n else Spread(case.warmup.wall_ms)),
             median=spread.median,
+            p99=spread.p99,
             caption=caption,
+            signs=self._signs_of(case, spread),
         )
+
+    def histogram(self, case: CaseState, caption: str = "") -> Histogram:
+        """A case's measured steps by their time."""
+        spread = self.spread(case)
+        scale = _scale(spread, spread.usual[1] if spread.usual else None)
+        return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
+
+    def value(self, case: CaseState, key: str) -> float | str | None:
+        """What a case stands in a column with, in the column's unit; None where nothing is known."""
+        if key in ("case", "state"):
+            return self.names.text(case.config) if key == "case" else case.state
+        if not len(case.measured) and case.finished is None:
+            return None
+        if key == "base":
+            return self._ratio(case)
+        return VALUES[key](case, self.spread(case)) if key in VALUES else None
 
     def row(self, index: int) -> Row:
         """A case's row in the table."""
@@ -132,6 +175,8 @@ class CaseBook:
         for case in ended:
             if case.state == "ok" and len(case.measured):
                 self._measured[case.config] = case
+            if case.state == "ok" and case.finished is not None:
+                self._memory.learn(case.config, case.finished.memory)
             if case.prepared is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
@@ -152,22 +197,38 @@ class CaseBook:
         shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
+    def _signs_of(self, case: CaseState, spread: Spread) -> Signs:
+        seen = (spread.n, case.state, sum(map(len, self._session.held.values())), len(case.warmup))
+        before, signs = self._signs.get(case.index, (None, Signs()))
+        if seen != before:
+            signs = signs_of(self._session, case, spread)
+            self._signs[case.index] = (seen, signs)
+        return signs
+
+    def _round_spread(self, case: CaseState) -> Spread:
+        turn = turn_of(case)
+        first = round_starts(case).get(turn, len(case.measured))
+        before, spread = self._turns.get(case.index, (turn, Spread()))
+        if before != turn or spread.n > len(case.measured) - first:
+            spread = Spread()
+        spread.extend(case.measured.wall_ms[first + spread.n :])
+        self._turns[case.index] = (turn, spread)
+        return spread
+
     def _row(self, case: CaseState) -> Row:
         symbols, figures = self._symbols, self.figures(case)
         pending = case.state in ("queued", "running")
-        known = figures or Figures(0, None, None, None, None)
+        values = {key: self.value(case, key) for key in VALUES}
         cells = {
-            "p50": text.milliseconds(known.p50_ms, symbols),
-            "p99": text.milliseconds(known.p99_ms, symbols),
-            "samples": text.rate(known.samples_per_s, symbols),
-            "memory": text.whole(memory_mb(case), symbols),
-            "power": text.whole(power_w(case), symbols),
-            "base": self._against_base(case),
+            key: FORMATS[key](value, symbols) for key, value in values.items() if not isinstance(value, str)
         }
+        cells["base"] = self._against_base(case)
         shown = {
             key: ("" if pending and value == symbols.absent else value, "plain") for key, value in cells.items()
         }
         shown |= {key: (value, "muted") for key, (value, _) in shown.items() if value == symbols.absent}
+        if prediction := self.predicted(case):
+            shown["memory"] = (f"{symbols.about}{prediction.peak_mb:,.0f}", "muted")
         shown["state"] = self._state(case)
         shown["notes"] = (note(case, self._common or frozenset()), "muted")
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
@@ -181,16 +242,21 @@ class CaseBook:
 
     def _against_base(self, case: CaseState) -> str:
         """Throughput over that of the baseline; one that can't be told from it is marked so."""
-        base = self._base_of(case)
-        if base is None:
+        ratio, base = self._ratio(case), self._base_of(case)
+        if ratio is None or base is None:
             return self._symbols.absent
         own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
-        if not own.mean or not other.mean:
-            return self._symbols.absent
         same = (
             case is not base and other.low <= own.high * (1 + MARGIN) and own.low <= other.high * (1 + MARGIN)
         )
-        return f"{self._symbols.about + ' ' if same else ''}{other.mean / own.mean:.2f}x"
+        return f"{self._symbols.about + ' ' if same else ''}{ratio:.2f}x"
+
+    def _ratio(self, case: CaseState) -> float | None:
+        base = self._base_of(case)
+        if base is None:
+            return None
+        own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
+        return other.mean / own.mean if own.mean and other.mean else None
 
     def _base_of(self, case: CaseState) -> CaseState | None:
         """The measured case to hold one against, as the report chooses it (``compare.baseline_of``)."""
@@ -214,6 +280,8 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+    if measure.until_auto or measure.until_percent is not None:
+        return f"{shape} {len(case.measured)} steps"
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 
 
@@ -221,21 +289,6 @@ def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
     """Why a case ended as it did and what to know before believing it, but for what is ``told`` elsewhere."""
     reason = case.finished.reason if case.finished else None
     return text.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
-
-
-def memory_mb(case: CaseState) -> float | None:
-    """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
-    return case.peak_memory_mb
-
-
-def power_w(case: CaseState) -> float | None:
-    """Mean power of a case's device while it was measured."""
-    finished = case.finished
-    if finished is None:
-        return None
-    energy = finished.energy.mean_power_w if finished.energy else None
-    reported = finished.reported.mean_power_w if finished.reported else None
-    return reported if energy is None else energy
 
 
 def _reported(case: CaseState) -> Figures | None:
@@ -263,3 +316,10 @@ def _per_sample(spread: Spread, case: CaseState) -> PerSample:
     low, high = spread.interval or (mean, mean)
     size = case.samples_per_step
     return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)
+
+
+def _scale(spread: Spread, most: float | None = None) -> Scale | None:
+    """A scale for a spread, up to its largest value or to another one."""
+    if spread.least is None or spread.median is None or spread.most is None:
+        return None
+    return Scale.around(spread.least, spread.median, spread.most if most is None else min(most, spread.most))

@@ -1,5 +1,6 @@
 """The command line. Only click is imported here: everything else is imported by the command that needs it."""
 
+import gc
 import os
 import signal
 import sys
@@ -339,6 +340,17 @@ def list_themes() -> None:
 
 
 @app.command()
+def keys() -> None:
+    """List what every key does, by the id under which config.toml can map it anew."""
+    from benchtui.tui import keymap, settings  # after the command is known
+
+    known, problems = settings.read(settings.path())
+    click.echo("\n".join([*keymap.listing(known.keys), f"map them in {settings.path()}, table [keys]"]))
+    for problem in (*problems, *keymap.mistakes(known.keys)):
+        click.echo(f"benchtui: {_plain(problem)}", err=True)
+
+
+@app.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
@@ -384,6 +396,7 @@ def _status(session: "Session") -> int:
 def _show(
     engine: "Engine | None", path: Path | None, start: "Start | None" = None, **look: Unpack[Look]
 ) -> None:
+    gc.disable()  # until the first picture stands: there is nothing to collect in what is being loaded
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
     ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()

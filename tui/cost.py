@@ -29,6 +29,15 @@ class Meter:
         """What the last second cost; nothing while it isn't wanted."""
         self._symbols = symbols
         self._before: Cost | None = None
+        self._due_s: float | None = None
+        self._late_s = 0.0
+
+    def due_in(self, seconds: float) -> None:
+        """Note when the next picture is due, and how late this one is."""
+        now_s = time.monotonic()
+        if self._due_s is not None:
+            self._late_s = max(self._late_s, now_s - self._due_s)
+        self._due_s = now_s + seconds
 
     def toggle(self, written: int | None) -> None:
         """Begin to measure, or stop."""
@@ -41,8 +50,9 @@ class Meter:
             return
         now = Cost.now(written)
         if now.at_s - self._before.at_s >= 1:
-            self.words = cost_text(self._before, now, engine_percent, self._symbols)
-            self._before = now
+            late = f" {self._symbols.dot} at most {1000 * self._late_s:.0f} ms late"
+            self.words = cost_text(self._before, now, engine_percent, self._symbols) + late
+            self._before, self._late_s = now, 0.0
 
 
 def cost_text(before: Cost, after: Cost, engine_percent: float | None, symbols: Symbols) -> str:

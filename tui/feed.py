@@ -6,6 +6,7 @@ from pathlib import Path
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import CaseState, Session
 from benchtui.tui.outlook import Outlook
@@ -21,6 +22,9 @@ Clock = Callable[[], float]
 
 class Feed:
     """A session as far as its file tells, and whether its engine is still there to tell more."""
+
+    replayed = False
+    """Whether the session is played again, by a clock of its own."""
 
     def __init__(self, path: Path, engine: Engine | None, clock: Clock) -> None:
         """Open the file; raises BenchtuiError where it can't be read."""
@@ -72,9 +76,19 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
-    def outlook(self) -> Outlook:
-        """Estimates of the time that is left."""
-        return Outlook(self.session)
+    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> Outlook:
+        """Estimates of the time that is left, by what the rounds of running cases still need."""
+        return Outlook(self.session, needed)
+
+    @property
+    def measuring(self) -> bool:
+        """Whether a case is at work at this moment."""
+        return self.running and self.session.current is not None
+
+    @property
+    def processors(self) -> int | None:
+        """Logical processors of the machine that measures."""
+        return self.session.started.host.cpu_count if self.session.started else None
 
     def close(self) -> None:
         """Close the file."""

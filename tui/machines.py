@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.events import Gpu, GpuReadings
 from benchtui.sessions.session import Session, Trace
 from benchtui.themes import Symbols
@@ -13,7 +14,9 @@ LONGEST_PAST = 80
 """Spans of history that are kept ready, at most as many as a gauge has cells."""
 BUCKET_S = 1.0
 
-ALARMING = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake"})
+FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
+"""Readings of a GPU that have no gauge."""
+ALARMING = frozenset(THROTTLES)
 """Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
 
 
@@ -46,19 +49,22 @@ def _gpu(session: Session, index: int, gpu: Gpu | None, symbols: Symbols) -> Mac
             _with_past(power, trace, "power_w", limit_w, absent),
             _with_past(vram, trace, "memory_used_mb", total_mb, absent),
         ),
-        readings=_gpu_figures(trace, symbols),
+        readings=_gpu_figures(trace, absent, symbols),
         remark=absent.get("gpu", held),
         alarming=alarming or "gpu" in absent,
     )
 
 
-def _gpu_figures(trace: Trace, symbols: Symbols) -> tuple[tuple[str, str], ...]:
-    use, clock, heat = (trace.latest(name) for name in ("utilisation_percent", "sm_clock_mhz", "temperature_c"))
-    return (
+def _gpu_figures(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tuple[tuple[str, str], ...]:
+    """Utilisation, clock and temperature; where one can't be read, the reason once for all of them."""
+    use, clock, heat = (trace.latest(name) for name in FIGURES)
+    figures = (
         ("use", f"{text.whole(use, symbols):>3} %"),
         ("clock", f"{_digits(clock, symbols):>4} MHz"),
         ("", f"{text.whole(heat, symbols):>3} {symbols.degree}"),
     )
+    reasons = dict.fromkeys(absent[name] for name in FIGURES if name in absent)
+    return (*figures, *((f"{symbols.absent} {reason}", "") for reason in reasons))
 
 
 def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
@@ -85,7 +91,22 @@ def _host(session: Session, symbols: Symbols, alone: bool) -> Machine:
         shown = text.megabytes(value, symbols) if name.endswith("_mb") else _unit(value, "%", symbols)
         gauges.append(_with_past(_gauge(label, value, shown, (limit, limit_text)), trace, name, limit, {}))
     cores = f"{host.cpu_count} processors" if host.cpu_count else ""
-    return Machine("host", text.clean(host.processor or cores), tuple(gauges))
+    return Machine("host", text.clean(host.processor or cores), tuple(gauges), _shares(trace, alone, symbols))
+
+
+def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str], ...]:
+    """Processor time of worker, engine and all others; 100 is one whole processor."""
+    every, worker, engine = (
+        trace.latest(name) for name in ("cpu_percent", "worker_cpu_percent", "engine_cpu_percent")
+    )
+    if every is None:
+        return ()
+    others = max(0.0, every - (worker or 0.0) - (engine or 0.0))
+    known = [("worker", worker)] if not alone else []
+    return tuple(
+        (label, f"{text.whole(value, symbols):>3} %")
+        for label, value in (*known, ("engine", engine), ("others", others))
+    )
 
 
 def _gauge(label: str, value: float | None, shown: str, limit: tuple[float | None, str]) -> Gauge:

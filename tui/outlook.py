@@ -1,18 +1,20 @@
 """How far a sweep is and how long it still takes; renewed whenever a case has ended."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchtui.sessions import forecast
-from benchtui.sessions.forecast import Estimate, Experience
+from benchtui.sessions.forecast import Estimate, Experience, StepsLeft
 from benchtui.sessions.session import CaseState, Session
 
 
 class Outlook:
     """Estimates for a session, made when they are asked for: of one that is over nobody does."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, needed: Callable[[CaseState], StepsLeft | None]) -> None:
         self._session = session
+        self._needed = needed
+        """What the round of a running case still needs."""
         self._experience = Experience()
         self._queue: Estimate | None = None
         self._done = 0
@@ -26,19 +28,16 @@ class Outlook:
         self._new.extend(ended)
         self._stale = self._stale or bool(ended)
 
-    def case_left(self, now_s: float) -> Estimate | None:
-        """Time until the running case ends."""
+    def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
+        """Time until a running case ends; ``needed`` says what its round still needs, where that is known."""
         self._learn()
-        current = self._session.current
-        if current is None:
-            return None
-        return forecast.case_left(current, self._session.start.sweep.measure, self._experience, now_s)
+        return forecast.case_left(case, self._session.start.sweep.measure, self._experience, now_s, needed)
 
     def sweep_left(self, now_s: float) -> Estimate | None:
         """Time until the sweep ends; None before anything is known."""
         self._learn()
-        case = self.case_left(now_s) if self._session.current else Estimate(0.0)
-        return forecast.together(case, self._queue)
+        running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
+        return forecast.together(running, self._queue)
 
     def progress(self, now_s: float, running: bool) -> float:
         """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""

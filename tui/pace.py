@@ -1,27 +1,43 @@
 """How often the Monitor draws: what the reader asked for, less where drawing would disturb what it shows."""
 
+from typing import Literal
+
 RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
 DEFAULT_HZ = 2.0
 QUIET_HZ = 1.0
 FEW_PROCESSORS = 2
 """With no more than these, a screen at 10 Hz took a step of 6.0 ms to 8.8 ms."""
 
+Quiet = Literal["auto", "on", "off"]
+"""Whether the screen draws once a second while a case is measured; ``auto``: where there are few processors."""
+
 
 class Pace:
     """The rate of drawing."""
 
-    def __init__(self) -> None:
-        self._hz = DEFAULT_HZ
-        self._insisted = False
+    def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:
+        self._hz = hz or DEFAULT_HZ
+        self._mode: Quiet = quiet
+
+    def change(self, what: str, processors: int | None) -> None:
+        """Draw ``faster`` or ``slower``, or be ``quiet``, on a machine of so many processors."""
+        if what == "quiet":
+            self.quiet(processors)
+        else:
+            (self.faster if what == "faster" else self.slower)()
 
     def faster(self) -> None:
         """Draw more often, while measuring on few processors too."""
-        self._insisted = True
+        self._mode = "off"
         self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
 
     def slower(self) -> None:
         """Draw less often."""
         self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
+
+    def quiet(self, processors: int | None) -> None:
+        """Be quiet while a case is measured, or not any more."""
+        self._mode = "off" if self._quiet(True, processors) else "on"
 
     def hz(self, measuring: bool, processors: int | None) -> float:
         """The rate while a case is measured, or not, on a machine of so many processors."""
@@ -34,4 +50,4 @@ class Pace:
 
     def _quiet(self, measuring: bool, processors: int | None) -> bool:
         few = processors is not None and processors <= FEW_PROCESSORS
-        return measuring and few and not self._insisted
+        return measuring and (self._mode == "on" or (few and self._mode == "auto"))

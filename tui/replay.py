@@ -1,12 +1,14 @@
 """A recorded session shown as if it ran: the same face as a session being read, with a clock of its own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from benchtui.engine.client import Engine
 from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.forecast import Estimate
+from benchtui.sessions.forecast import Estimate, StepsLeft
 from benchtui.sessions.marks import Mark
+from benchtui.sessions.session import CaseState
 from benchtui.sessions.timeline import Retelling, Timeline
 from benchtui.tui.feed import PATIENCE_S, Clock, Feed
 from benchtui.tui.outlook import Outlook
@@ -19,6 +21,8 @@ GRACE_S = 0.5
 
 class Replay(Feed):
     """A session as far as its replay has come, and the rest of it, for a reader to go to."""
+
+    replayed = True
 
     def __init__(self, path: Path, engine: Engine | None, clock: Clock, start: Start | None = None) -> None:
         """Open the file, to be played from its beginning or another moment.
@@ -89,9 +93,14 @@ class Replay(Feed):
         short = f"{what.split(',')[0]} {day}"
         return (f"{what} {day} on {host}", f"{what} {day}", short) if host else (f"{what} {day}", short)
 
-    def outlook(self) -> Outlook:
+    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> Outlook:
         """The time that was left, which the record tells."""
-        return Hindsight(self)
+        return Hindsight(self, needed)
+
+    @property
+    def measuring(self) -> bool:
+        """Never: drawing disturbs nobody."""
+        return False
 
     def step(self, direction: int) -> None:
         """Stand still at the next or the last recorded moment, or further away while the key is held."""
@@ -148,16 +157,16 @@ class Replay(Feed):
 class Hindsight(Outlook):
     """Times that were left, as the record tells them, once it is known to its end."""
 
-    def __init__(self, replay: Replay) -> None:
-        super().__init__(replay.session)
+    def __init__(self, replay: Replay, needed: Callable[[CaseState], StepsLeft | None]) -> None:
+        super().__init__(replay.session, needed)
         self._replay = replay
 
-    def case_left(self, now_s: float) -> Estimate | None:
-        """Time until the running case, or its round, ended."""
-        current, timeline = self._session.current, self._replay.timeline
-        if current is None or not timeline.complete:
+    def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
+        """Time until a running case, or its round, ended."""
+        timeline = self._replay.timeline
+        if not timeline.complete:
             return None
-        end = timeline.marks.end_of(current.index, now_s)
+        end = timeline.marks.end_of(case.index, now_s)
         return Estimate(max(0.0, end.t - now_s)) if end else None
 
     def sweep_left(self, now_s: float) -> Estimate | None:

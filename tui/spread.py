@@ -7,6 +7,7 @@ The figures are those of ``sessions.metrics`` (a test compares them), which need
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from math import floor, sqrt
 
@@ -14,6 +15,9 @@ from benchtui.tui.columns import merged, summed
 
 LEAST_FOR_P99 = 100
 """Steps below which a p99 would be the last value and little else."""
+THRESHOLD = 14.826
+LEAST_DEVIATION = 0.001
+"""What makes an outlier, as ``sessions.outliers`` has it."""
 
 
 class Spread:
@@ -69,6 +73,35 @@ class Spread:
             return None
         low, high = self.interval
         return 50 * (high - low) / self.median
+
+    def below(self, value: float) -> int:
+        """How many values are smaller than this one."""
+        return bisect_left(self._ordered, value)
+
+    @property
+    def usual(self) -> tuple[float, float] | None:
+        """From where to where values are no outliers: 14.8 median absolute deviations around the median."""
+        middle = self.median
+        if middle is None:
+            return None
+        unit = max(self._deviation(middle), LEAST_DEVIATION * abs(middle))
+        return middle - THRESHOLD * unit, middle + THRESHOLD * unit
+
+    def outliers(self) -> int:
+        """How many values are outliers."""
+        if self.usual is None:
+            return 0
+        low, high = self.usual
+        return self.below(low) + self.n - bisect_right(self._ordered, high)
+
+    def _deviation(self, middle: float) -> float:
+        """The median of the distances from a value: the least within which at least half of them lie."""
+        near, far = 0.0, max(middle - self._ordered[0], self._ordered[-1] - middle)
+        for _ in range(60):
+            half = (near + far) / 2
+            inside = bisect_right(self._ordered, middle + half) - bisect_left(self._ordered, middle - half)
+            near, far = (near, half) if 2 * inside >= self.n else (half, far)
+        return far
 
     def _quantile(self, share: float) -> float:
         place = share * (self.n - 1)

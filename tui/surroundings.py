@@ -11,6 +11,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions import library
 from benchtui.sessions.library import Entry
 from benchtui.sessions.sweep import Sweep
+from benchtui.tui.preferences import Preferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Surroundings:
     """What the command line knows a session by."""
     folder: Path
     """Where to look for sweeps."""
+    preferences: Preferences = field(default_factory=Preferences)
+    """What the reader prefers."""
     hostname: str = field(default_factory=platform.node)
     """What sessions call this machine."""
 
@@ -42,6 +45,7 @@ class Surroundings:
             recorded=library.entries,
             name_of=library_name,
             folder=Path.cwd(),
+            preferences=Preferences.of_user(),
         )
 
 

@@ -2,9 +2,12 @@
 
 from collections import Counter
 
+from benchtui.sessions.events import Message
 from benchtui.sessions.session import CaseState, Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
+from benchtui.tui.along import in_round, turn_of
+from benchtui.tui.arranging import Arranging
 from benchtui.tui.cases import ROLES, CaseBook
 from benchtui.tui.feed import Feed
 from benchtui.tui.machines import machines_of
@@ -13,6 +16,7 @@ from benchtui.tui.widgets.band import Band
 from benchtui.tui.widgets.current import Current, Part
 from benchtui.tui.widgets.gauges import Machines
 from benchtui.tui.widgets.heading import Heading
+from benchtui.tui.widgets.histogram import Histogram
 from benchtui.tui.widgets.rows import Rows
 
 
@@ -30,6 +34,8 @@ def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tupl
         state=_state(feed),
         left=outlook.sweep_left(feed.now_s) if feed.running else None,
         about=_about(session),
+        paused=session.paused and feed.running,
+        numbered=not feed.replayed,
         marks=marks,
         notes=notes,
     )
@@ -47,8 +53,12 @@ def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | N
     if case.started is not None and feed.cut_off:
         figures = book.figures(case)
         return Current(text.clean(case.name), position, "cut short", "bad", figures=figures)
-    if case.started is None or not feed.running:
-        return Current(text.clean(case.name), position, case.state, ROLES[case.state])
+    if case.state != "running" or not feed.running:
+        figures = book.figures(case)
+        remark = _expected(book, case)
+        return Current(
+            text.clean(case.name), position, case.state, ROLES[case.state], remark=remark, figures=figures
+        )
     return _running(feed, book, outlook, case, position)
 
 
@@ -67,36 +77,52 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
 
 
 def phase_of(case: CaseState) -> str:
-    """What a running case is doing, in words."""
-    if case.prepared is None:
+    """What a running case is doing in its round, in words."""
+    turn = turn_of(case)
+    if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
         return "loading model"
-    if len(case.measured):
+    if in_round(case.measured, turn):
         return "measuring"
-    if len(case.warmup):
+    if in_round(case.warmup, turn):
         return "warm-up"
     return "first step" if case.config.compile == "off" else "compiling"
 
 
 def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, position: str) -> Current:
     measure = feed.session.start.sweep.measure
-    phase = phase_of(case)
-    counts = {
-        "warm-up": (len(case.warmup), max(measure.warmup, len(case.warmup))),
-        "measuring": (len(case.measured), max(measure.planned_steps, len(case.measured))),
-    }
+    phase, turn = phase_of(case), turn_of(case)
+    warmed, measured = in_round(case.warmup, turn), in_round(case.measured, turn)
+    needed = book.needed(case) if phase == "measuring" else None
+    whole = measured + needed.steps if needed else max(measure.iterations, measured)
+    counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
     done, planned = counts.get(phase, (0, 0))
-    since = case.prepared.t if case.prepared else case.started.t if case.started else 0.0
+    since = (
+        case.prepared.t
+        if phase != "loading model" and case.prepared
+        else case.started.t
+        if case.started
+        else 0.0
+    )
+    figures = book.figures(case)
     return Current(
         title=text.clean(case.name),
-        position=position,
+        position=f"{position}, round {turn + 1} of {measure.rounds}" if measure.rounds > 1 else position,
         phase=phase,
         role="accent",
         done=done,
         planned=planned,
-        left=outlook.case_left(feed.now_s),
+        needed=needed,
+        left=outlook.case_left(case, book.needed(case), feed.now_s),
         remark=f"for {text.duration(max(0.0, feed.now_s - since))}",
-        figures=book.figures(case),
+        hint=_expected(book, case),
+        figures=figures,
     )
+
+
+def _expected(book: CaseBook, case: CaseState) -> str:
+    """The memory that a case is expected to need, in words."""
+    prediction = book.predicted(case)
+    return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
 
 
 def _ended(case: CaseState, book: CaseBook, position: str) -> Current:
@@ -151,14 +177,14 @@ class View:
         self._name = name
         """What the command line knows the session by."""
         self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None)
-        self._outlook = feed.outlook()
+        self._outlook = feed.outlook(self.book.needed)
         self._machines: tuple[tuple[int, ...], Machines] | None = None
         """The gauges, and how many readings they were made of."""
-        self._band: tuple[CaseState, tuple[int, int, bool], Band] | None = None
-        """The band, and the case and numbers of steps that it was made of."""
+        self._band: tuple[CaseState, object, Band] | None = None
+        """The band, and the case and what else it was made of."""
         self._taken = 0
         """How many of the cases that have ended were taken in."""
-        self._seen: tuple[int, bool] | None = None
+        self._seen: tuple[int, int, bool] | None = None
         self._best: tuple[float, str] | None = None
         """The highest throughput, and with which case."""
         self._marks: dict[str, None] = {}
@@ -168,14 +194,14 @@ class View:
         self._summary: Current | None = None
 
     def renew(self) -> None:
-        """Take in what has ended since the last time; while a long record is read, no more than that."""
+        """Take in what has ended or come since then; while a long record is read, no more than that."""
         feed = self._feed
-        ended = feed.ended[self._taken :]
-        self._take_in(ended)
+        self._take_in(feed.ended[self._taken :])
         over = self.session.finished is not None or feed.cut_off
-        if (feed.done, over) == self._seen or (self._seen and not feed.caught_up):
+        now = (feed.done, len(self.session.cases), over)
+        if now == self._seen or (self._seen and not feed.caught_up):
             return
-        self._seen = (feed.done, over)
+        self._seen = now
         self.book.over = feed.cut_off
         self.book.renew(())
         if over and self.session.current:
@@ -210,7 +236,7 @@ class View:
         return heading_of(self._feed, self._outlook, known, notes)
 
     def case(self, chosen: int | None) -> CaseState | None:
-        """The case that the upper panel is about: the chosen, the running, or the last one."""
+        """The case that the upper panel is about: the chosen, the newest of the running, or the last one."""
         session = self._feed.session
         return session.cases[chosen] if chosen is not None else session.current or self._last
 
@@ -224,16 +250,21 @@ class View:
 
     def band(self, chosen: int | None) -> Band:
         """The steps of the case shown, or of the one before it while it has none."""
-        session = self._feed.session
         drawn = self._drawn(chosen)
         if drawn is None:
             return Band((), (), (0, 0), 0, None)
-        titled = drawn is session.current or drawn.index == chosen
-        seen = (len(drawn.warmup), len(drawn.measured), titled)
+        caption = self._caption(drawn, chosen)
+        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, caption)
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
-            caption = "" if titled else text.clean(drawn.name)
-            self._band = (drawn, seen, self.book.band(drawn, session.start.sweep.measure, caption))
+            self._band = (drawn, seen, self.book.band(drawn, self.session.start.sweep.measure, caption))
         return self._band[2]
+
+    def histogram(self, chosen: int | None) -> Histogram:
+        """The measured steps of the case that the band shows, by their time."""
+        drawn = self._drawn(chosen)
+        if drawn is None:
+            return Histogram(0, None, lambda value: 0)
+        return self.book.histogram(drawn, self._caption(drawn, chosen))
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """The parts of the steps that the band shows."""
@@ -248,11 +279,26 @@ class View:
             self._machines = (seen, machines_of(session, self._symbols))
         return self._machines[1]
 
-    def rows(self, chosen: int | None) -> Rows:
+    def messages(self) -> tuple[Message, ...]:
+        """All that the engine has said."""
+        return tuple(self._feed.session.messages)
+
+    def rows(self, arranging: Arranging) -> Rows:
         """The table."""
-        session = self._feed.session
-        running = session.current.index if session.current else None
-        return Rows(len(session.cases), self.book.row, self.book.names.width, chosen, running)
+        session, order = self._feed.session, arranging.order
+        return Rows(
+            count=len(order),
+            row=lambda place: self.book.row(order[place]),
+            case_width=self.book.names.width,
+            chosen=arranging.place(arranging.chosen),
+            running=arranging.place(session.current.index) if session.current else None,
+            columns=arranging.columns,
+            sorting=arranging.sorting,
+        )
+
+    def _caption(self, drawn: CaseState, chosen: int | None) -> str:
+        titled = drawn is self._feed.session.current or drawn.index == chosen
+        return "" if titled else text.clean(drawn.name)
 
     def _drawn(self, chosen: int | None) -> CaseState | None:
         case = self.case(chosen)

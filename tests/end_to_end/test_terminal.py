@@ -153,7 +153,7 @@ def test_skip_ends_the_case_in_hand(open_app: Callable[..., Terminal], sweep_fil
     app.until(r"measuring")
     app.press("x")
     app.until(r"1/2 cases")
-    app.press("s")
+    app.press("X")
     app.press("s")
     app.until(r"benchtui export")
     app.press("q")

@@ -1,5 +1,15 @@
 from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
-from benchtui.sessions.forecast import Estimate, Experience, case_left, queue_left, together
+from benchtui.sessions.forecast import (
+    SETTLING_STEPS,
+    Estimate,
+    Experience,
+    RoundSoFar,
+    StepsLeft,
+    case_left,
+    queue_left,
+    steps_left,
+    together,
+)
 from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config, Measure
 
@@ -107,6 +117,57 @@ def test_an_empty_queue_takes_no_time() -> None:
 
 
 def test_parts_add_up_or_nothing_is_said() -> None:
-    assert together(Estimate(1.0), Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
-    assert together(None, Estimate(1.0)) is None
-    assert together(Estimate(1.0), None) is None
+    assert together([Estimate(1.0)], Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
+    assert together([None], Estimate(1.0)) is None
+    assert together([Estimate(1.0)], None) is None
+    assert together([], Estimate(2.0)) == Estimate(2.0)
+
+
+def test_cases_side_by_side_share_the_queue() -> None:
+    assert together([Estimate(2.0), Estimate(4.0)], Estimate(6.0)) == Estimate(6.0)
+    assert together([Estimate(2.0), Estimate(40.0)], Estimate(6.0)) == Estimate(40.0)
+
+
+def so_far(steps: int, percent: float | None = None, step_s: float = 0.01, on_host: bool = True) -> RoundSoFar:
+    return RoundSoFar(steps, steps * step_s, percent, on_host)
+
+
+def test_a_planned_number_of_steps_is_counted_down() -> None:
+    assert steps_left(so_far(5, 3.0), MEASURE) == StepsLeft(15)
+    assert steps_left(so_far(25, 3.0), MEASURE) == StepsLeft(0)
+
+
+def test_an_interval_twice_too_wide_needs_four_times_the_steps() -> None:
+    until = Measure(iterations=20, until_percent=1.0)
+    assert steps_left(so_far(50, 2.0), until) == StepsLeft(150, 1.0, rough=True)
+    assert steps_left(so_far(50, 0.9), until).steps == 1
+    assert steps_left(so_far(3), until) == StepsLeft(17, 1.0, rough=True)
+
+
+def test_automatic_measuring_ends_when_the_noise_is_known() -> None:
+    auto = Measure(iterations=20, until_auto=True)
+    assert steps_left(so_far(60, 30.0), auto) == StepsLeft(SETTLING_STEPS - 60, 1.0, rough=True)
+    assert steps_left(so_far(60, 1.1), auto).steps == 13
+    assert steps_left(so_far(60, 1.1, on_host=False), auto) == StepsLeft(SETTLING_STEPS - 60, rough=True)
+
+
+def test_a_width_out_of_reach_is_cut_by_the_limit_of_time() -> None:
+    until = Measure(iterations=20, until_percent=1.0, max_time_s=10)
+    assert steps_left(so_far(50, 70.0, step_s=0.1), until) == StepsLeft(50, 1.0, rough=True, limited=True)
+
+
+def test_what_a_round_needs_decides_its_time() -> None:
+    case = running(1, warmup=5, measured=100, step_ms=100.0)
+    until = Measure(iterations=20, until_percent=1.0, max_time_s=15)
+    assert case_left(case, until, Experience(), 200.0, StepsLeft(30, 1.0, rough=True)) == Estimate(
+        3.0, rough=True
+    )
+    left = case_left(case, until, Experience(), 200.0, StepsLeft(300, 1.0, rough=True))
+    assert left is not None and round(left.seconds, 6) == 5.0
+
+
+def test_open_ended_cases_are_expected_to_take_as_many_steps_as_the_others_did() -> None:
+    long = running(1, measured=200, step_ms=10.0)
+    long.finished = CaseFinished(t=102.0, case=0, outcome="ok")
+    estimate = Experience([long]).case(config(1), Measure(warmup=0, iterations=20, until_percent=1.0))
+    assert estimate is not None and round(estimate.seconds, 6) == 2.0

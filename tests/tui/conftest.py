@@ -31,7 +31,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, cases
+from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.ending import Ending
 from benchtui.tui.screens.monitor import Monitor
@@ -164,8 +164,28 @@ class FakeEngine:
     told: list[str] = field(default_factory=list)
     refuses: str = ""
 
-    def skip(self) -> None:
-        self._tell("skip")
+    def skip(self, case: int | None = None) -> None:
+        self._tell("skip" if case is None else f"skip {case}")
+
+    def pause(self) -> None:
+        self._tell("pause")
+
+    def go_on(self) -> None:
+        self._tell("continue")
+
+    def drop(self, cases: list[int]) -> None:
+        self._tell(f"drop {cases}")
+
+    def add(self, configs: list[Config]) -> tuple[int, ...]:
+        self._tell(f"add {configs[0].name}")
+        return (9,)
+
+    def order(self, cases: list[int]) -> None:
+        self._tell(f"order {cases}")
+
+    def again(self, case: int) -> int:
+        self._tell(f"again {case}")
+        return 9
 
     def stop(self) -> None:
         self._tell("stop")

@@ -1,5 +1,6 @@
 from benchtui.themes import UNICODE
-from benchtui.tui.widgets.band import Band, Column, Frame, Grid, Scale, band_lines, columns
+from benchtui.tui.widgets.band import Band, Column, Frame, Scale, band_lines, columns
+from benchtui.tui.widgets.signs import Grid, Signs
 
 
 def text(band: Band, width: int = 40, height: int = 7) -> list[str]:
@@ -71,8 +72,8 @@ def test_every_row_is_as_wide_as_the_panel() -> None:
     rows = text(band)
     assert len(rows) == 7
     assert {len(row) for row in rows} == {40}
-    assert rows[0].startswith("   12.00 ┤") and rows[5].startswith("    8.00 ┤")
-    assert any(row.startswith("   10.00 ┼") for row in rows)
+    assert rows[0].startswith("      12.00 ┤") and rows[5].startswith("       8.00 ┤")
+    assert any(row.startswith("p50   10.00 ┼") for row in rows)
     assert rows[6].split() == ["warm-up", "2", "steps", "a", "column"]
 
 
@@ -91,3 +92,22 @@ def test_a_scale_of_steps_that_took_no_time_still_has_a_height() -> None:
     scale = Scale.around(0.0, 0.0, 0.0)
     assert scale.low < scale.high
     assert scale.level(0.0) == 0.0
+
+
+def test_the_scale_tells_median_and_p99() -> None:
+    rows = text(Band([], [10.0] * 30, (0, 30), 30, Scale(8.0, 12.0), median=10.0, p99=11.9), height=8)
+    assert rows[0].startswith("p99   11.90 ┼")
+    assert any(row.startswith("p50   10.00 ┼") for row in rows)
+
+
+def test_what_happened_along_the_steps_has_a_row_of_signs() -> None:
+    signs = Signs(outliers=(3,), throttled=((5, 7),), compiling=(1,), rounds=((2, 10),))
+    rows = text(Band([20.0], [10.0] * 20, (1, 20), 21, Scale(8.0, 12.0), signs=signs), width=34 + 63)
+    assert rows[0].rstrip() == " " * 13 + "    " + "    C       ▾       T   T               R2"
+    assert "▾ 1 outlier" in rows[-1] and "T throttled" in rows[-1] and "C compiler at work" in rows[-1]
+
+
+def test_signs_of_many_steps_share_a_column() -> None:
+    signs = Signs(outliers=(0, 50, 99))
+    rows = text(Band([], [10.0] * 100, (0, 100), 100, Scale(8.0, 12.0), signs=signs), width=23 + 10)
+    assert rows[0].strip().count("▾") == 3 and "▾ 3 outliers" in rows[-1]

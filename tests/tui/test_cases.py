@@ -12,7 +12,8 @@ from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline
 from benchtui.themes import UNICODE
-from benchtui.tui.cases import CaseBook, memory_mb, state_text
+from benchtui.tui.cases import CaseBook, state_text
+from benchtui.tui.values import memory_mb
 
 
 def book(path: Path) -> tuple[Session, CaseBook]:
@@ -52,6 +53,11 @@ def test_a_row_of_figures(story: Any) -> None:
         "power": "210",
         "base": "2.00x",
         "notes": "throttled",
+        "steps": "20",
+        "interval": "0.10",
+        "outliers": "0",
+        "tokens": "–",
+        "energy": "1,250.0",
     }
     assert made.row(0).cells["p99"][0] == "10.04"
 

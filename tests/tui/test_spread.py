@@ -4,6 +4,7 @@ import pytest
 
 from benchtui.sessions.metrics import LEAST_FOR_P99 as LEAST
 from benchtui.sessions.metrics import distribution
+from benchtui.sessions.outliers import outliers
 from benchtui.tui.spread import LEAST_FOR_P99, Spread
 
 
@@ -30,3 +31,18 @@ def test_the_rule_for_p99_is_the_same() -> None:
 def test_nothing_says_nothing() -> None:
     empty = Spread()
     assert (empty.n, empty.median, empty.p99, empty.interval, empty.least) == (0, None, None, None, None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_outliers_are_as_many_as_in_the_report(seed: int) -> None:
+    draw = random.Random(seed)
+    values = (
+        [draw.gauss(10, 0.1) for _ in range(draw.randrange(1, 200))] + [30.0] * (seed % 3) + [0.1] * (seed % 2)
+    )
+    spread = Spread(values)
+    assert spread.outliers() == len(outliers(values))
+
+
+def test_equal_values_have_no_outliers() -> None:
+    assert Spread([10.0] * 50).outliers() == 0
+    assert Spread([10.0] * 50 + [11.0]).outliers() == 1

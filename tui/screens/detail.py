@@ -12,7 +12,7 @@ from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.distribution import percentiles
 from benchtui.tui.markdown import heading, pipe_table
-from benchtui.tui.widgets.current import Part, part_lines
+from benchtui.tui.widgets.current import Part, part_table
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
             ("End", _table(_ended(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Figures", _table(_figures(known, symbols), width)),
-            ("Parts of a step, ms", _indented(part_lines(_parts(known), width - 4, 20, symbols))),
+            ("Parts of a step, ms", _indented(part_table(_parts(known), width - 4, symbols))),
             ("Rounds", _table(_rounds(case), width)),
             ("Model and text", _table(_model(case), width)),
         ]

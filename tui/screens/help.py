@@ -3,29 +3,11 @@
 from collections.abc import Sequence
 
 from benchtui.themes import Symbols
+from benchtui.tui.keymap import Bound, shown
 from benchtui.tui.widgets.ink import BLANK, Line, line
 from benchtui.tui.widgets.transport import SIGNS
 
 Keys = Sequence[tuple[str, str]]
-
-MONITOR_KEYS = (
-    ("q", "quit; while the sweep runs: detach (it goes on) or stop it"),
-    ("d", "detach: leave the screen, the sweep goes on; benchtui attach shows it again"),
-    ("s", "stop the sweep, after a question; what was measured is kept"),
-    ("x", "skip the case that runs"),
-    ("space", "freeze the display; the sweep goes on"),
-    ("arrows, h j k l", "choose a case; the upper part then shows it"),
-    ("g  G", "first and last case"),
-    ("enter", "all that is known of the chosen case, or of the one shown"),
-    ("esc", "back to the case that runs"),
-    ("R", "replay what has been recorded, from its beginning"),
-    ("+  -", "draw more often, less often"),
-    ("t", "next theme"),
-    ("D", "what the screen itself costs"),
-    ("ctrl+p  :", "all commands by name"),
-    ("ctrl+z", "suspend the screen; fg brings it back"),
-    ("?  f1", "this page"),
-)
 
 REPLAY_KEYS = (
     ("space", "play, or stand still; at the end, play once more"),
@@ -64,9 +46,9 @@ EDITOR_KEYS = (
 )
 
 
-def monitor_help(symbols: Symbols) -> list[Line]:
-    """Keys and signs of the Monitor."""
-    return [*_table("Keys", MONITOR_KEYS), BLANK, *_signs(symbols)]
+def monitor_help(keys: Sequence[Bound], symbols: Symbols) -> list[Line]:
+    """Keys, as they are mapped, and signs of the Monitor."""
+    return [*_table("Keys", key_rows(keys)), BLANK, *_signs(symbols)]
 
 
 def replay_help(symbols: Symbols) -> list[Line]:
@@ -88,12 +70,22 @@ def _signs(symbols: Symbols) -> list[Line]:
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),
         (symbols.above, "steps above the scale"),
+        (symbols.outlier, "an outlier: 14.8 median absolute deviations off, told and never removed"),
+        (symbols.throttled, "heat or the power supply held the clock down"),
+        (symbols.compiling, "the compiler was at work"),
+        (f"{symbols.round}2", "the second round begins"),
+        (f"{symbols.about}1,234", "of a queued case: the memory it is expected to need"),
         (f"{symbols.about} left", "rests on cases with other options"),
         (symbols.flag, "what to know before believing the figures"),
     )
     states = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
     signs = tuple((f"{getattr(symbols, state)}", state) for state in states)
     return [*_table("Figures", readings), BLANK, *_table("States", signs)]
+
+
+def key_rows(keys: Sequence[Bound]) -> list[tuple[str, str]]:
+    """What is bound, for a table of help."""
+    return [(shown(each.keys), f"{each.does}: {each.about}" if each.about else each.does) for each in keys]
 
 
 CHARTS_KEYS = (

@@ -20,7 +20,7 @@ class Nothing(Screen[None]):
 
     COMPONENT_CLASSES = inks.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
+        Binding("q", "app.leave", "Quit", id="nothing.quit", show=False),
     ]
 
     def __init__(self, place: Place, symbols: Symbols) -> None:

@@ -25,13 +25,13 @@ class Page(Screen[None]):
 
     COMPONENT_CLASSES = inks.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,question_mark,f1", "leave", "back", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("pagedown", "move(10)", "down", show=False),
-        Binding("pageup", "move(-10)", "up", show=False),
-        Binding("home,g", "move(-100000)", "top", show=False),
-        Binding("end,G", "move(100000)", "end", show=False),
+        Binding("escape,q,enter,question_mark,f1", "leave", "Back", id="page.back", show=False),
+        Binding("down,j", "move(1)", "Down", id="page.down", show=False),
+        Binding("up,k", "move(-1)", "Up", id="page.up", show=False),
+        Binding("pagedown", "move(10)", "Ten lines down", id="page.page_down", show=False),
+        Binding("pageup", "move(-10)", "Ten lines up", id="page.page_up", show=False),
+        Binding("home,g", "move(-100000)", "First line", id="page.first", show=False),
+        Binding("end,G", "move(100000)", "Last line", id="page.last", show=False),
     ]
 
     def __init__(self, content: Content, symbols: Symbols) -> None:

@@ -14,18 +14,17 @@ from benchtui.themes import Symbols
 from benchtui.tui.ending import How
 from benchtui.tui.feed import Clock
 from benchtui.tui.foot import Foot
-from benchtui.tui.places import PLACES, Opened, Place
+from benchtui.tui.places import PLACES, Opened
 from benchtui.tui.player import Aim
+from benchtui.tui.preferences import Preferences
 from benchtui.tui.replay import Replay
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.terminal import Link
-from benchtui.tui.views import View
-from benchtui.tui.widgets.ink import Line, Piece, crop
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.transport import State, Transport, clock_text, transport_lines, worst
 
-LIVE_ONLY = frozenset({"detach", "stop", "skip", "freeze", "replay"})
+LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
 """What can be done to a sweep that runs, and not to a record of one."""
 
 
@@ -46,39 +45,40 @@ class ReplayMonitor(Monitor):
         Binding("shift+tab", "place(-1)", "Previous place", show=False),
     ]
 
-    def __init__(self, feed: Replay, name: str, symbols: Symbols, link: Link, clock: Clock) -> None:
-        super().__init__(feed, name, symbols, link, clock)
+    def __init__(
+        self,
+        feed: Replay,
+        name: str,
+        symbols: Symbols,
+        link: Link,
+        clock: Clock,
+        *,
+        preferences: Preferences | None = None,
+    ) -> None:
+        super().__init__(feed, name, symbols, link, clock, preferences=preferences)
         self._replay = feed
-        self._foot = ReplayFoot(feed, symbols, clock)
+        self.foot = ReplayFoot(feed, symbols, clock)
         self._marks: tuple[Mark, ...] = ()
         self._seen = (0, 0.0)
         """How many marks there were, and the end of the record, when they were last chosen from."""
 
     def between(self) -> ComposeResult:
         """The transport line, and where to type a moment."""
-        yield Panel[Transport](transport_lines, self._symbols, id="transport")
+        yield Panel[Transport](transport_lines, self.symbols, id="transport")
         moment = Input(placeholder="90, 1:30, 50% or case 3; esc: back", id="moment", compact=True)
         moment.cursor_blink = False
         moment.display = False
         yield moment
 
-    def place_lines(self, here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
-        """Every place without its number: in a replay numbers lead to shares of it."""
-        pieces: list[Piece] = []
-        for place in PLACES:
-            sign, role = (symbols.chosen, "strong") if place == here else (" ", "muted")
-            pieces += [(f"{sign} ", "accent"), (f"{place.capitalize()}   ", role)]
-        return [crop([*pieces, ("tab: change place", "muted")], width, symbols)]
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A record can't be stopped."""
-        return action not in LIVE_ONLY
+        return action not in LIVE_ONLY and (action, parameters) != ("ask", ("add",))
 
     def tick(self) -> None:
         """Play on and draw what differs."""
         super().tick()
         if self._replay.refused:
-            self._say(self._replay.refused)
+            self.say(self._replay.refused)
             self._replay.refused = ""
 
     def action_play(self) -> None:
@@ -95,9 +95,9 @@ class ReplayMonitor(Monitor):
         """Go to the event after, or before, and say what it is."""
         mark = self._replay.jump(direction)
         if mark is None:
-            self._say("no event after this moment" if direction > 0 else "no event before this moment")
+            self.say("no event after this moment" if direction > 0 else "no event before this moment")
         else:
-            self._say(f"{clock_text(mark.t)}  {words(mark, self._replay.timeline.whole)}")
+            self.say(f"{clock_text(mark.t)}  {words(mark, self._replay.timeline.whole)}")
         self.tick()
 
     def action_speed(self, direction: int) -> None:
@@ -122,24 +122,27 @@ class ReplayMonitor(Monitor):
         self.app.call_later(partial(self.app.run_action, f"go('{place}')"))
 
     def action_back(self) -> None:
-        """Back to the case that ran; without another one chosen, leave for the end of the session."""
+        """One step back; where there is none, leave for the end of the session."""
         if self._moment.display:
             self._put_away()
-        elif self._chosen is not None:
+        elif self._inside:
             super().action_back()
         else:
-            self.post_message(Opened(self._feed.path, self._feed.engine))
+            self.post_message(Opened(self.feed.path, self.feed.engine))
 
     def action_ask_quit(self) -> None:
         """Leave; nothing runs that could be asked about."""
         self._leave()
 
-    def action_help(self) -> None:
-        """What the keys of a replay do, and the signs of the Monitor."""
+    def action_open(self, what: str) -> None:
+        """Open the help of a replay, or what the Monitor opens."""
         from benchtui.tui.screens.help import replay_help  # the first paint doesn't wait for it
         from benchtui.tui.screens.page import Page
 
-        self.app.push_screen(Page(lambda width: replay_help(self._symbols), self._symbols))
+        if what == "help":
+            self.app.push_screen(Page(lambda width: replay_help(self.symbols), self.symbols))
+        else:
+            super().action_open(what)
 
     @on(Input.Submitted, "#moment")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -148,7 +151,7 @@ class ReplayMonitor(Monitor):
         try:
             self._go(Aim.parse(event.value))
         except BenchtuiError as error:
-            self._say(str(error))
+            self.say(str(error))
 
     def _put_away(self) -> None:
         self._moment.display = False
@@ -158,25 +161,30 @@ class ReplayMonitor(Monitor):
         try:
             self._replay.go(aim)
         except BenchtuiError as error:
-            self._say(str(error))
+            self.say(str(error))
         self.tick()
 
-    def _draw_session(self, view: View) -> None:
-        super()._draw_session(view)
+    def draw(self) -> None:
+        """Draw what differs, the transport line included."""
+        super().draw()
+        if not self.is_current or self.view is None:
+            return
         replay = self._replay
         end_s = replay.timeline.end_s if replay.timeline.complete else None
         seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
         if seen != self._seen:
             self._seen, self._marks = seen, worst(replay.timeline.marks.all, replay.timeline.end_s)
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
-        self._panel("transport").show(shown)
+        self.query_one("#transport", Panel).show(shown)
 
     def _how(self) -> How:
         return "closed"
 
     @property
-    def _measuring(self) -> bool:
-        return False  # drawing disturbs nobody
+    def _inside(self) -> bool:
+        """Whether there is something to go back from: a typed line, a panel, a filter, a chosen case."""
+        chosen = self.arranging is not None and (self.arranging.chosen is not None or self.arranging.filter)
+        return bool(self.foot.typing is not None or self.picture.zoomed is not None or chosen)
 
     @property
     def _moment(self) -> Input:
@@ -186,7 +194,7 @@ class ReplayMonitor(Monitor):
 class ReplayFoot(Foot):
     """What can be pressed in a replay."""
 
-    def keys(self, frozen: bool) -> Keys:
+    def keys(self, frozen: bool, zoomed: bool) -> Keys:
         """The keys of the moment, at most seven."""
         return (
             ("space", "play/pause"),

@@ -7,10 +7,13 @@ from math import ceil, floor
 from benchtui.themes import Symbols
 from benchtui.tui.columns import extremes
 from benchtui.tui.text import fit, milliseconds
-from benchtui.tui.widgets.ink import Line, Piece, line
+from benchtui.tui.widgets.ink import Line, Piece, crop, line, width_of
 from benchtui.tui.widgets.scale import round_step
+from benchtui.tui.widgets.signs import Grid, Signs, sign_cells, sign_words
 
-LABEL_WIDTH = 10
+LABEL_WIDTH = 13
+ROOM_FOR_ALL = 5
+"""Rows from which on the median may take the label of an end."""
 BLANK_CELL: Piece = (" ", "plain")
 NARROWEST = 0.1
 """The scale reaches at least this share of the median to either side: steady steps look steady."""
@@ -32,8 +35,11 @@ class Band:
     scale: "Scale | None"
     median: float | None = None
     """Of the measured steps."""
+    p99: float | None = None
     caption: str = ""
     """What to say of a band that isn't the current case's."""
+    signs: Signs | None = None
+    """What happened along the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +72,6 @@ class Column:
     warmup: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """How steps share the cells of a row: many to a cell, or many cells to a step."""
-
-    steps: int
-    """Steps a column."""
-    cells: int
-    """Cells a column."""
-
-    @classmethod
-    def of(cls, planned: int, width: int) -> "Grid":
-        """A grid in which all planned steps have room."""
-        if planned <= width:
-            return cls(1, max(1, min(4, width // max(planned, 1))))
-        return cls(ceil(planned / width), 1)
-
-
 def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
     """The first ``count`` values as columns of ``steps`` each, keeping the least and the most of each."""
     return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
@@ -96,13 +85,18 @@ class Frame:
     rows: int
     median: float | None
     symbols: Symbols
+    p99: float | None = None
 
     @property
     def median_row(self) -> int | None:
         """The row of the median, counted from the top."""
-        if self.median is None:
+        return self.row_of(self.median)
+
+    def row_of(self, value: float | None) -> int | None:
+        """The row in which a time stands, counted from the top."""
+        if value is None:
             return None
-        return self.rows - 1 - min(int(self.height(self.median)), self.rows - 1)
+        return self.rows - 1 - min(int(self.height(value)), self.rows - 1)
 
     def height(self, value: float) -> float:
         """How high a time stands, in rows; what is below the scale still shows."""
@@ -133,16 +127,27 @@ class Frame:
 
     def empty(self, row: int) -> Piece:
         """What stands where no step has come yet."""
-        return (self.symbols.level, "faint") if row == self.median_row else BLANK_CELL
+        if row == self.median_row:
+            return (self.symbols.level, "faint")
+        return (self.symbols.dot, "faint") if row == self.row_of(self.p99) else BLANK_CELL
 
     def label(self, row: int) -> Piece:
-        """Label and axis of a row: the ends of the scale, and the median where it has room between them."""
-        if row in (0, self.rows - 1):
-            end = self.scale.low if row else self.scale.high
-            return (f"{milliseconds(end, self.symbols):>8} {self.symbols.tick}", "muted")
+        """Label and axis of a row: the median and the 99th percentile, and where they leave room the ends."""
+        if self.rows < ROOM_FOR_ALL and row in (0, self.rows - 1):
+            return self._end(row)
         if self.median is not None and row == self.median_row:
-            return (f"{milliseconds(self.median, self.symbols):>8} {self.symbols.middle}", "muted")
-        return (" " * 9 + self.symbols.axis, "muted")
+            return self._named("p50", self.median, self.symbols.middle)
+        if self.p99 is not None and row == self.row_of(self.p99):
+            return self._named("p99", self.p99, self.symbols.middle)
+        if row in (0, self.rows - 1):
+            return self._end(row)
+        return (" " * (LABEL_WIDTH - 1) + self.symbols.axis, "muted")
+
+    def _end(self, row: int) -> Piece:
+        return self._named("", self.scale.low if row else self.scale.high, self.symbols.tick)
+
+    def _named(self, name: str, time_ms: float, axis: str) -> Piece:
+        return (f"{name:<3}{milliseconds(time_ms, self.symbols):>8} {axis}", "muted")
 
 
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -152,12 +157,14 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
         return []
     if band.scale is None:
         return []
-    frame = Frame(band.scale, height - 1, band.median, symbols)
     grid = Grid.of(max(band.planned, sum(band.shown)), room)
+    along = sign_cells(band.signs, band.shown, grid, symbols)[:room] if band.signs else []
+    frame = Frame(band.scale, height - 1 - bool(along), band.median, symbols, band.p99)
     shown = _columns(band, grid)[: room // grid.cells]
     cells = [frame.cells(column) for column in shown]
     rows = [_row(frame, [column[row] for column in cells], row, grid, room) for row in range(frame.rows)]
-    return [*rows, _legend(band, grid, room, symbols)]
+    above = [line((" " * LABEL_WIDTH, "plain"), *along)] if along else []
+    return [*above, *rows, _legend(band, grid, room, symbols)]
 
 
 def _columns(band: Band, grid: Grid) -> list[Column]:
@@ -174,12 +181,14 @@ def _row(frame: Frame, cells: Sequence[Piece], row: int, grid: Grid, room: int) 
 
 
 def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
-    """What the columns are, in as many words as fit."""
+    """What the columns are and what the signs above them mean, in as many words as fit."""
     steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
-    warmup = "warm-up  " if band.shown[0] else ""
+    known: list[Piece] = [("warm-up  ", "muted")] if band.shown[0] else []
+    known += sign_words(band.signs, symbols) if band.signs else []
     words = [word for word in (band.caption, steps, "ms a step") if word]
     between = f" {symbols.dot} "
-    while len(between.join(words)) > room - len(warmup) and len(words) > 1:
+    while len(between.join(words)) > room - width_of(known) and len(words) > 1:
         words.pop()
-    said = fit(between.join(words), room - len(warmup), symbols).rstrip()
-    return line((" " * LABEL_WIDTH, "plain"), (f"{warmup}{said:>{room - len(warmup)}}", "muted"))
+    left = max(0, room - width_of(known))
+    said = fit(between.join(words), left, symbols).rstrip()
+    return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{said:>{left}}", "muted"))

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from benchtui.sessions.forecast import Estimate
+from benchtui.sessions.forecast import Estimate, StepsLeft
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.widgets.bars import bar
 from benchtui.tui.widgets.heading import time_left
-from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
+from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ class Current:
     done: int = 0
     """Steps of this phase that are done."""
     planned: int = 0
+    """Steps that the phase is going to take; 0 where nothing is counted."""
+    needed: StepsLeft | None = None
+    """What the round still waits for, where no fixed number of steps ends it."""
     left: Estimate | None = None
     remark: str = ""
     """Why it ended as it did, or how long the phase has lasted."""
@@ -59,14 +62,28 @@ def current_lines(current: Current, width: int, height: int, symbols: Symbols) -
     return [title, _phase(current, width, symbols), _third(current, width, symbols)][:height]
 
 
+def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
+    """What measuring still waits for, such as ``needs ~40 more for ±0.3 %``."""
+    about = f"{symbols.about}" if needed.rough else ""
+    if needed.limited:
+        return f"time for {about}{needed.steps:,} more"
+    aim = "to know the noise" if needed.percent is None else f"for {symbols.plus_minus}{needed.percent:g} %"
+    return f"needs {about}{needed.steps:,} more {aim}"
+
+
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The parts of a step as bars, in two columns where that has room."""
-    across = 2 if width >= 64 and len(parts) > 1 else 1
-    each = width // across
-    shown = parts[: across * height]
-    cells = [_part(part, each - 2, symbols) for part in shown]
-    rows = [cells[at : at + across] for at in range(0, len(cells), across)]
-    return [line(*(piece for cell in row for piece in (*cell, ("  ", "plain")))) for row in rows]
+    """The parts of a step as one bar, and below it what each is."""
+    if not parts or height < 2 or width < 20:
+        return []
+    ends = [round(sum(part.share for part in parts[: at + 1]) * width) for at in range(len(parts))]
+    sizes = [max(0, min(end, width) - start) for start, end in zip([0, *ends], ends, strict=False)]
+    stacked = [(_fill(at, symbols) * size, _SHADES[at % len(_SHADES)]) for at, size in enumerate(sizes)]
+    return [line(*stacked), *_legend(parts, width, symbols)][:height]
+
+
+def part_table(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
+    """The parts of a step, a bar each."""
+    return [line(*_part(part, width, symbols)) for part in parts]
 
 
 def _phase(current: Current, width: int, symbols: Symbols) -> Line:
@@ -74,11 +91,14 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     if not current.planned:
         return crop([word, (current.remark, "muted")], width, symbols)
     digits = len(str(current.planned))
-    count = f"{current.done:>{digits}}/{current.planned} "
-    room = max(10, min(40, width - 15 - len(count) - 18))
+    about = symbols.about if current.needed and current.needed.rough else ""
+    count = f"{current.done:>{digits}}/{about}{current.planned} "
     left = time_left(current.left, symbols)
+    aim = f"   {needs_words(current.needed, symbols)}" if current.needed else ""
+    said = len(left) + len(aim) + 4
+    room = max(8, min(40, width - 15 - len(count) - max(said, 18)))
     progress = bar(current.done / current.planned, room, symbols)
-    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted")], width, symbols)
+    return crop([word, (count, "plain"), *progress, (f"  {left}", "muted"), (aim, "plain")], width, symbols)
 
 
 def _third(current: Current, width: int, symbols: Symbols) -> Line:
@@ -103,6 +123,29 @@ def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
         (f"{figures.n}", "plain"),
     ]
     return crop(pieces, width, symbols)
+
+
+_SHADES = ("accent", "soft", "muted", "faint")
+"""Roles of neighbouring parts, which have different fills as well."""
+
+
+def _fill(at: int, symbols: Symbols) -> str:
+    return symbols.fills[at % len(symbols.fills)]
+
+
+def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
+    """Each part's fill, name, time and share; as many to a line as there is room for."""
+    lines: list[Line] = []
+    pieces: list[Piece] = []
+    for at, part in enumerate(parts):
+        ms = text.milliseconds(part.mean_ms, symbols)
+        word = f"{part.name} {ms} ms  {100 * part.share:.0f} %   "
+        entry: list[Piece] = [(f"{_fill(at, symbols)} ", _SHADES[at % len(_SHADES)]), (word, "muted")]
+        if pieces and width_of([*pieces, *entry]) > width + 3:
+            lines.append(crop(pieces, width, symbols))
+            pieces = []
+        pieces += entry
+    return [*lines, crop(pieces, width + 3, symbols)]
 
 
 def _part(part: Part, width: int, symbols: Symbols) -> list[Piece]:

@@ -69,9 +69,7 @@ def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols) -
             lines += _machine(machine, width, symbols, full)
         if len(lines) - 1 <= height:
             return lines
-    rows = [_row(machine, symbols) for machine in machines.devices]
-    rows += [_row(machines.host, symbols)] if machines.host else []
-    return [crop(row, width, symbols) for row in rows]
+    return _rows(machines, width, height, symbols)
 
 
 def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list[Line]:
@@ -102,12 +100,15 @@ def _past(gauge: Gauge, width: int, symbols: Symbols) -> Line:
 def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
     pieces: list[Piece] = []
     for label, value in machine.readings:
-        pieces += [(f"{label} ", "muted"), (f"{value}   ", "plain")]
+        between = "   " if pieces else ""
+        pieces += [(f"{between}{label} ", "muted"), (value, "plain")]
     return crop(pieces, width, symbols)
 
 
 def _least(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """A gauge a line, its history beside it, of the first device or of the host; then what needs a word."""
+    """A gauge a line, its history beside it, and what needs a word; of several devices a line each."""
+    if len(machines.devices) > 1:
+        return _rows(machines, width, height, symbols)
     machine = machines.devices[0] if machines.devices else machines.host
     if machine is None:
         return []
@@ -124,10 +125,22 @@ def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
     return line(*_head(gauge), *drawn, *_limit(gauge), ("  ", "plain"), (past, "soft"))
 
 
-def _row(machine: Machine, symbols: Symbols) -> list[Piece]:
+def _rows(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """A line for every machine; where there isn't room for all, the last one says how many there are."""
+    every = [*machines.devices, *((machines.host,) if machines.host else ())]
+    shown = every if len(every) <= height else every[: height - 1]
+    lines = [crop(_row(machine, machine is machines.host), width, symbols) for machine in shown]
+    hidden = len(every) - len(shown)
+    return [*lines, line((f"{hidden} more: z", "muted"))] if hidden else lines
+
+
+def _row(machine: Machine, labelled: bool) -> list[Piece]:
+    """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
     pieces: list[Piece] = [(f"{machine.title:<7}", "strong")]
-    pieces += [(f"{gauge.value:>8} ", "plain") for gauge in machine.gauges]
-    pieces += [(f" {value}", "muted") for _, value in machine.readings]
+    for gauge in machine.gauges:
+        pieces += [(f"  {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
+    for label, value in machine.readings:
+        pieces += [(f"  {label} " if labelled else " ", "muted"), (value, "muted")]
     return [*pieces, ("  ", "plain"), machine.said]
 
 

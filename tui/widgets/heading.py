@@ -1,4 +1,4 @@
-"""Two lines that say where the sweep is, and on what; knows no Textual."""
+"""Two lines that say where the sweep is, and where in the app the reader is; knows no Textual."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ from benchtui.themes import Symbols
 from benchtui.tui.text import duration
 from benchtui.tui.widgets.bars import bar
 from benchtui.tui.widgets.ink import Line, Piece, spread_out, width_of
+from benchtui.tui.widgets.places import place_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +26,29 @@ class Heading:
     left: Estimate | None
     about: str
     """Model and its size."""
+    paused: bool = False
+    """Whether no further case starts."""
+    numbered: bool = True
+    """Whether numbers lead to the places of the app; in a replay they lead to moments."""
     marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What is special about the screen itself, such as ``quiet, 1 Hz``."""
 
 
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Where the sweep is; what is measured, with all that a reader must know before believing it."""
+    """Where the sweep is; where the reader is, with all that must be known before believing the figures."""
     right = _progress(heading, width, symbols)
     first = spread_out(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
-    marks = [(f"{symbols.flag} {mark}   ", "warning") for mark in heading.marks]
-    notes = [("   ".join(heading.notes), "muted")]
-    return [first, spread_out([*marks, (heading.about, "muted")], notes, width, symbols)][:height]
+    notes: list[Piece] = [("   ".join(heading.notes), "muted")]
+    places = place_pieces("monitor", symbols, numbered=heading.numbered)
+    marks: list[Piece] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
+    return [first, spread_out([*places, *marks], notes, width, symbols)][:height]
 
 
 def _place(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
-    """The sweep's name, and as many whole words on where it runs as there is room for."""
+    """The sweep's name, and as many whole words on where it runs, and what, as there is room for."""
     pieces: list[Piece] = [(heading.name, "strong")]
-    for word in (heading.host, heading.device):
+    for word in (heading.host, heading.device, heading.about):
         piece = (f" {symbols.dot} {word}", "muted")
         if word and width_of([*pieces, piece]) <= width:
             pieces.append(piece)
@@ -64,6 +70,8 @@ def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
 
 
 def _ending(heading: Heading, symbols: Symbols) -> Piece:
+    if heading.paused:
+        return (f"{'paused':>17}", "warning")
     if heading.state == "running":
         return (f"{time_left(heading.left, symbols):>17}", "plain")
     roles = {"completed": "good", "interrupted": "warning"}

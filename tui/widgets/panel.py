@@ -28,6 +28,8 @@ class Panel(Widget, Generic[Snapshot]):
         self._symbols = symbols
         self._snapshot: Snapshot | None = None
         self._lines: list[Line] = []
+        self._drawn_for: tuple[int, int] | None = None
+        """The size that the lines were made for."""
         self._inks = inks.Inks(self)
 
     def show(self, snapshot: Snapshot) -> None:
@@ -35,10 +37,10 @@ class Panel(Widget, Generic[Snapshot]):
         if snapshot is self._snapshot:
             return
         self._snapshot = snapshot
-        width = self.size.width
-        if not width:
-            return
+        if self._drawn_for != self.size:
+            return  # not drawn in this size yet, and wholly drawn when it is
         lines = self._drawn()
+        width = self.size.width
         regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
         self._lines = lines
         if regions:
@@ -49,9 +51,9 @@ class Panel(Widget, Generic[Snapshot]):
         return ["".join(text for text, _ in drawn).rstrip() for drawn in self._lines]
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw anew for the new size."""
-        if self._snapshot is not None:
-            self._lines = self._drawn()
+        """Draw anew for the new size, unless that was done when Textual first asked for a line in it."""
+        if self._snapshot is not None and self._drawn_for != self.size:
+            self._draw_all()
             self.refresh()
 
     def notify_style_update(self) -> None:
@@ -60,8 +62,14 @@ class Panel(Widget, Generic[Snapshot]):
         self._inks.forget()
 
     def render_line(self, y: int) -> Strip:
-        """One line in the colours of its roles."""
+        """One line in the colours of its roles; drawn now if the size is new, sooner than word of it comes."""
+        if self._drawn_for != self.size:
+            self._draw_all()
         return self._inks.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
+
+    def _draw_all(self) -> None:
+        self._lines = self._drawn()
+        self._drawn_for = self.size
 
     def _drawn(self) -> list[Line]:
         if self._snapshot is None:

@@ -7,12 +7,17 @@ from benchtui.tui.widgets.ink import Line, Piece, crop
 
 def place_lines(here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Every place with its key, the one where the reader is brought out."""
+    return [crop(place_pieces(here, symbols, "  "), width, symbols)]
+
+
+def place_pieces(here: Place, symbols: Symbols, gap: str = " ", *, numbered: bool = True) -> list[Piece]:
+    """Every place with its key, as pieces of a line; without the numbers where they mean something else."""
     pieces: list[Piece] = []
     for number, place in enumerate(PLACES, 1):
         role = "accent" if place == here else "muted"
         sign = symbols.chosen if place == here else " "
         pieces += [
-            (f"{sign}{number} ", role),
-            (f"{place.capitalize()}  ", "strong" if place == here else "muted"),
+            (f"{sign}{number} " if numbered else sign, role),
+            (f"{place.capitalize()}{gap}", "strong" if place == here else "muted"),
         ]
-    return [crop(pieces, width, symbols)]
+    return pieces if numbered else [*pieces, (" tab: change place ", "muted")]

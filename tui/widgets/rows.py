@@ -1,7 +1,7 @@
 """Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from benchtui.sessions.sweep import Config
@@ -33,7 +33,25 @@ COLUMNS = (
     Column("power", "W", 4, 4),
     Column("base", "vs base", 9, 6),
     Column("notes", "notes", 16, 7, words=True),
+    Column("steps", "steps", 7, 8),
+    Column("interval", "+- %", 6, 8),
+    Column("outliers", "outliers", 8, 8),
+    Column("tokens", "tokens/s", 10, 8),
+    Column("energy", "J/1k", 8, 8),
 )
+"""All there are; the reader chooses which are shown, and in what order."""
+KEYS = tuple(column.key for column in COLUMNS)
+USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
+"""What is shown until the reader chooses."""
+USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
+
+
+def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
+    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
+    wanted = [column for key in keys for column in COLUMNS if column.key == key]
+    if tuple(keys) == USUAL:
+        return tuple(wanted)
+    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +65,29 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Sorting:
+    """By which column the rows stand."""
+
+    key: str
+    """A column's, or ``case`` for the options."""
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """What the table shows."""
 
     count: int
     row: Callable[[int], Row]
-    """Gives a row by its number, counted from 0."""
+    """Gives a row by its place, counted from 0."""
     case_width: int
     chosen: int | None
     """The row that the reader has chosen."""
     running: int | None
     """The row to keep in view while none is chosen."""
+    columns: tuple[str, ...] = USUAL
+    """Keys of the columns, in the order in which they stand."""
+    sorting: Sorting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +96,16 @@ class Arrangement:
 
     case_width: int
     columns: tuple[Column, ...]
+    sorting: Sorting | None = None
 
     @classmethod
-    def of(cls, width: int, case_width: int, columns: Sequence[Column] = COLUMNS) -> "Arrangement":
+    def of(
+        cls,
+        width: int,
+        case_width: int,
+        columns: Sequence[Column] = USUAL_COLUMNS,
+        sorting: Sorting | None = None,
+    ) -> "Arrangement":
         """As many columns as fit, in the order of their rank."""
         room = width - 1 - case_width
         chosen: list[Column] = []
@@ -77,13 +114,19 @@ class Arrangement:
                 break
             room -= column.width + GAP
             chosen.append(column)
-        kept = tuple(column for column in columns if column in chosen)
-        return cls(case_width, kept)
+        return cls(case_width, tuple(column for column in columns if column in chosen), sorting)
 
     def header(self, width: int, symbols: Symbols) -> Line:
-        """The titles of the columns."""
-        cells = {column.key: (column.title, "muted") for column in self.columns}
-        return self.line(Row(("case", "muted"), cells), width, symbols)
+        """The titles of the columns, that by which the rows stand with a sign."""
+        cells = {column.key: self._title(column.key, column.title, symbols) for column in self.columns}
+        return self.line(Row(self._title("case", "case", symbols), cells), width, symbols)
+
+    def _title(self, key: str, title: str, symbols: Symbols) -> Piece:
+        title = title.replace("+-", symbols.plus_minus)
+        if self.sorting is None or self.sorting.key != key:
+            return (title, "muted")
+        sign = symbols.down if self.sorting.reverse else symbols.upward
+        return (f"{sign}{title}", "bright")
 
     def line(self, row: Row, width: int, symbols: Symbols, mark: str = " ") -> Line:
         """A row as a line; a figure wider than its column is never cut, it moves the rest."""

@@ -1,14 +1,24 @@
 """The case table: only the rows in view exist, so that a hundred thousand cost no more than ten."""
 
+from typing import ClassVar
+
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from benchtui.themes import Symbols
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import BLANK, Line, changes
-from benchtui.tui.widgets.rows import Arrangement, Row, Rows
+from benchtui.tui.widgets.rows import Arrangement, Row, Rows, columns_of
+
+
+class PlainBar(ScrollBarRender):
+    """A scroll bar whose ends fall on whole cells, for terminals that know no other character."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
 
 NOTHING = Rows(0, lambda index: Row(("", "plain"), {}), 0, None, None)
 
@@ -26,8 +36,16 @@ class CaseTable(ScrollView):
         """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
         self._inks = inks.Inks(self)
 
+    def on_mount(self) -> None:
+        """Keep to ASCII where that was asked for."""
+        if self._symbols.up.isascii():
+            vars(self.vertical_scrollbar)["renderer"] = PlainBar
+
     def show(self, rows: Rows) -> None:
         """Take over a snapshot, keep its row in view, and draw what differs."""
+        if (rows.columns, rows.case_width) != (self._rows.columns, self._rows.case_width):
+            self._drawn.clear()
+            self.refresh()
         self._rows = rows
         if self.virtual_size.height != rows.count:
             self.virtual_size = Size(0, rows.count)
@@ -39,6 +57,9 @@ class CaseTable(ScrollView):
         arrangement = self.arrangement()
         for y in range(min(height, rows.count - top)):
             self._redraw(y, top + y, width, arrangement)
+        if gone := [y for y in self._drawn if y >= rows.count - top]:
+            self.refresh(*(Region(0, y, width, 1) for y in gone))
+            self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}
 
     def lines(self) -> list[str]:
         """The rows in view, as text."""
@@ -51,7 +72,8 @@ class CaseTable(ScrollView):
 
     def arrangement(self) -> Arrangement:
         """The columns that there is room for, the scroll bar left out."""
-        return Arrangement.of(self._room.width - 1, self._rows.case_width)
+        rows = self._rows
+        return Arrangement.of(self._room.width - 1, rows.case_width, columns_of(rows.columns), rows.sorting)
 
     @property
     def _room(self) -> Size:

@@ -1,0 +1,285 @@
+"""What the screen costs: first paint, bytes and processor time at 2 and 10 Hz, memory, keys on a slow link.
+
+A session is written as fast as an engine writes one; the Monitor watches it in a pseudo-terminal of 120x40, and
+beside it the same content in stock Textual widgets, and nvitop where it is installed. Each line shows a figure,
+its budget, and the same figure of the others in the same run.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import shutil
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Gpu,
+    GpuReadings,
+    Host,
+    HostReadings,
+    Model,
+    SessionStarted,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.journal import Journal
+from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
+
+HERE = Path(__file__).parent
+ROWS, COLUMNS = 40, 120
+SPAN_S = 8.0
+SETTLE_S = 3.0
+SLOW_BYTES_S = 5000
+DRAIN_S = 15.0
+"""Time for a slow link to take the first pictures."""
+PAINTS = 5
+KEYS = 6
+
+
+class Engine:
+    """Writes a session on, a second of steps and readings each second, ten events a second."""
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path)
+        self._at, self._began = 0, time.monotonic()
+        self._begin()
+        self._thread = threading.Thread(target=self._go, daemon=True)
+        self._stop = threading.Event()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End writing."""
+        self._stop.set()
+        self._thread.join()
+        self._journal.close()
+
+    @property
+    def _t(self) -> float:
+        return time.monotonic() - self._began
+
+    def _begin(self) -> None:
+        axes = Axes(device=("cuda:0",), precision=("fp32", "fp16"), batch_size=tuple(2**n for n in range(10)))
+        sweep = Sweep(name="benchmark", model="some-model", axes=axes, measure=Measure(iterations=5000))
+        plan = tuple(case.config for case in cases(sweep))
+        gpu = Gpu(index=0, name="Some GPU", memory_mb=80_000, power_limit_w=700)
+        host = Host(hostname="box", cpu_count=16, memory_mb=64_000, gpus=(gpu,))
+        created = "2026-11-21T10:00:00Z"
+        write = self._journal.append
+        write(SessionStarted(t=0, id="benchmark", created=created, sweep=sweep, plan=plan, host=host))
+        for index, config in enumerate(plan[:6]):
+            write(CaseStarted(t=0.0, case=index, config=config))
+            write(CasePrepared(t=0.0, case=index, model=Model(name="some-model"), marks=("random weights",)))
+            if index < 5:
+                write(Steps(t=0.1, case=index, phase="measure", wall_ms=[4.0 + n % 7 / 50 for n in range(200)]))
+                write(CaseFinished(t=0.1, case=index, outcome="ok"))
+
+    def _go(self) -> None:
+        while not self._stop.wait(0.1):
+            self._at += 1
+            ms = [4.0 + (self._at * 7 + n) % 13 / 40 for n in range(25)]
+            parts = {"transfer": [each / 5 for each in ms], "forward": [each * 4 / 5 for each in ms]}
+            self._journal.append(Steps(t=self._t, case=5, phase="measure", wall_ms=ms, parts_ms=parts))
+            if self._at % 10 == 0:
+                self._journal.append(self._readings())
+
+    def _readings(self) -> Telemetry:
+        watts = [300.0 + (self._at * 3 + n) % 40 for n in range(4)]
+        gpu = GpuReadings(
+            index=0,
+            power_w=list(watts),
+            power_limit_w=700,
+            memory_used_mb=[8000.0 + self._at % 50] * 4,
+            memory_total_mb=80_000,
+            utilisation_percent=[90.0 + self._at % 9] * 4,
+            temperature_c=[60.0 + self._at % 5] * 4,
+            sm_clock_mhz=[1980.0] * 4,
+        )
+        host = HostReadings(
+            cpu_percent=[110.0 + self._at % 17] * 4,
+            memory_used_mb=[12_000.0 + self._at % 100] * 4,
+            worker_cpu_percent=[99.0] * 4,
+            worker_rss_mb=[1600.0 + self._at % 20] * 4,
+            engine_cpu_percent=[0.6] * 4,
+        )
+        return Telemetry(t=self._t, at_s=[self._t + n / 4 for n in range(4)], gpus=(gpu,), host=host)
+
+
+@dataclass
+class Screen:
+    """A program in a pseudo-terminal, and what it wrote."""
+
+    command: Sequence[str]
+    limit: int | None = None
+    """Bytes a second that are read from it; None: as many as it writes."""
+    pid: int = 0
+    terminal: int = 0
+    got: bytearray = field(default_factory=bytearray)
+
+    def __enter__(self) -> "Screen":
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            os.execvp(self.command[0], list(self.command))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+    def read_for(self, seconds: float, until: Callable[[], bool] = lambda: False) -> float:
+        """Read on for a time, or until something has come; gives the seconds it took."""
+        began = time.monotonic()
+        budget = 0.0 if self.limit else float("inf")
+        while (passed := time.monotonic() - began) < seconds and not until():
+            if self.limit:
+                budget = self.limit * passed - self._read_since(began)
+            if budget >= 1 and select.select([self.terminal], [], [], 0.01)[0]:
+                chunk = os.read(self.terminal, int(min(budget, 65536)))
+                self.got += chunk
+                self._passed += len(chunk)
+            elif budget < 1:
+                time.sleep(0.01)
+        return time.monotonic() - began
+
+    _passed: int = 0
+    _mark: tuple[float, int] = (0.0, 0)
+
+    def _read_since(self, began: float) -> int:
+        if self._mark[0] != began:
+            self._mark = (began, self._passed)
+        return self._passed - self._mark[1]
+
+    def press(self, key: bytes) -> None:
+        """Type something."""
+        os.write(self.terminal, key)
+
+    def cpu_s(self) -> float:
+        """Processor time so far."""
+        times = psutil.Process(self.pid).cpu_times()
+        return times.user + times.system
+
+    def rss_mb(self) -> float:
+        """Resident memory in units of 10**6 bytes."""
+        return psutil.Process(self.pid).memory_info().rss / 1e6
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What drawing costs."""
+
+    kb_s: float
+    cpu_percent: float
+    rss_mb: float
+
+
+def first_paint_ms(command: Sequence[str], word: bytes) -> float:
+    """Median time from the start of a program until a word of its content has been written."""
+    times = []
+    for _ in range(PAINTS):
+        with Screen(command) as screen:
+            times.append(1000 * screen.read_for(20, lambda screen=screen: word in screen.got))  # type: ignore[misc]
+    return median(times)
+
+
+def rate(command: Sequence[str], keys: bytes = b"") -> Rate:
+    """Bytes and processor time a second once a program has settled."""
+    with Screen(command) as screen:
+        screen.read_for(SETTLE_S / 2)
+        for key in keys:
+            screen.press(bytes([key]))
+        screen.read_for(SETTLE_S / 2)
+        before, cpu_s = len(screen.got), screen.cpu_s()
+        span_s = screen.read_for(SPAN_S)
+        written, used_s = len(screen.got) - before, screen.cpu_s() - cpu_s
+        return Rate(written / span_s / 1000, 100 * used_s / span_s, screen.rss_mb())
+
+
+def slow_key_ms(command: Sequence[str], keys: bytes = b"") -> float:
+    """The longest time from a key to its effect on the screen, over a link of 5 kB/s."""
+    with Screen(command, limit=SLOW_BYTES_S) as screen:
+        screen.read_for(DRAIN_S)
+        for key in keys:
+            screen.press(bytes([key]))
+        screen.read_for(DRAIN_S / 3)
+        times = []
+        for _ in range(KEYS):
+            screen.got.clear()
+            screen.press(b" ")
+            times.append(1000 * screen.read_for(10, lambda: b"frozen" in screen.got))
+            screen.press(b" ")
+            screen.read_for(1.5)
+        return max(times)
+
+
+def report(name: str, own: float, budget: float, others: str, unit: str) -> bool:
+    """Print a line; says whether the figure is within its budget."""
+    kept = own <= budget
+    print(f"  {name:34} {own:8.1f} {unit:5} budget {budget:g} {unit:5} {'' if kept else 'OVER'}   {others}")
+    return kept
+
+
+def main() -> int:
+    """Measure, print, and tell by the exit status whether all budgets were kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"BENCHTUI_RUNTIME_DIR": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder}
+        os.environ["XDG_STATE_HOME"] = folder
+        path = Path(folder) / "session.json"
+        engine = Engine(path)
+        try:
+            return 0 if measure(path) else 1
+        finally:
+            engine.stop()
+
+
+def measure(path: Path) -> bool:
+    """Measure all there is to."""
+    installed = str(Path(sys.executable).with_name("benchtui"))
+    own = [sys.executable, str(HERE / "watched_screen.py"), str(path)]
+    stock = [sys.executable, str(HERE / "stock_screen.py"), str(path)]
+    kept = [
+        report(
+            "first paint",
+            first_paint_ms([installed, "attach", str(path)], b"cases"),
+            300,
+            f"stock {first_paint_ms([*stock, '2'], b'cases'):.0f} ms",
+            "ms",
+        )
+    ]
+    for hz, keys, budgets in ((2, b"", (4, 2)), (10, b"++", (20, 8))):
+        mine, plain = rate(own, keys), rate([*stock, str(hz)])
+        kept += [
+            report(f"written at {hz} Hz", mine.kb_s, budgets[0], f"stock {plain.kb_s:.0f} kB/s", "kB/s"),
+            report(
+                f"processor at {hz} Hz", mine.cpu_percent, budgets[1], f"stock {plain.cpu_percent:.0f} %", "%"
+            ),
+        ]
+        if hz == 2:
+            kept.append(report("resident memory", mine.rss_mb, 60, f"stock {plain.rss_mb:.0f} MB", "MB"))
+    nvitop = shutil.which("nvitop")
+    said = f"{rate([nvitop, '--monitor']).kb_s:.1f} kB/s" if nvitop else "not installed"
+    print(f"  nvitop, for comparison: {said}")
+    mine_ms, plain_ms = slow_key_ms(own, b"++"), slow_key_ms([*stock, "10"])
+    plain_word = "more than 10 s" if plain_ms >= 10_000 else f"{plain_ms:.0f} ms"
+    kept.append(report("a key at 10 Hz over 5 kB/s, worst", mine_ms, 1000, f"stock {plain_word}", "ms"))
+    return all(kept)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""What happened along the measured steps of a case, out of the record."""
+
+from collections.abc import Iterator
+
+from benchtui.sessions.disturbance import THROTTLES
+from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.tui.spread import Spread
+from benchtui.tui.widgets.signs import Signs
+
+
+def signs_of(session: Session, case: CaseState, spread: Spread) -> Signs:
+    """Outliers, throttling, work of the compiler, and where rounds begin."""
+    starts = round_starts(case)
+    return Signs(
+        outliers=_outliers(case, spread),
+        throttled=tuple(_throttled(session, case)),
+        compiling=tuple(_compiling(case, starts)),
+        rounds=tuple((turn + 1, first) for turn, first in starts.items() if first),
+    )
+
+
+def round_starts(case: CaseState) -> dict[int, int]:
+    """The first measured step of each round."""
+    return {turn: first for turn, first, _ in reversed(case.measured.spans())}
+
+
+def in_round(columns: Columns, turn: int) -> int:
+    """How many steps a round has."""
+    return columns.of_round(turn)
+
+
+def turn_of(case: CaseState) -> int:
+    """The round that a case is in, or was in last."""
+    return case.started.round if case.started else 0
+
+
+def _outliers(case: CaseState, spread: Spread) -> tuple[int, ...]:
+    if spread.usual is None or not spread.outliers():
+        return ()
+    low, high = spread.usual
+    return tuple(at for at, ms in enumerate(case.measured.wall_ms[: spread.n]) if not low <= ms <= high)
+
+
+def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
+    """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
+    index = _gpu_of(session, case)
+    held = session.held.get(index, []) if index is not None else []
+    spans = [span for span in held if not set(THROTTLES).isdisjoint(span.reasons.split("+"))]
+    first = 0
+    for end, t in case.measured.told if spans else ():
+        begun = t - sum(case.measured.wall_ms[first:end]) / 1000
+        if any(span.start_s < t and span.end_s >= begun for span in spans):
+            yield first, end
+        first = end
+
+
+def _gpu_of(session: Session, case: CaseState) -> int | None:
+    """The driver's index of the GPU that a case runs on."""
+    uuid = case.prepared.gpu_uuid if case.prepared else None
+    known = {gpu.uuid: gpu.index for gpu in session.start.host.gpus if gpu.uuid}
+    if uuid in known:
+        return known[uuid]
+    name, _, index = case.config.device.partition(":")
+    return int(index) if name == "cuda" and index.isdecimal() else None
+
+
+def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
+    """The steps that the worker named, counted over all rounds."""
+    ended = [(each.round, each.compiling) for each in case.rounds]
+    if case.finished is not None:
+        ended.append((max(starts, default=0), case.finished.compiling))
+    for turn, compiling in ended:
+        for step in compiling.unsteady if compiling else ():
+            yield starts.get(turn, 0) + step

@@ -1,0 +1,55 @@
+"""What a reader takes away: a row or the whole report as markdown."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.session import CaseState
+from benchtui.tui.cases import CaseBook
+from benchtui.tui.text import clean
+from benchtui.tui.widgets.rows import COLUMNS
+
+EXPORT = "from benchtui.tui.cli import main; main()"
+MOST_S = 120.0
+
+
+def row_markdown(case: CaseState, book: CaseBook, keys: tuple[str, ...]) -> str:
+    """A case as a table of one row, in the columns that the reader sees."""
+    titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
+    cells = book.row(case.index).cells
+    state = case.state
+    values = [state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
+    head = ["case", *(titles[key] for key in keys)]
+    rule = ["---"] * len(head)
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case.name, *values])) + "\n"
+
+
+def report_markdown(path: Path) -> str:
+    """The report of a session, made in a process of its own: what it needs would double the screen's memory.
+
+    Raises:
+        BenchtuiError: in the words of the command that makes it.
+    """
+    command = [sys.executable, "-P", "-c", EXPORT, "export", str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as error:
+        raise BenchtuiError(f"the report took longer than {MOST_S:g} s") from error
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise BenchtuiError(said[-1] if said else f"the report ended with status {done.returncode}")
+    return done.stdout
+
+
+def write_report(session: Path, target: Path) -> None:
+    """Write the report of a session to a file. Raises BenchtuiError where that fails."""
+    text = report_markdown(session)
+    try:
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise BenchtuiError(f"{target}: the report can't be written: {error.strerror}") from error
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,76 @@
+"""The user's settings: ``config.toml``, read entry by entry; a mistake in it is one line, never an end."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import platformdirs
+
+from benchtui.themes import own
+from benchtui.tui.pace import RATES_HZ, Quiet
+from benchtui.tui.widgets.rows import KEYS
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the user may set for good."""
+
+    theme: str | None = None
+    hz: float | None = None
+    """How often to draw, in 1/s."""
+    columns: tuple[str, ...] | None = None
+    """Columns of the table of cases, in their order."""
+    sort: str | None = None
+    """Column that the table is sorted by; a minus before it turns the order round."""
+    quiet: Quiet = "auto"
+    keys: dict[str, str] = {}
+    """Keys by the id of what they do, as ``benchtui keys`` lists them; several are joined by commas."""
+
+
+def path() -> Path:
+    """The user's file; it need not be there."""
+    return Path(platformdirs.user_config_dir("benchtui")) / "config.toml"
+
+
+def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
+    """The settings of a file, and a line for every entry that can't be understood and is left out."""
+    try:
+        table = tomllib.loads(source.read_text("utf-8"))
+    except FileNotFoundError:
+        return Settings(), ()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return Settings(), (f"{source}: {error}; none of it is used",)
+    known: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, value in table.items():
+        if problem := _problem(name, value):
+            problems.append(f"{source}: {problem}")
+        else:
+            known[name] = value
+    return msgspec.convert(known, Settings), tuple(problems)
+
+
+def _problem(name: str, value: object) -> str | None:
+    """What is wrong with an entry: its name, its type, or its value."""
+    if name not in Settings.__struct_fields__:
+        return f"no entry {name!r}; entries: {', '.join(Settings.__struct_fields__)}"
+    try:
+        msgspec.convert({name: value}, Settings)
+    except msgspec.ValidationError as error:
+        return f"{name} = {value!r}: {error}".replace(f" - at `$.{name}`", "")
+    if name == "theme" and (refused := own.refusal(str(value))):
+        return f"theme: {refused}"
+    allowed, given = _allowed(name), value if isinstance(value, list) else [value]
+    wrong = [each for each in given if allowed and str(each) not in allowed]
+    return f"{name}: {wrong[0]!r} is not known; allowed: {', '.join(allowed)}" if wrong else None
+
+
+def _allowed(name: str) -> tuple[str, ...]:
+    """The values that an entry may have; none where its type says all."""
+    sortable = ("case", *(key for key in KEYS if key != "notes"))
+    return {
+        "columns": KEYS,
+        "sort": (*sortable, *(f"-{key}" for key in sortable)),
+        "quiet": get_args(Quiet),
+        "hz": tuple(word for hz in RATES_HZ for word in (str(hz), f"{hz:g}")),
+    }.get(name, ())

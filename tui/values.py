@@ -1,0 +1,82 @@
+"""Figures of a case, by the columns of the table that show them."""
+
+from collections.abc import Callable
+
+from benchtui.sessions.session import CaseState
+from benchtui.themes import Symbols
+from benchtui.tui import text
+from benchtui.tui.spread import Spread
+
+Value = Callable[[CaseState, Spread], float | None]
+Format = Callable[[float | None, Symbols], str]
+
+
+def samples_per_s(case: CaseState, spread: Spread) -> float | None:
+    """Samples over the time of all measured steps, in 1/s."""
+    if not spread.n:
+        reported = case.finished.reported if case.finished else None
+        return reported.samples_per_s if reported else None
+    return spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None
+
+
+def p50_ms(case: CaseState, spread: Spread) -> float | None:
+    """Median of the measured steps; of a source that kept none, the mean it reports."""
+    reported = case.finished.reported if case.finished and not spread.n else None
+    return reported.latency_mean_ms if reported else spread.median
+
+
+def tokens_per_s(case: CaseState, spread: Spread) -> float | None:
+    """Real tokens over the time of all measured steps, in 1/s; None where the task has none, or isn't over."""
+    tokens = case.measured.tokens
+    if case.finished is None or not spread.total or len(tokens) != spread.n:
+        return None
+    return sum(tokens) / spread.total * 1000
+
+
+def memory_mb(case: CaseState) -> float | None:
+    """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
+    return case.peak_memory_mb
+
+
+def power_w(case: CaseState) -> float | None:
+    """Mean power of a case's device while it was measured."""
+    finished = case.finished
+    if finished is None:
+        return None
+    energy = finished.energy.mean_power_w if finished.energy else None
+    reported = finished.reported.mean_power_w if finished.reported else None
+    return reported if energy is None else energy
+
+
+def joules_per_1000(case: CaseState, spread: Spread) -> float | None:
+    """Energy of a thousand samples in joules."""
+    energy = case.finished.energy if case.finished else None
+    samples = spread.n * case.samples_per_step
+    return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
+
+
+VALUES: dict[str, Value] = {
+    "p50": p50_ms,
+    "p99": lambda case, spread: spread.p99,
+    "samples": samples_per_s,
+    "memory": lambda case, spread: memory_mb(case),
+    "power": lambda case, spread: power_w(case),
+    "steps": lambda case, spread: spread.n or None,
+    "interval": lambda case, spread: spread.interval_percent,
+    "outliers": lambda case, spread: spread.outliers() if spread.n else None,
+    "tokens": tokens_per_s,
+    "energy": joules_per_1000,
+}
+FORMATS: dict[str, Format] = {
+    "p50": text.milliseconds,
+    "p99": text.milliseconds,
+    "samples": text.rate,
+    "memory": text.whole,
+    "power": text.whole,
+    "steps": text.whole,
+    "interval": text.percent,
+    "outliers": text.whole,
+    "tokens": text.rate,
+    "energy": text.rate,
+}
+"""How each column writes its figures."""
