@@ -6,15 +6,20 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 
 
 def isolate() -> None:
-    """Lead a process group, end with the fork server, and be the first to go when memory runs out."""
+    """Lead a process group, end with the fork server, and be the first to go when memory runs out.
+
+    Orphans among the descendants become children, so that all are found when the process is to end.
+    """
     os.setsid()
     with suppress(
         OSError, AttributeError
     ):  # Linux alone; without it the closed pipe ends the worker a step later
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

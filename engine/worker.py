@@ -12,6 +12,7 @@ import torch
 
 from benchtui.engine import isolation, precision
 from benchtui.engine.compiled import CompileWatch
+from benchtui.engine.descendants import kill_descendants
 from benchtui.engine.devices import Device, open_device
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import send
@@ -36,6 +37,7 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
     _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
+    kill_descendants(os.getpid())
 
 
 def _isolate(stderr: Connection) -> None:

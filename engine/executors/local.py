@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from benchtui.engine.descendants import kill_descendants
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import Lines
 from benchtui.engine.job import Examined, Job
@@ -256,6 +257,7 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
 
 def _kill(pid: int) -> None:
     """Kill a process and all it started."""
+    kill_descendants(pid)  # first: once it is gone, nobody knows whose they are
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with suppress(ProcessLookupError, PermissionError):  # one that hasn't made its own group yet

@@ -272,9 +272,9 @@ from multiprocessing.connection import Connection
 import torch
 
 class Step:
-    samples = 1
-    def __init__(self, act):
+    def __init__(self, act, samples=1):
         self.step = act
+        self.samples = samples
 
 def pipes():
     return [each for each in gc.get_objects() if type(each) is Connection and each.writable and not each.closed]
@@ -425,13 +425,33 @@ def test_the_batch_size_is_looked_for(start: Callable[[Sweep], Watched], own: Ca
     body = """
 if case.batch_size > 5:
     torch.empty(10**15)
-return Step(lambda: time.sleep(0.02))"""
+return Step(lambda: time.sleep(0.02), case.batch_size)"""
     watched = start(own(body, "batch_size=auto", "iterations=10"))
     session = watched.until_ended()
     assert [case.config.batch_size for case in session.cases] == [1, 2, 4, 8, 6, 5]
     assert watched.states == ["ok", "ok", "ok", "oom", "oom", "ok"]
     (found,) = (message.text for message in session.messages if message.text.startswith("auto"))
     assert "largest that fits 5 (6 ran out of memory)" in found
+
+
+def test_a_child_in_a_session_of_its_own_ends_with_its_case(
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    told = tmp_path / "children"
+    body = f"""
+code = "import subprocess as s; print(s.Popen(['sleep', '600'], stdout=s.DEVNULL).pid, flush=True)"
+far = subprocess.run(["setsid", "--fork", "python3", "-c", code], stdout=subprocess.PIPE, text=True)
+near = subprocess.Popen(["sleep", "600"], start_new_session=True)
+with open({str(told)!r}, "a") as file:
+    file.write(far.stdout.strip() + " " + str(near.pid) + "\\n")
+return Step(lambda: time.sleep(600 if case.batch_size > 1 else 0.01))"""
+    watched = start(own(body, "batch_size=1,2", "iterations=2", "timeout=4s"))
+    watched.until_ended()
+    assert watched.states == ["ok", "timeout"]
+    pids = [int(pid) for pid in told.read_text().split()]
+    assert len(pids) == 4
+    for pid in pids:
+        wait_gone(pid)
 
 
 ON_CPU = """

@@ -205,12 +205,12 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
         await seen.press("Y")
         await seen.app.workers.wait_for_complete()
         assert seen.app.clipboard.startswith("# ")
-        for _ in range(2):
+        for there in (False, True):
             await seen.press("E", *["backspace"] * 40)
             typed = seen.app.screen.query_one("Typing")
             typed.value = str(target)
             await seen.press("enter")
-            if target.exists():
+            if there:
                 assert "is there already; enter once more" in seen.panel("log")[-1]
                 target.write_text("old")
                 await seen.press("enter")
@@ -227,9 +227,7 @@ async def test_a_pause_is_shown_in_the_heading(story: Any, engine: Any, opened: 
         story._add(Paused(t=story.t))
         await seen.look()
         assert seen.panel("heading")[0].endswith("paused")
-        assert ("P", "go on") in [
-            tuple(entry.split(" ", 1)) for entry in seen.panel("keys")[0].split("  ")
-        ] or ("P go on" in seen.panel("keys")[0])
+        assert "P go on" in seen.panel("keys")[0]
         await seen.press("P")
         await seen.app.workers.wait_for_complete()
         assert engine.told == ["continue"]
