@@ -211,7 +211,8 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
             typed.value = str(target)
             await seen.press("enter")
             if there:
-                assert "is there already; enter once more" in seen.panel("log")[-1]
+                said = " ".join(line.strip() for line in seen.panel("log"))
+                assert "is there already; enter once more" in said
                 target.write_text("old")
                 await seen.press("enter")
             await seen.app.workers.wait_for_complete()
