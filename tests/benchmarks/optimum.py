@@ -61,6 +61,7 @@ def their_times(python: Path, folder: Path, script: Path) -> tuple[float, dict[i
         text=True,
         check=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        cwd=folder,  # it leaves a log where it runs
     )
     wall_s = perf_counter() - begin_s
     said = next(line for line in done.stdout.splitlines() if line.startswith("TIMES "))
