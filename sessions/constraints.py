@@ -57,17 +57,6 @@ def relaxed(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxed, 
     return tuple(sorted((each for each in found if each), key=lambda each: _excess(each, constraints)))
 
 
-def peak_memory_mb(result: Result) -> float | None:
-    """The highest peak that was read: on the device, or of the worker's resident memory for a case on cpu."""
-    memory = result.case.finished.memory if result.case.finished else None
-    if memory is None:
-        return None
-    if result.config.device == "cpu":
-        return memory.peak_rss_mb
-    peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
-    return max((peak for peak in peaks if peak is not None), default=None)
-
-
 def _broken(result: Result, constraints: Constraints, field: str) -> str | None:
     kind, most = KINDS[field], _most(constraints, field)
     if most is None:
@@ -98,10 +87,6 @@ def _most(constraints: Constraints, field: str) -> float | None:
     return most
 
 
-def _vram_mb(result: Result) -> float | None:
-    return None if result.config.device == "cpu" else peak_memory_mb(result)
-
-
 def _no_vram(result: Result) -> str:
     return "no VRAM: it ran on cpu" if result.config.device == "cpu" else "no VRAM was read"
 
@@ -113,7 +98,7 @@ def _no_p99(result: Result) -> str:
 
 
 KINDS = {
-    "vram_mb": _Kind("VRAM", "MB", _vram_mb, _no_vram),
+    "vram_mb": _Kind("VRAM", "MB", lambda result: result.case.device_memory_mb, _no_vram),
     "p99_ms": _Kind("p99", "ms", lambda result: result.metrics.latency_ms.p99, _no_p99),
     "latency_ms": _Kind("a step", "ms", lambda result: result.typical_ms, lambda _: "no time of a step"),
     "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "no power was read"),

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from benchtui.sessions.compare import Ratio, Verdict, latency_ratio, throughput_ratio
-from benchtui.sessions.constraints import NONE, Constraints, Relaxed, broken, peak_memory_mb, relaxed
+from benchtui.sessions.constraints import NONE, Constraints, Relaxed, broken, relaxed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import CaseState, Session
@@ -194,7 +194,7 @@ def _energy_j(result: Result) -> float | None:
 
 
 def _memory_mb(result: Result) -> float | None:
-    return peak_memory_mb(result) or None
+    return result.case.peak_memory_mb or None
 
 
 def _memory_ratio(base: Result, new: Result) -> Ratio | None:

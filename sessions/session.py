@@ -224,13 +224,19 @@ class CaseState:
 
     @property
     def peak_memory_mb(self) -> float | None:
-        """Peak memory: on the case's device, or of its worker where it ran on the processor."""
+        """The highest peak that was read: on the device, or of the worker for a case on the processor."""
         memory = self.finished.memory if self.finished else None
         if memory is None:
             return None
         if self.config.device == "cpu":
             return memory.peak_rss_mb
-        return memory.peak_reserved_mb if memory.peak_device_mb is None else memory.peak_device_mb
+        peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
+        return max((peak for peak in peaks if peak is not None), default=None)
+
+    @property
+    def device_memory_mb(self) -> float | None:
+        """That peak where it is memory of a device of its own."""
+        return None if self.config.device == "cpu" else self.peak_memory_mb
 
     @property
     def marks(self) -> tuple[str, ...]:

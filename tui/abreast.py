@@ -7,7 +7,7 @@ from typing import Any
 from benchtui.sessions.compare import Ratio, Verdict
 from benchtui.sessions.comparing import Against, Compared
 from benchtui.sessions.comparing import Row as Aligned
-from benchtui.sessions.report.comparison_columns import device_memory_mb, kinds_of
+from benchtui.sessions.report.comparison_columns import kinds_of
 from benchtui.sessions.report.labels import case_label, outcome
 from benchtui.sessions.report.wording import ratio_digits
 from benchtui.sessions.results import Result
@@ -124,17 +124,9 @@ def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
     return {
         side: milliseconds(result.typical_ms, symbols),
         f"{side}_rate": rate(result.metrics.samples_per_s, symbols),
-        f"{side}_memory": whole(memory_mb(result), symbols),
+        f"{side}_memory": whole(result.case.peak_memory_mb, symbols),
         f"{side}_energy": symbols.absent if energy is None else f"{1000 * energy:,.1f}",
     }
-
-
-def memory_mb(result: Result) -> float | None:
-    """Peak memory: on the device, or of the worker where it ran on the processor."""
-    if result.config.device != "cpu":
-        return device_memory_mb(result)
-    finished = result.case.finished
-    return finished.memory.peak_rss_mb if finished and finished.memory else None
 
 
 def _entry(against: Against, row: Aligned, kinds: tuple[str, ...], several: bool) -> Entry:

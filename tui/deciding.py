@@ -6,7 +6,7 @@ from math import ceil
 import msgspec
 
 from benchtui.sessions.compare import Ratio, Verdict, baseline_of, throughput_ratio
-from benchtui.sessions.constraints import KINDS, NONE, Relaxed, peak_memory_mb
+from benchtui.sessions.constraints import KINDS, NONE, Relaxed
 from benchtui.sessions.frame import row
 from benchtui.sessions.optimal import Decision, job_ms
 from benchtui.sessions.results import Result, measured
@@ -50,7 +50,7 @@ def figures(result: Result, decision: Decision) -> str:
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
     tokens = _tokens(result)
-    memory_mb = peak_memory_mb(result)
+    memory_mb = result.case.peak_memory_mb
     parts = [
         _with(found.samples_per_s, "samples/s", ".2f"),
         _with(tokens[0], tokens[1]),

@@ -33,11 +33,6 @@ def tokens_per_s(case: CaseState, spread: Spread) -> float | None:
     return sum(tokens) / spread.total * 1000
 
 
-def memory_mb(case: CaseState) -> float | None:
-    """Peak memory of a case: on its device, or of its worker where it ran on the processor."""
-    return case.peak_memory_mb
-
-
 def power_w(case: CaseState) -> float | None:
     """Mean power of a case's device while it was measured."""
     finished = case.finished
@@ -59,7 +54,7 @@ VALUES: dict[str, Value] = {
     "p50": p50_ms,
     "p99": lambda case, spread: spread.p99,
     "samples": samples_per_s,
-    "memory": lambda case, spread: memory_mb(case),
+    "memory": lambda case, spread: case.peak_memory_mb,
     "power": lambda case, spread: power_w(case),
     "steps": lambda case, spread: spread.n or None,
     "interval": lambda case, spread: spread.interval_percent,

@@ -62,7 +62,7 @@ def full_columns(letter: str) -> Columns:
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
         Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
         *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
-        *_both(letter, "device memory (MB)", lambda result: number(device_memory_mb(result))),
+        *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
         *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
         *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j, 4)),
         _notes(letter),
@@ -72,13 +72,6 @@ def full_columns(letter: str) -> Columns:
 def latency(result: Result) -> str | None:
     """The median step in milliseconds, or the mean where the source kept no steps."""
     return time_ms(result.typical_ms)
-
-
-def device_memory_mb(result: Result) -> float | None:
-    """Peak memory on the device: by tensors, or else by the process, in units of 10**6 bytes."""
-    memory = _memory(result)
-    found = (memory.peak_allocated_mb, memory.peak_reserved_mb, memory.peak_device_mb)
-    return next((size for size in found if size is not None), None)
 
 
 def value(ratio: Ratio | None) -> str | None:

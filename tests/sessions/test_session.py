@@ -21,6 +21,7 @@ from benchtui.sessions.events import (
     Effective,
     GpuReadings,
     HostReadings,
+    Memory,
     Message,
     Model,
     OrderChanged,
@@ -33,7 +34,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal import Journal, Unknown
 from benchtui.sessions.metrics import metrics
-from benchtui.sessions.session import Columns, Session, Trace
+from benchtui.sessions.session import CaseState, Columns, Session, Trace
 from benchtui.sessions.sweep import Config
 
 
@@ -467,3 +468,21 @@ def test_pausing_is_a_state_of_the_session(session: Session) -> None:
     assert session.paused
     session.apply(Continued(t=2.0))
     assert not session.paused
+
+
+@pytest.mark.parametrize(
+    ("device", "memory", "peak", "on_device"),
+    [
+        ("cpu", Memory(peak_rss_mb=5.0, peak_allocated_mb=9.0), 5.0, None),
+        ("cuda:0", Memory(peak_rss_mb=50.0, peak_allocated_mb=7.0), 7.0, 7.0),
+        ("cuda:0", Memory(peak_allocated_mb=7.0, peak_reserved_mb=8.0, peak_device_mb=6.0), 8.0, 8.0),
+        ("cuda:0", Memory(peak_rss_mb=50.0), None, None),
+        ("cuda:0", None, None, None),
+    ],
+)
+def test_peak_memory_is_the_highest_that_was_read(
+    device: str, memory: Memory | None, peak: float | None, on_device: float | None
+) -> None:
+    end = CaseFinished(t=1.0, case=0, outcome="ok", memory=memory)
+    case = CaseState(0, Config(device=device), finished=end)
+    assert (case.peak_memory_mb, case.device_memory_mb) == (peak, on_device)

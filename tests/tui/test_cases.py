@@ -13,7 +13,6 @@ from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline
 from benchtui.themes import UNICODE
 from benchtui.tui.cases import CaseBook, state_text
-from benchtui.tui.values import memory_mb
 
 
 def book(path: Path) -> tuple[Session, CaseBook]:
@@ -88,7 +87,7 @@ def test_a_running_case_tells_how_far_it_is(story: Any) -> None:
 def test_memory_is_that_of_the_device_a_case_ran_on(story: Any) -> None:
     story.begin(device="cpu").case(0)
     session, _ = book(story.path)
-    assert memory_mb(session.cases[0]) == 1600
+    assert session.cases[0].peak_memory_mb == 1600
 
 
 def test_a_case_that_is_added_has_room_for_its_name(story: Any) -> None:

@@ -25,6 +25,7 @@ from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.small import small_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.metrics import Metrics
@@ -90,7 +91,7 @@ class CaseScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Header, the section's lines, a word, the keys."""
         signs = self._symbols
-        yield Panel[str](_too_small, signs, id="small")
+        yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Header](_header, signs, id="heading")
             yield Panel[Sequence[Line]](_as_they_are, signs, id="page")
@@ -275,7 +276,3 @@ def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbol
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [crop([(word, "plain")], width, symbols)]
-
-
-def _too_small(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

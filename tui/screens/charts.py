@@ -17,12 +17,13 @@ from benchtui.tui.front import FrontChart
 from benchtui.tui.places import Place
 from benchtui.tui.terminal import Link
 from benchtui.tui.widgets import inks
-from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
+from benchtui.tui.widgets.ink import Line, Piece, crop, spread_out
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.listing import Listing, listing_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
 from benchtui.tui.widgets.plot import Plot, plot_lines
+from benchtui.tui.widgets.small import small_lines
 
 RENEW_S = 1.0
 
@@ -67,7 +68,7 @@ class Charts(Screen[None]):
     def compose(self) -> ComposeResult:
         """Heading; the picture beside its lines and the points of one of them; filter, a word, the keys."""
         signs = self._symbols
-        yield Panel[str](_too_small, signs, id="small")
+        yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Place](place_lines, signs, id="places")
             yield Panel[Heading](_heading, signs, id="heading")
@@ -246,7 +247,3 @@ def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> lis
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [crop([(word, "plain")], width, symbols)]
-
-
-def _too_small(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

@@ -25,11 +25,11 @@ from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.cases_pane import CasesPane
 from benchtui.tui.widgets.entry_lines import entry_lines, value_place
 from benchtui.tui.widgets.field import Field
-from benchtui.tui.widgets.ink import Line, line
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
+from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.title_bar import TitleBar
 
 KEYS: list[BindingType] = [
@@ -77,7 +77,7 @@ class Editor(Screen[None]):
     def compose(self) -> ComposeResult:
         """The title; entries beside cases; a hint; the keys. The field lies above them."""
         signs = self._symbols
-        yield Panel[str](_too_small, signs, id="small")
+        yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Place](place_lines, signs, id="places")
             yield TitleBar(self._surroundings, signs, id="title")
@@ -311,7 +311,3 @@ class Editor(Screen[None]):
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)
-
-
-def _too_small(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

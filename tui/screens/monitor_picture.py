@@ -14,11 +14,12 @@ from benchtui.tui.widgets.current import Current, Part, current_lines, part_line
 from benchtui.tui.widgets.gauges import Machines, gauge_lines
 from benchtui.tui.widgets.heading import Heading, heading_lines
 from benchtui.tui.widgets.histogram import Histogram, histogram_lines
-from benchtui.tui.widgets.ink import Line, line
+from benchtui.tui.widgets.ink import Line
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.rows import Arrangement
+from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.table import CaseTable
 from benchtui.tui.widgets.zoom import NAMES, Name, Zoomed, zoom_lines
 
@@ -28,7 +29,7 @@ Steps = Band | Histogram
 def panels(symbols: Symbols) -> dict[str, Widget]:
     """Every panel of the Monitor, by its id."""
     made: list[Widget] = [
-        Panel[str](_too_small, symbols, id="small"),
+        Panel[str](small_lines, symbols, id="small"),
         Panel[Heading](heading_lines, symbols, id="heading"),
         Panel[Current](current_lines, symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
@@ -121,7 +122,3 @@ def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list
 
 def _header(arrangement: Arrangement, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [arrangement.header(width, symbols)]
-
-
-def _too_small(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

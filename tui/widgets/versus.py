@@ -10,7 +10,7 @@ from benchtui.sessions.comparing import LETTERS, Against, Compared, Side
 from benchtui.sessions.report.comparison_columns import own_marks
 from benchtui.sessions.results import Result
 from benchtui.themes import Symbols
-from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, memory_mb, times, why_unpaired
+from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, times, why_unpaired
 from benchtui.tui.text import clean, fit, milliseconds, rate, whole
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out
 from benchtui.tui.widgets.long_list import SCROLL_BAR
@@ -177,7 +177,7 @@ def _figures_line(letter: str, result: Result, role: str, width: int, symbols: S
         f"{middle} {milliseconds(result.typical_ms, symbols)} ms",
         f"{least} to {most} ms" if spread.least is not None else "",
         f"{rate(result.metrics.samples_per_s, symbols)} samples/s",
-        f"{whole(memory_mb(result), symbols)} MB" if memory_mb(result) is not None else "",
+        f"{whole(result.case.peak_memory_mb, symbols)} MB" if result.case.peak_memory_mb is not None else "",
         f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
     ]
     return crop([(f"{letter}  ", role), ("   ".join(word for word in words if word), "plain")], width, symbols)
