@@ -26,7 +26,7 @@ def test_a_host_without_gpus_says_why() -> None:
     assert (host.gpus, host.driver, host.absent["gpu"]) == ((), None, "no driver")
     assert (host.hostname, host.python) == (platform.node(), platform.python_version())
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
-    assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6)
+    assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6, abs=0.05)
     assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
 
 
