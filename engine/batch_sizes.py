@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from benchtui.engine.batch_search import Found, Rate, Trial, Try, following, rate
 from benchtui.engine.queue import Queue
-from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, CaseRepeated, Host, Steps
+from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, CaseRepeated, Steps
+from benchtui.sessions.facts import Host
 from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.sweep import Case, Config, Sweep
 

@@ -11,16 +11,8 @@ from benchtui.engine.executors.base import Execution, WorkerEvent
 from benchtui.engine.readings import Readings
 from benchtui.engine.telemetry.nvml import Nvml
 from benchtui.sessions.disturbance import disturbances
-from benchtui.sessions.events import (
-    CaseFinished,
-    CasePrepared,
-    Energy,
-    Environment,
-    Gpu,
-    Host,
-    Memory,
-    Outcome,
-)
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
+from benchtui.sessions.facts import Energy, Environment, Gpu, Host, Memory
 
 _PROCESSES_PERIOD_S = 1.0
 """Process lists hold the driver's lock, and are asked for this often at most."""

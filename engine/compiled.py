@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from benchtui.sessions.events import Compiling
+from benchtui.sessions.facts import Compiling
 
 
 def network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401  (a compiled module is called as the plain one)

@@ -11,7 +11,8 @@ from benchtui.engine.round_run import Launch, RoundRun
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseFinished, Host, Outcome, Runtime
+from benchtui.sessions.events import CaseAdded, CaseFinished, Outcome, Runtime
+from benchtui.sessions.facts import Host
 from benchtui.sessions.sweep import Case, Config, Sweep
 
 

@@ -14,7 +14,8 @@ from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
 from benchtui.engine.versions import untested
 from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Host, Runtime
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Host
 
 _TORCH_S = 300.0
 

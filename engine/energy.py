@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from benchtui.engine.readings import Points, Readings
-from benchtui.sessions.events import Energy, Gpu
+from benchtui.sessions.facts import Energy, Gpu
 
 LEAST_COUNTER_S = 2.0
 """The GPU driver's energy counter is trusted over at least this long: about 20 of its update periods."""

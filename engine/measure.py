@@ -15,7 +15,8 @@ from benchtui.engine.stopping import StopRule
 from benchtui.engine.surroundings import Surroundings
 from benchtui.engine.warmup import warmed_up
 from benchtui.engine.workloads.base import Counted, Workload
-from benchtui.sessions.events import Compiling, Environment, Phase, Steps
+from benchtui.sessions.events import Phase, Steps
+from benchtui.sessions.facts import Compiling, Environment
 from benchtui.sessions.sweep import Measure
 
 FLUSH_S = 0.1

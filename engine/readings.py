@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from benchtui.sessions.events import GpuReadings, Telemetry
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.facts import GpuReadings
 
 T = TypeVar("T")
 Points = list[tuple[float, T]]

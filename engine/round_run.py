@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.queue import Turn
 from benchtui.engine.rounds import Again, Rounds
-from benchtui.sessions.events import AnyEvent, CaseFinished, CaseRepeated, CaseStarted, Message, Outcome
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CaseRepeated,
+    CaseStarted,
+    Message,
+    Outcome,
+)
 
 Launch = Callable[[Turn], CaseRun]
 """Starts a case's process."""

@@ -7,7 +7,8 @@ import msgspec
 
 from benchtui.engine import energy
 from benchtui.sessions.disturbance import over_rounds, sharing, throttling
-from benchtui.sessions.events import CaseFinished, Memory, RoundFinished
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.facts import Memory
 from benchtui.sessions.sweep import Measure
 
 THROTTLED_RETRIES = 2

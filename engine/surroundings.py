@@ -8,7 +8,7 @@ from time import monotonic
 import psutil
 
 from benchtui.engine.telemetry.host import machine_busy_s, unless_refused
-from benchtui.sessions.events import Environment
+from benchtui.sessions.facts import Environment
 
 LEAST_S = 0.2
 """The kernel counts the machine's processor time in ticks of 10 ms, which say little about a shorter span."""

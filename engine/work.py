@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 from benchtui.engine import compiled
 from benchtui.engine.devices import Device, Lap
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Work
+from benchtui.sessions.facts import Work
 
 Step = Callable[[Lap], object]
 Shape = tuple[int, ...]

@@ -22,7 +22,8 @@ from benchtui.engine.work import examine
 from benchtui.engine.workloads import make_workload, own
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Compiling, Outcome, Phase, Work
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
+from benchtui.sessions.facts import Compiling, Work
 from benchtui.sessions.in_force import in_vain
 
 Emit = Callable[[WorkerEvent | Examined], None]

@@ -9,12 +9,13 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.journal import Read
 from benchtui.sessions.reading import AbandonedError, load
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Record
 
 VERSION = 1

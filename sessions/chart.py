@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:  # a screen waits for no numpy before its first picture

@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Sizes, Trace
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
 from benchtui.sessions.journal import Read, Spot, Unknown
-from benchtui.sessions.session import CaseState, Session, Sizes, Trace
+from benchtui.sessions.session import Session
 
 
 class Whole(Session):

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Comparison, Ratio, Verdict, comparison
 from benchtui.sessions.differences import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.results import Result, measured
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 SAME_WORK = ("task", "batch_size", "sequence_length")
 """What two cases always have in common: with another value a step is other work."""

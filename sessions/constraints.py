@@ -92,7 +92,7 @@ def _no_vram(result: Result) -> str:
 
 
 def _no_p99(result: Result) -> str:
-    if not len(result.case.measured):
+    if not result.case.steps_measured:
         return "no p99: its source kept no steps"
     return f"no p99: {result.metrics.latency_ms.n:,} steps, where {LEAST_FOR_P99} are needed"
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from benchtui.sessions.events import Environment
+from benchtui.sessions.facts import Environment
 
 OTHERS_PERCENT = 25.0
 OTHERS_SHARE = 0.1

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from benchtui.sessions.session import CaseState, Columns
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.sweep import Config, Measure, senseless
 

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from benchtui.sessions.events import Energy, Memory
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.facts import Energy, Memory
 from benchtui.sessions.metrics import Distribution, Metrics, metrics
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 if TYPE_CHECKING:

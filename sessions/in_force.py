@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchtui.sessions.events import Effective
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.facts import Effective
 from benchtui.sessions.sweep import Config
 
 AUTOCAST = "amp-"

@@ -124,12 +124,17 @@ class Tail:
         return self._spot
 
     @property
+    def size(self) -> int:
+        """How many bytes the file has by now; none where it was taken away."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
     def at_end(self) -> bool:
         """Whether all that has been written so far has been read; a file that was taken away has no more."""
-        try:
-            return self._file.tell() >= self._path.stat().st_size
-        except OSError:
-            return True
+        return self._file.tell() >= self.size
 
     def go(self, spot: Spot) -> None:
         """Go on at another spot."""
@@ -180,6 +185,21 @@ class Tail:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def slices(path: Path, size: int) -> Iterator[tuple[list[Read], bool]]:
+    """The events of a file as it is now, so many bytes at a time, and whether an unfinished line is left over.
+
+    Raises:
+        BenchtuiError: where it can't be read, or a line is no event.
+    """
+    tail = Tail(path)
+    try:
+        for _ in range(0, tail.size, size):
+            yield tail.read(size), tail.torn
+        yield tail.read(0), tail.torn  # where the last slice broke off, this says so
+    finally:
+        tail.close()
 
 
 def read(path: Path) -> Recording:

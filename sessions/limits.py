@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
-from benchtui.sessions.events import Peaks, Work
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.facts import Work
 from benchtui.sessions.sweep import Config
 
 Bound = Literal["arithmetic", "memory", "host"]
@@ -102,6 +103,8 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
 
 
 def _step_ms(case: CaseState) -> float | None:
+    if case.figures:
+        return (case.figures.device_ms or case.figures.latency_ms).median
     times_ms = case.measured.device_ms or case.measured.wall_ms
     return median(times_ms) if times_ms else None
 

@@ -5,12 +5,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.events import (
     CaseFinished,
     CaseRepeated,
     CaseStarted,
-    GpuReadings,
     Level,
     Message,
     Outcome,
@@ -18,8 +18,9 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import GpuReadings
 from benchtui.sessions.journal import Read
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 Kind = Literal["begin", "round", "repeated", "throttled", "outlier"] | Outcome | Level
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from benchtui.sessions.events import Memory
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.facts import Memory
 from benchtui.sessions.sweep import Config
 
 Quantity = Literal["allocated", "RSS"]

@@ -6,8 +6,10 @@ from math import ceil, floor, isfinite, sqrt
 
 import numpy as np
 
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.outliers import outliers
-from benchtui.sessions.session import CaseState, Columns
+from benchtui.sessions.unsteady import Unsteady, unsteady
 
 LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
@@ -85,6 +87,9 @@ class Metrics:
     """Generated tokens alone, over the time of whole steps."""
     loss: float | None = None
     """Of the last measured training step; None where it was no finite number."""
+    warmup_steps: int | None = None
+    unsteady: Unsteady | None = None
+    """A drift within a round, or two kinds of steps, where there is one."""
 
 
 def distribution(values: Sequence[float]) -> Distribution | None:
@@ -112,6 +117,8 @@ def distribution(values: Sequence[float]) -> Distribution | None:
 
 def metrics(case: CaseState) -> Metrics | None:
     """The figures of a case from its measured steps, or, where none were kept, as its source reported them."""
+    if case.figures:
+        return case.figures
     latency = distribution(case.measured.wall_ms)
     return _reported(case) if latency is None else _measured(case, latency)
 
@@ -144,6 +151,8 @@ def _measured(case: CaseState, latency: Distribution) -> Metrics:
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
         loss=_last_loss(steps),
+        warmup_steps=len(case.warmup),
+        unsteady=unsteady(steps.by_round()),
     )
 
 

@@ -8,11 +8,12 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Ratio, Verdict, latency_ratio, throughput_ratio
 from benchtui.sessions.constraints import NONE, Constraints, Relaxed, broken, relaxed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.results import Result, measured
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import AXES, Axes, Config, Sweep
 
 Need = Literal["throughput", "latency", "memory", "energy", "balanced"]
@@ -75,9 +76,10 @@ class _Figure:
     lacking: str
 
 
-def decide(session: Session, wish: Wish) -> Decision:
-    """The best measured case for what is wanted."""
-    rows = [row for row in measured(session) if wish.sequence_length in (None, row.config.sequence_length)]
+def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None) -> Decision:
+    """The best measured case for what is wanted; ``results`` are those of the session where they are known."""
+    known = measured(session) if results is None else results
+    rows = [row for row in known if wish.sequence_length in (None, row.config.sequence_length)]
     able = [row for row in rows if _lack(row, wish) is None]
     fit = [row for row in able if not broken(row, wish.constraints)]
     figures = _figures(wish, fit)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import ENERGY, LATENCY, MEMORY, SAMPLES, Figure, Known, Value
-from benchtui.sessions.session import CaseState
 
 COSTS: tuple[Figure, ...] = (LATENCY, ENERGY, MEMORY)
 """What throughput may be weighed against."""

@@ -9,12 +9,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.forecast import Experience, work
 from benchtui.sessions.journal import Tail
 from benchtui.sessions.library import Entry
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep, own_code
 
 NEWEST = 12

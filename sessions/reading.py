@@ -1,37 +1,19 @@
 """Reads a session file in slices, so that other threads get their turn while a long one is read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.journal import Read
 from benchtui.sessions.session import Session
 
-SLICE_BYTES = 1 << 18
+SLICE_BYTES = 2**18
 """Decoding a whole file at once would hold the interpreter for as long as that takes."""
 
 
 class AbandonedError(BenchtuiError):
     """Reading was given up, since nobody waits for it any more."""
-
-
-def slices(path: Path) -> Iterator[tuple[list[Read], bool]]:
-    """The events of a file as it is now, a slice at a time, and whether an unfinished line is left over.
-
-    Raises:
-        BenchtuiError: where it can't be read, or a line is no event.
-    """
-    tail = Tail(path)
-    try:
-        left = path.stat().st_size
-        while left > 0:
-            left -= SLICE_BYTES
-            yield tail.read(SLICE_BYTES), tail.torn
-        yield tail.read(0), tail.torn  # where the last slice broke off, this says so
-    except OSError as error:
-        raise BenchtuiError(f"{path}: can't be read: {error.strerror}") from error
-    finally:
-        tail.close()
 
 
 def load(
@@ -49,7 +31,7 @@ def load(
     """
     session = Session()
     try:
-        for events, torn in slices(path):
+        for events, torn in journal.slices(path, SLICE_BYTES):
             session.torn = torn
             if not wanted():
                 raise AbandonedError(f"{path}: not read to its end")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.metrics import Metrics, metrics
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config
 
 SERIES_OPTIONS = (
@@ -44,6 +45,33 @@ class Result:
         """The median step, or the mean where the source kept no steps, in milliseconds."""
         latency = self.metrics.latency_ms
         return latency.mean if latency.median is None else latency.median
+
+    @property
+    def token_rate(self) -> tuple[float | None, str]:
+        """Tokens a second with their unit: the real ones, or those with padding where only they are known."""
+        real, padded = self.metrics.tokens_per_s, self.metrics.padded_tokens_per_s
+        return (real, "tokens/s") if real is not None else (padded, "tokens/s with padding")
+
+    @property
+    def tokens_per_mb(self) -> float | None:
+        """Tokens a second per MB of peak memory; None without either."""
+        return self._over_memory(self.token_rate[0])
+
+    @property
+    def samples_per_mb(self) -> float | None:
+        """Samples a second per MB of peak memory."""
+        return self._over_memory(self.metrics.samples_per_s)
+
+    @property
+    def per_mb(self) -> tuple[float | None, str]:
+        """The rate per MB with its unit: of tokens, or of samples where the task has no tokens."""
+        if self.tokens_per_mb is None:
+            return self.samples_per_mb, "samples/s per MB"
+        return self.tokens_per_mb, f"{self.token_rate[1]} per MB"
+
+    def _over_memory(self, rate: float | None) -> float | None:
+        memory_mb = self.case.peak_memory_mb
+        return rate / memory_mb if rate is not None and memory_mb else None
 
     @property
     def steps_range_ms(self) -> tuple[float, float] | None:

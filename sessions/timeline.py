@@ -9,12 +9,13 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from pathlib import Path
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.checkpoints import CaseCut, Checkpoint, Retold, Whole
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.journal import Read, Spot, Tail
 from benchtui.sessions.marks import Marks
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 BATCH_BYTES = 1 << 16
 CHECKPOINT_BYTES = 1 << 19

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.disturbance import THROTTLES
-from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.sessions.session import Session
 from benchtui.tui.spread import Spread
 from benchtui.tui.widgets.signs import Signs
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.session import Session
 from benchtui.tui.widgets.rows import USUAL, Sorting
 
 Value = float | str | None

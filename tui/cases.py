@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.forecast import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Measure
 from benchtui.themes import Symbols
 from benchtui.tui import text

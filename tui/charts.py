@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from string import ascii_letters
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import (
     SAMPLES,
     WORDS,
@@ -17,7 +18,7 @@ from benchtui.sessions.chart import (
     figures_of,
 )
 from benchtui.sessions.chart import Line as ChartLine
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.cases import ROLES

@@ -243,7 +243,12 @@ def demo(speed: float | None, **look: Unpack[Look]) -> None:
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
 @exporting.options
 def export(
-    sessions: tuple[str, ...], output: Path | None, form: str, steps: bool, figures: Path | None
+    sessions: tuple[str, ...],
+    output: Path | None,
+    form: str,
+    steps: bool,
+    figures: Path | None,
+    price: float | None,
 ) -> None:
     """Write the report of a session, its results or its steps; of several, the comparison with the first.
 
@@ -253,7 +258,7 @@ def export(
     from benchtui.sessions.comparing import compared, loaded
     from benchtui.sessions.report import comparison
 
-    wanted = exporting.Wanted(form, output, steps, figures)
+    wanted = exporting.Wanted(form, output, steps, figures, price)
     exporting.check(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
     if len(paths) == 1:

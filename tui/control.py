@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import msgspec
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import AXES, Config, senseless, unfit
 from benchtui.tui.feed import Feed
 

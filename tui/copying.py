@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.session import CaseState
 from benchtui.tui.cases import CaseBook
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.rows import COLUMNS

@@ -49,14 +49,12 @@ def figures(result: Result, decision: Decision) -> str:
     """What a case was measured at, with units."""
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
-    tokens = _tokens(result)
-    memory_mb = result.case.peak_memory_mb
     parts = [
         _with(found.samples_per_s, "samples/s", ".2f"),
-        _with(tokens[0], tokens[1]),
+        _with(*result.token_rate),
         f"{kind} step {result.typical_ms:,.2f} ms",
-        _with(memory_mb, "MB"),
-        _per_mb(result, memory_mb) if decision.wish.need == "memory" else None,
+        _with(result.case.peak_memory_mb, "MB"),
+        _with(*result.per_mb, ".2f") if decision.wish.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample", ".4f"),
         _job(result, decision.wish.steps),
         f"n {found.latency_ms.n:,}",
@@ -165,19 +163,6 @@ def _listed(title: str, texts: list[str]) -> Iterator[str]:
         yield from (f"  {text}" for text in texts[:MOST_LINES])
     if len(texts) > MOST_LINES:
         yield f"  and {len(texts) - MOST_LINES:,} more; --json has them all"
-
-
-def _tokens(result: Result) -> tuple[float | None, str]:
-    """Tokens a second: the real ones, or with the padding where only those are known."""
-    real, padded = result.metrics.tokens_per_s, result.metrics.padded_tokens_per_s
-    return (real, "tokens/s") if real is not None else (padded, "tokens/s with padding")
-
-
-def _per_mb(result: Result, memory_mb: float | None) -> str | None:
-    rate, unit = _tokens(result)
-    if rate is None:
-        rate, unit = result.metrics.samples_per_s, "samples/s"
-    return f"{rate / memory_mb:.2f} {unit} per MB" if rate and memory_mb else None
 
 
 def _job(result: Result, steps: int | None) -> str | None:

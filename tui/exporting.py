@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMS = ("md", "html", "csv", "json", "parquet")
 SCHEMAS = ("results", "steps", "session")
 STEP_FORMS = ("csv", "json", "parquet")
+REPORTS = ("md", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Wanted:
     output: Path | None
     steps: bool
     figures: Path | None
+    price: float | None
+    """Of an hour of the machine, in any currency."""
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
@@ -57,6 +60,12 @@ _OPTIONS = (
         help="Folder for the figures, as SVG and PNG.",
     ),
     click.option(
+        "--price",
+        type=click.FloatRange(0, 1e9, min_open=True),
+        metavar="PER_HOUR",
+        help="Price of an hour of the machine: the report says what a million samples cost.",
+    ),
+    click.option(
         "--schema",
         type=click.Choice(SCHEMAS),
         is_eager=True,
@@ -68,7 +77,7 @@ _OPTIONS = (
 
 
 def options(command: Command) -> Command:
-    """Gives a command what ``Wanted`` is made of: ``output``, ``form``, ``steps`` and ``figures``."""
+    """Gives a command what ``Wanted`` is made of."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -82,6 +91,8 @@ def check(wanted: Wanted, sessions: int) -> None:
         raise BenchtuiError(f"--steps with --format {wanted.form}: steps come as {', '.join(STEP_FORMS)}")
     if wanted.steps and wanted.figures:
         raise BenchtuiError("--figures with --steps: figures go with results; leave one of the two out")
+    if wanted.price and (wanted.form not in REPORTS or sessions > 1):
+        raise BenchtuiError("--price: the report of one session alone has costs, as md or html")
     if wanted.form == "parquet" and wanted.output is None:
         raise BenchtuiError("--format parquet without -o: it is no text; name a file with -o FILE")
 
@@ -121,7 +132,7 @@ def _export_steps(path: Path, wanted: Wanted) -> None:
 def _export_results(path: Path, wanted: Wanted) -> None:
     from benchtui.sessions.session import Session  # after the command is known
 
-    session = Session.load(path)
+    session = Session.load(path, keep_steps=False)
     found = _pictures(session, wanted) if wanted.figures or wanted.form == "html" else []
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.formats.results import write_parquet  # this form alone needs it
@@ -148,23 +159,22 @@ def _pictures(session: "Session", wanted: Wanted) -> "list[Picture]":
 
 
 def _text(session: "Session", wanted: Wanted, found: "list[Picture]") -> str:
-    from benchtui.sessions.report import markdown  # each form loads what it alone needs
+    if wanted.form in ("csv", "json"):
+        from benchtui.sessions.formats import results  # each form loads what it alone needs
 
-    match wanted.form:
-        case "csv" | "json":
-            from benchtui.sessions.formats import results
+        return results.as_csv(session) if wanted.form == "csv" else results.as_json(session)
+    from benchtui.sessions.report import markdown
 
-            return results.as_csv(session) if wanted.form == "csv" else results.as_json(session)
-        case "html":
-            from benchtui.sessions.report.page import page
+    report = markdown(session, wanted.price)
+    if wanted.form == "html":
+        from benchtui.sessions.report.page import page
 
-            return page(markdown(session), found)
-        case _ if wanted.figures and wanted.output:
-            from benchtui.sessions.report.illustrated import folder_from, illustrated
+        return page(report, found)
+    if wanted.figures and wanted.output:
+        from benchtui.sessions.report.illustrated import folder_from, illustrated
 
-            return illustrated(markdown(session), found, folder_from(wanted.output, wanted.figures))
-        case _:
-            return markdown(session)
+        return illustrated(report, found, folder_from(wanted.output, wanted.figures))
+    return report
 
 
 @contextmanager

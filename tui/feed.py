@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.tui.outlook import Outlook
 
 BATCH_BYTES = 1 << 16

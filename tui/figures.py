@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.session import Session
 
 if TYPE_CHECKING:
     from benchtui.sessions.metrics import Metrics

@@ -1,8 +1,9 @@
 """The Pareto front as the Charts show it: every case by what it brings and costs; knows no Textual."""
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import SAMPLES, Known, line_labels
 from benchtui.sessions.pareto import COSTS, Trade, fronts, trades
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.charts import letter_of, shown, title

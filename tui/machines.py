@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from benchtui.sessions.columns import Trace
 from benchtui.sessions.disturbance import THROTTLES
-from benchtui.sessions.events import Gpu, GpuReadings
-from benchtui.sessions.session import Session, Trace
+from benchtui.sessions.facts import Gpu, GpuReadings
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.widgets.bars import buckets

@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions import forecast
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.forecast import Estimate, Experience, StepsLeft
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 
 class Outlook:

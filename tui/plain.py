@@ -7,23 +7,24 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.events import (
     CaseAdded,
     CaseFinished,
     CaseStarted,
     Continued,
-    Host,
     Message,
     OrderChanged,
     Paused,
     SessionStarted,
 )
+from benchtui.sessions.facts import Host
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.limits import limit
 from benchtui.sessions.marks import Mark, Marks, words
 from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.timeline import Timeline
 from benchtui.tui.player import Aim
 

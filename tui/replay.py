@@ -5,10 +5,10 @@ from pathlib import Path
 
 from benchtui.engine.client import Engine
 from benchtui.sessions import library
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.forecast import Estimate, StepsLeft
 from benchtui.sessions.marks import Mark
-from benchtui.sessions.session import CaseState
 from benchtui.sessions.timeline import Retelling, Timeline
 from benchtui.tui.feed import PATIENCE_S, Clock, Feed
 from benchtui.tui.outlook import Outlook

@@ -4,7 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.session import CaseState, Columns
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.sweep import MOST_ROUNDS
 from benchtui.themes import Symbols
 from benchtui.tui.text import clean, milliseconds

@@ -4,7 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.session import CaseState, Session, Trace
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Trace
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui.text import clean, duration
 from benchtui.tui.widgets.canvas import Canvas

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from benchtui.sessions.session import CaseState
+from benchtui.sessions.case_state import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.spread import Spread

@@ -2,8 +2,9 @@
 
 from collections import Counter
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.events import Message
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.along import in_round, turn_of

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from benchtui.sessions.events import Memory
+from benchtui.sessions.facts import Memory
 
 Lap = Callable[[str], None]
 """Called at the end of each part of a step with the part's name."""

@@ -10,7 +10,7 @@ import torch
 
 from benchtui.engine.devices import rss
 from benchtui.engine.devices.base import Lap, StepTime, add_up
-from benchtui.sessions.events import Memory
+from benchtui.sessions.facts import Memory
 
 Done = TypeVar("Done")
 

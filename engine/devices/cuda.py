@@ -12,7 +12,7 @@ from benchtui.engine.devices import rss
 from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.engine.devices.busy import covered
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Memory
+from benchtui.sessions.facts import Memory
 
 Done = TypeVar("Done")
 

@@ -9,7 +9,7 @@ import psutil
 
 from benchtui.engine.telemetry.nvml import Absent, Nvml
 from benchtui.engine.telemetry.rapl import POWERCAP
-from benchtui.sessions.events import Host
+from benchtui.sessions.facts import Host
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
 """Packages whose version bears on a measurement."""

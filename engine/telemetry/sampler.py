@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
 from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.sessions.events import GpuReadings, HostReadings, Telemetry
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.facts import GpuReadings, HostReadings
 
 _STOP_S = 5.0
 # a driver that hangs over a lost GPU must not keep the session from being closed

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.sessions.events import Gpu
+from benchtui.sessions.facts import Gpu
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 

@@ -13,7 +13,7 @@ from benchtui.engine import models
 from benchtui.engine.devices import Lap
 from benchtui.engine.workloads.text import load_texts
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Data
+from benchtui.sessions.facts import Data
 from benchtui.sessions.sweep import SYNTHETIC, Config
 
 Side = Literal["left", "right"]

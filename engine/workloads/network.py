@@ -8,7 +8,7 @@ import torch
 
 from benchtui.engine import models, precision
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.events import Model
+from benchtui.sessions.facts import Model
 from benchtui.sessions.sweep import Config, Sweep
 
 

@@ -18,7 +18,7 @@ from benchtui.engine import compiled
 from benchtui.engine.devices import Device, Lap
 from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Data, Effective, Model
+from benchtui.sessions.facts import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, own_code
 
 

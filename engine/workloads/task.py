@@ -11,7 +11,7 @@ from benchtui.engine.devices import Device, Lap
 from benchtui.engine.workloads.base import Counted
 from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches
 from benchtui.engine.workloads.network import Architecture, load_network
-from benchtui.sessions.events import Data, Effective
+from benchtui.sessions.facts import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.columns import Trace
 from benchtui.sessions.figures import ink
 from benchtui.sessions.figures.plan import Facts, Lacking, Plan
-from benchtui.sessions.session import Session, Trace
+from benchtui.sessions.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

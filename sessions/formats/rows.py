@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import baseline_of, throughput_ratio
-from benchtui.sessions.events import Compiling, Effective, Energy, Environment, Memory
+from benchtui.sessions.facts import Compiling, Effective, Energy, Environment, Memory
 from benchtui.sessions.formats.row import CaseRow
 from benchtui.sessions.metrics import Distribution, Metrics, metrics
 from benchtui.sessions.results import Result, measured
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline
 from benchtui.sessions.visible import visible
 
@@ -85,8 +86,8 @@ def _steps(case: CaseState, found: Metrics | None) -> Values:
         "samples_per_step": case.samples_per_step,
         "n": (found.latency_ms.n or None) if found else None,
         "rounds": (len(found.rounds_ms) or 1) if found else None,
-        "warmup_steps": len(case.warmup) if found and case.measured else None,
-        "outliers": len(found.outliers) if found and case.measured else None,
+        "warmup_steps": found.warmup_steps if found else None,
+        "outliers": len(found.outliers) if found and case.steps_measured else None,
         "between_rounds_percent": found.between_rounds_percent if found else None,
     }
 

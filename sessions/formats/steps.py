@@ -171,14 +171,11 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
 
 
 def _streamed(path: Path) -> Iterator[journal.Read]:
-    tail = journal.Tail(path)
-    try:
-        for _ in range(0, path.stat().st_size, PIECE):
-            yield from tail.read(PIECE)
-        if tail.torn:
-            raise BenchtuiError(f"{path}: doesn't end in a whole line")
-    finally:
-        tail.close()
+    torn = False
+    for events, torn in journal.slices(path, PIECE):  # noqa: B007 - the last one counts
+        yield from events
+    if torn:
+        raise BenchtuiError(f"{path}: doesn't end in a whole line")
 
 
 def _outline(events: Iterable[journal.Read], path: Path) -> Outline:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.sessions.events import Memory, Model, Reported
+from benchtui.sessions.facts import Memory, Model, Reported
 from benchtui.sessions.importers.decoding import Positive, agreed, lines, typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import UNKNOWN, Config, Size

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from benchtui.sessions.events import Energy, Host, Memory, Model, Reported
+from benchtui.sessions.facts import Energy, Host, Memory, Model, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from benchtui.sessions.events import Memory, Reported
+from benchtui.sessions.facts import Memory, Reported
 from benchtui.sessions.importers.decoding import NotNegative, Whole, typed, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import UNKNOWN, Config

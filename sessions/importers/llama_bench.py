@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from benchtui.sessions.events import Host, Model, Reported
+from benchtui.sessions.facts import Host, Model, Reported
 from benchtui.sessions.importers.decoding import Positive, Whole, lines, parsed, typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Energy, Host, Memory, Model
+from benchtui.sessions.facts import Energy, Host, Memory, Model
 from benchtui.sessions.importers.decoding import NotNegative, typed, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import MOST_THREADS, UNKNOWN, Config, Size, Weights

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Memory, Model, Reported
+from benchtui.sessions.facts import Memory, Model, Reported
 from benchtui.sessions.importers.decoding import Positive, agreed, typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size

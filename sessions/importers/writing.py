@@ -14,17 +14,14 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Energy,
-    Memory,
     Message,
-    Model,
-    Reported,
     RoundFinished,
     Runtime,
     SessionFinished,
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.facts import Energy, Memory, Model, Reported
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import AXES, MOST_CASES, UNKNOWN, Axes, Baseline, Config, Measure, Sweep, cases

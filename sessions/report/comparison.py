@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Ratio, Verdict
 from benchtui.sessions.comparing import LETTERS, Against, Compared, Row, Side
 from benchtui.sessions.report.comparison_columns import Columns, besides, full_columns, kinds_of
@@ -14,7 +15,6 @@ from benchtui.sessions.report.notes import notes
 from benchtui.sessions.report.tables import Table, table
 from benchtui.sessions.report.text import count, listed, number
 from benchtui.sessions.report.wording import MOST_NAMES, Finding, times
-from benchtui.sessions.session import CaseState
 
 ALIKE = "Same machine, same software, same work, same settings."
 READING = (

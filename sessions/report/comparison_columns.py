@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchtui.sessions.compare import Comparison, Ratio
 from benchtui.sessions.comparing import Against, Row
 from benchtui.sessions.disturbance import kind
-from benchtui.sessions.events import Memory
+from benchtui.sessions.facts import Memory
 from benchtui.sessions.report.labels import case_label
 from benchtui.sessions.report.tables import Column
 from benchtui.sessions.report.text import number, span, time_ms

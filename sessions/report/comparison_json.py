@@ -2,13 +2,13 @@
 
 import msgspec
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Ratio, Verdict
 from benchtui.sessions.comparing import LETTERS, Against, Compared, Row, Side
 from benchtui.sessions.differences import Difference
-from benchtui.sessions.events import Energy, Host, Memory
+from benchtui.sessions.facts import Energy, Host, Memory
 from benchtui.sessions.metrics import Metrics
 from benchtui.sessions.results import Result
-from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config, Record
 
 MEANING = "base time over new time; above 1 the new session is the faster one"

@@ -6,15 +6,16 @@ from functools import cache
 
 import jinja2
 
-from benchtui.sessions.report import findings, gains, sections, tables
-from benchtui.sessions.report.facts import Fact, models, system
+from benchtui.sessions.report import findings, gains, oddities, resources, sections, tables
+from benchtui.sessions.report.facts import Fact, facts, models, system
 from benchtui.sessions.report.findings import Optimum
 from benchtui.sessions.report.gains import Block
+from benchtui.sessions.report.leaderboard import leaderboard
 from benchtui.sessions.report.limits import limit_method, limits
 from benchtui.sessions.report.method import method, options
 from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.tables import Table
-from benchtui.sessions.report.text import plain
+from benchtui.sessions.report.text import number, plain
 from benchtui.sessions.report.wording import Finding
 from benchtui.sessions.results import measured, varied
 from benchtui.sessions.session import Session
@@ -34,11 +35,18 @@ class Report:
     options: Table | None
     performance: list[Block]
     optima: list[Optimum]
+    leaderboard: list[Block]
     scaling: list[Block]
     precision: list[Block]
     devices: Table | None
     compile: list[Block]
     parts: Table | None
+    memory: Table | None
+    frontier: Table | None
+    energy: Table | None
+    jitter: Table | None
+    anomalies: Table | None
+    disturbed: Table | None
     limits: Block | None
     limit_method: tuple[Fact, ...]
     cases: Table | None
@@ -47,20 +55,22 @@ class Report:
     conclusion: list[str]
 
 
-def markdown(session: Session) -> str:
+def markdown(session: Session, per_hour: float | None = None) -> str:
     """The report of a session, finished or cut off, in GitHub's markdown.
+
+    With the price of an hour, what a million samples cost is in it, in the currency of the price.
 
     Raises:
         BenchtuiError: for a session without its first event.
     """
-    return template("report.md.j2").render(report=report(session))
+    return template("report.md.j2").render(report=report(session, per_hour))
 
 
-def report(session: Session) -> Report:
+def report(session: Session, per_hour: float | None = None) -> Report:
     """What each section says of a session; raises BenchtuiError for one without its first event."""
     start, results = session.start, measured(session)
     kinds = varied(case.config for case in session.cases)
-    choices = findings.advised(results, start.sweep.measure.baseline, kinds)
+    choices = findings.advised(session, results, kinds, per_hour)
     return Report(
         title=start.sweep.model,
         created=f"{'Imported' if start.source else 'Measured'} on {date(start.created)}",
@@ -68,15 +78,22 @@ def report(session: Session) -> Report:
         summary=findings.summary(session, choices),
         models=models(session),
         system=system(session),
-        method=method(session),
+        method=(*method(session), *_price(per_hour)),
         options=options(session),
         performance=sections.performance(session, results, kinds),
         optima=findings.optima(choices),
+        leaderboard=leaderboard(session, results, kinds, per_hour),
         scaling=sections.scalings(results, kinds),
         precision=gains.precision_gains(results, kinds),
         devices=gains.device_speedups(gains.device_pairs(results), kinds),
         compile=gains.compile_gains(results, kinds),
         parts=sections.parts(results),
+        memory=resources.memory(results),
+        frontier=resources.frontier_table(resources.frontiers(session, results), kinds),
+        energy=resources.energy(results),
+        jitter=oddities.jitter(results),
+        anomalies=oddities.odd(session, results, kinds),
+        disturbed=oddities.disturbed(session),
         limits=limits(session, results),
         limit_method=limit_method(session),
         cases=sections.every_case(session),
@@ -84,6 +101,11 @@ def report(session: Session) -> Report:
         recommendations=findings.recommendations(session, results, choices),
         conclusion=findings.conclusion(results, choices),
     )
+
+
+def _price(per_hour: float | None) -> tuple[Fact, ...]:
+    price = number(per_hour, 4)
+    return facts(("Price", price and f"{price} an hour, as given for this report; costs are in its currency"))
 
 
 @cache

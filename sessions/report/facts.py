@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from benchtui.sessions.events import Gpu, Host, Model, Runtime
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Gpu, Host, Model
 from benchtui.sessions.report.text import number
 from benchtui.sessions.session import Session
 

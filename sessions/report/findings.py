@@ -4,48 +4,58 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.advice import OBJECTIVES, Choice, Objective, best
 from benchtui.sessions.compare import baseline_of, pairs, throughput_ratio
+from benchtui.sessions.optimal import NEEDS, Decision, Need, Wish, decide
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.gains import device_pairs
 from benchtui.sessions.report.labels import STATES, case_label, precision, series_title
 from benchtui.sessions.report.option_findings import gained
+from benchtui.sessions.report.resources import Frontier, frontiers
 from benchtui.sessions.report.text import count, listed, number, percent, time_ms
 from benchtui.sessions.report.wording import (
+    MILLION,
+    SECONDS_AN_HOUR,
     Finding,
     against_baseline,
     against_others,
+    cost_of_a_million,
     doubt,
     figure,
     sentences,
     sureness,
     times,
 )
-from benchtui.sessions.results import Result, Series, by_length, series, series_key, varied
+from benchtui.sessions.results import Result, Series, by_length, series, varied
 from benchtui.sessions.scaling import Scaling, scaling
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Baseline
 
-SECONDS_A_DAY = 86_400
-MILLION = 1_000_000
+SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
 NOTABLE_TOKENIZING = 0.1
 """Share of a step from which tokenizing is worth a sentence."""
 
-LEADS: dict[Objective, str] = {
+LEADS: dict[Need, str] = {
     "throughput": "Highest throughput",
     "latency": "Shortest step",
     "energy": "Least energy",
 }
-OPTIMA: dict[Objective, str] = {
+"""The needs that the summary speaks of, with its words for them."""
+OPTIMA: dict[Need, str] = {
     "throughput": "Maximum throughput",
     "latency": "Minimum latency",
+    "memory": "Most throughput per MB of memory",
     "energy": "Least energy per sample",
+    "balanced": "Balanced",
 }
-NEEDS: dict[Objective, str] = {
+USES: dict[Need, str] = {
     "throughput": "For maximum throughput",
     "latency": "For minimum latency",
+    "memory": "Where memory is scarce",
     "energy": "For least energy",
+    "balanced": "For a balance of all",
 }
+BALANCED = (
+    "the least product of time a sample and time of a step, with peak memory and energy where all have them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,51 +70,56 @@ class Optimum:
 class Advised:
     """A choice among the cases of one sequence length, with the case it is held against."""
 
-    choice: Choice
+    need: Need
+    choice: Decision
+    best: Result
     where: str
     """``, 128 tokens`` where the length varies, else empty."""
     baseline: Result | None
     kinds: tuple[str, ...]
     """The options that vary in the session, which a case's label has to name."""
+    per_hour: float | None
+    """Price of an hour of the machine."""
 
 
-def advised(results: Sequence[Result], named: Baseline | None, kinds: tuple[str, ...]) -> list[Advised]:
-    """The best case for each objective and sequence length."""
-    lengths = by_length(results)
-    found = [(length, best(rows, objective)) for objective in OBJECTIVES for length, rows in lengths.items()]
+def advised(
+    session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
+) -> list[Advised]:
+    """The best case for each need and sequence length."""
+    lengths, named = sorted(by_length(results)), session.start.sweep.measure.baseline
+    wishes = [Wish(need, sequence_length=length) for need in NEEDS for length in lengths]
+    decisions = [decide(session, wish, results) for wish in wishes]
     return [
         Advised(
+            choice.wish.need,
             choice,
-            f", {length:,} tokens" if len(lengths) > 1 else "",
+            choice.best,
+            f", {choice.wish.sequence_length:,} tokens" if len(lengths) > 1 else "",
             baseline_of(choice.best, results, named),
             kinds,
+            per_hour,
         )
-        for length, choice in found
-        if choice
+        for choice in decisions
+        if choice.best
     ]
 
 
 def summary(session: Session, choices: Sequence[Advised]) -> list[Finding]:
     """What to run, how much better than the baseline that is, and how sure."""
-    return [_completeness(session), *(_summed(each) for each in choices)]
+    return [_completeness(session), *(_summed(each) for each in choices if each.need in LEADS)]
 
 
 def optima(choices: Sequence[Advised]) -> list[Optimum]:
-    """The best configuration for each objective, in figures."""
-    return [
-        Optimum(f"{OPTIMA[each.choice.objective]}{each.where}", _optimum(each.choice, each.kinds))
-        for each in choices
-    ]
+    """The best configuration for each need, in figures."""
+    return [Optimum(f"{OPTIMA[each.need]}{each.where}", _optimum(each)) for each in choices]
 
 
 def recommendations(session: Session, results: Sequence[Result], choices: Sequence[Advised]) -> list[Finding]:
     """What to use for which need."""
+    kinds = varied(case.config for case in session.cases)
     return [
-        *(
-            Finding(f"{NEEDS[each.choice.objective]}{each.where}", _use(each.choice, each.kinds))
-            for each in choices
-        ),
-        *_frontiers(session, results),
+        *(Finding(f"{USES[each.need]}{each.where}", _use(each)) for each in choices),
+        *(_fitting(each, kinds) for each in frontiers(session, results)),
         *gained("Device", device_pairs(results), "device"),
         *gained("Precision", pairs(results, "precision", "fp32"), "precision"),
         *gained("Compiling", pairs(results, "compile", "off"), "compile"),
@@ -113,12 +128,12 @@ def recommendations(session: Session, results: Sequence[Result], choices: Sequen
 
 def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[str]:
     """What the figures as a whole say: the fastest case, where larger batches stop paying, where time goes."""
-    fastest = [each for each in choices if each.choice.objective == "throughput" and each.choice.runner_up]
+    fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
     lengths = by_length(results)
-    found = [_series_of(each.choice.best, results) for each in fastest]
+    found = [_series_of(each.best, results) for each in fastest]
     scaled = [growth for each in found if (growth := scaling(each))]
     return [
-        *(_fastest(each, len(lengths[each.choice.best.config.sequence_length])) for each in fastest),
+        *(_fastest(each, len(lengths[each.best.config.sequence_length])) for each in fastest),
         *(_batching(growth) for growth in scaled),
         *_tokenizing(results),
     ]
@@ -137,35 +152,47 @@ def _completeness(session: Session) -> Finding:
 
 
 def _summed(each: Advised) -> Finding:
-    choice = each.choice
-    versus = against_baseline(choice.best, each.baseline, choice.objective, each.kinds)
-    head = f"{case_label(choice.best.config, each.kinds)}: {figure(choice.best, choice.objective)}" + (
+    versus = against_baseline(each.best, each.baseline, each.need, each.kinds)
+    head = f"{case_label(each.best.config, each.kinds)}: {figure(each.best, each.need)}" + (
         f", {versus}" if versus else ""
     )
-    lead = f"{LEADS[choice.objective]}{each.where}"
-    return Finding(lead, sentences(head, against_others(choice, each.kinds), doubt(choice.best)))
+    lead = f"{LEADS[each.need]}{each.where}"
+    return Finding(lead, sentences(head, against_others(each.choice, each.kinds), doubt(each.best)))
 
 
-def _optimum(choice: Choice, kinds: Sequence[str]) -> tuple[Fact, ...]:
-    config, best = choice.best.config, choice.best.metrics
-    figures: dict[Objective, tuple[tuple[str, object], ...]] = {
-        "throughput": (
-            ("Throughput", figure(choice.best, "throughput")),
-            ("A day at that rate", _a_day(choice.best)),
-        ),
-        "latency": (
-            ("Latency", figure(choice.best, "latency")),
-            ("p99", _with_unit(time_ms(best.latency_ms.p99), "ms")),
-        ),
-        "energy": (("Energy", figure(choice.best, "energy")),),
-    }
+def _optimum(each: Advised) -> tuple[Fact, ...]:
+    config = each.best.config
     return facts(
-        ("Configuration", choice.best.name),
+        ("Configuration", each.best.name),
         ("Batch size", config.batch_size),
         ("Precision", precision(config)),
-        *figures[choice.objective],
-        ("How sure", sentences(against_others(choice, kinds), doubt(choice.best))),
+        *_figures_of(each),
+        ("How sure", sentences(against_others(each.choice, each.kinds), doubt(each.best))),
     )
+
+
+def _figures_of(each: Advised) -> tuple[tuple[str, object], ...]:
+    """What the case of a choice was measured at, as far as its need is concerned."""
+    found, best = each.best.metrics, each.best
+    match each.need:
+        case "throughput":
+            cost = cost_of_a_million(best, each.per_hour)
+            return (
+                ("Throughput", figure(best, "throughput")),
+                ("A day at that rate", _a_day(best)),
+                ("Cost of a million samples", number(cost, 4)),
+            )
+        case "latency":
+            p99 = time_ms(found.latency_ms.p99)
+            return (("Latency", figure(best, "latency")), ("p99", p99 and f"{p99} ms"))
+        case "memory":
+            return (("Throughput per MB", figure(best, "memory")),)
+        case "energy":
+            joules = found.energy_per_sample_j
+            per_joule = f"{number(1 / joules, 2)} samples/J" if joules else None
+            return (("Energy", figure(best, "energy")), ("Samples per joule", per_joule))
+        case "balanced":
+            return (("Balanced means", BALANCED), ("Figures", figure(best, "balanced")))
 
 
 def _a_day(result: Result) -> str | None:
@@ -177,39 +204,19 @@ def _a_day(result: Result) -> str | None:
     return f"{number(amount)} samples/day{rounded}"
 
 
-def _with_unit(text: str | None, unit: str) -> str | None:
-    return text and f"{text} {unit}"
+def _use(each: Advised) -> str:
+    daily = _a_day(each.best) if each.need == "throughput" else None
+    figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
+    label = case_label(each.best.config, each.kinds)
+    return sentences(f"use {label}: {figures}; {sureness(each.choice)}", doubt(each.best))
 
 
-def _use(choice: Choice, kinds: Sequence[str]) -> str:
-    daily = _a_day(choice.best) if choice.objective == "throughput" else None
-    figures = ", ".join(part for part in (figure(choice.best, choice.objective), daily) if part)
-    label = case_label(choice.best.config, kinds)
-    return sentences(f"use {label}: {figures}; {sureness(choice)}", doubt(choice.best))
-
-
-def _frontiers(session: Session, results: Sequence[Result]) -> list[Finding]:
-    """Where memory ends: the largest batch size that ran in a series, and the smallest that didn't fit."""
-    kinds = varied(case.config for case in session.cases)
-    found = ((each, _too_large(session, each)) for each in series(results))
-    return [
-        Finding(
-            f"Memory, {series_title(each.config, kinds)}",
-            f"stay at batch size {each.results[-1].config.batch_size:,} or below; {size:,} ran out of memory.",
-        )
-        for each, size in found
-        if size is not None
-    ]
-
-
-def _too_large(session: Session, found: Series) -> int | None:
-    key, largest = series_key(found.config), found.results[-1].config.batch_size
-    sizes = [
-        case.config.batch_size
-        for case in session.cases
-        if case.state == "oom" and series_key(case.config) == key
-    ]
-    return min((size for size in sizes if size > largest), default=None)
+def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
+    largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
+    return Finding(
+        f"Memory, {series_title(each.series.config, kinds)}",
+        f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory.",
+    )
 
 
 def _batching(found: Scaling) -> str:
@@ -233,10 +240,9 @@ def _size(result: Result) -> str:
 
 
 def _fastest(each: Advised, cases: int) -> str:
-    choice = each.choice
-    label = case_label(choice.best.config, each.kinds)
+    label = case_label(each.best.config, each.kinds)
     group = f"{count(cases, 'measured case')}{each.where}"
-    return f"{label} has the highest throughput of {group}: {sureness(choice)}."
+    return f"{label} has the highest throughput of {group}: {sureness(each.choice)}."
 
 
 def _tokenizing(results: Sequence[Result]) -> list[str]:

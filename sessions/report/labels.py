@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Comparison, Verdict
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.results import Result
-from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 PRECISIONS = {

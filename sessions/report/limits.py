@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from benchtui.sessions.events import Peaks, Work
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.facts import Work
 from benchtui.sessions.limits import LEAST_BUSY, LEAST_SHARE, Bound, Limit, limit
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.gains import Block

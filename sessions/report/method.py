@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import LEAST_ROUNDS, latency_ratio
-from benchtui.sessions.events import Data
+from benchtui.sessions.facts import Data
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
 from benchtui.sessions.report.facts import Fact, facts
@@ -12,7 +13,7 @@ from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number, signed_percent
 from benchtui.sessions.results import aa_pair, series_key, varied
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Measure
 
 
@@ -95,7 +96,7 @@ def _all_in_force(case: CaseState) -> str:
 
 
 def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
-    amounts = [len(case.measured) for case in cases]
+    amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
     return (
         ("Timing", "host time on a monotonic clock, the device synchronised at both ends of every step"),
@@ -121,7 +122,7 @@ def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
 
 
 def _step(cases: list[CaseState]) -> str:
-    parts = list(dict.fromkeys(part for case in cases for part in case.measured.parts_ms))
+    parts = list(dict.fromkeys(part for case in cases for part in case.parts))
     if not parts:
         return "one batch from text to result; its parts weren't recorded, and tokenizing is in the total"
     inside = "; tokenizing is in the total" if "tokenize" in parts else ""

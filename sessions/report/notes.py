@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.labels import doubts
@@ -10,7 +11,7 @@ from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number
 from benchtui.sessions.report.wording import MOST_NAMES, Finding
 from benchtui.sessions.results import Result
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 UNEVEN = 1.25
 """Mean over median from which a few slow steps make up much of the time."""

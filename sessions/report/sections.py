@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Verdict
 from benchtui.sessions.outliers import outliers
 from benchtui.sessions.report.gains import Block
@@ -10,7 +11,7 @@ from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, number, percent, time_ms
 from benchtui.sessions.results import Result, Series, series, series_key
 from benchtui.sessions.scaling import Scaling, Step, scaling
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 
 
 def performance(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
@@ -118,7 +119,8 @@ def _exit_code(case: CaseState) -> str | None:
 
 
 def _outliers(case: CaseState) -> str | None:
-    return number(len(outliers(case.measured.wall_ms)) or None, 0)
+    found = case.figures.outliers if case.figures else outliers(case.measured.wall_ms)
+    return number(len(found) or None, 0)
 
 
 def _surroundings(field: str) -> Callable[[CaseState], str | None]:
@@ -140,7 +142,7 @@ def _graphs(case: CaseState) -> str | None:
 
 def _steps(case: CaseState) -> str | None:
     reported = case.finished.reported if case.finished else None
-    amount = len(case.measured) or (reported.steps if reported else None)
+    amount = case.steps_measured or (reported.steps if reported else None)
     return number(amount, 0)
 
 

@@ -3,7 +3,7 @@
 Three sessions are written: 100,000 measured cases, 10 million steps in ten cases, an hour with eight GPUs.
 Of each come: time to the first paint and until all is read, in a pseudo-terminal of 120x40, from a key
 to its answer; peak resident memory of the app; without a screen, that of a
-fold, and time to append, to index and to seek.
+fold, and time to append, to index and to seek; time and memory of the report.
 """
 
 import json
@@ -29,17 +29,12 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Gpu,
-    GpuReadings,
-    Host,
-    HostReadings,
-    Memory,
-    Model,
     SessionFinished,
     SessionStarted,
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 
@@ -192,6 +187,24 @@ def peak_mb(pid: int) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
+def exported(path: Path) -> dict[str, float]:
+    """The report of a session: seconds more than starting Python with pandas takes, and MB at most."""
+    without_s, _ = timed([sys.executable, "-c", "import pandas"])
+    took_s, memory_mb = timed([BIN / "benchtui", "export", path, "-o", path.with_suffix(".md")])
+    return {"export +s": took_s - without_s, "export MB": memory_mb}
+
+
+def timed(command: list[str | Path]) -> tuple[float, float]:
+    """Seconds that a command takes, and its peak resident memory in units of 10**6 bytes."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise click.ClickException(f"{command[0]} ended with exit status {process.returncode}")
+    return time.perf_counter() - began, used.ru_maxrss * 1024 / 1e6
+
+
 FOLD = """
 import json, random, statistics, sys, time
 from pathlib import Path
@@ -253,6 +266,8 @@ COLUMNS: dict[str, Callable[[float], str]] = {
     "replay MB": "{:.0f}".format,
     "seek ms": "{:.1f}".format,
     "worst seek ms": "{:.1f}".format,
+    "export +s": "{:.1f}".format,
+    "export MB": "{:.0f}".format,
 }
 
 
@@ -266,7 +281,7 @@ def main(seeks: int) -> None:
             path = Path(folder) / "large.json"
             write(plan, path)
             figures = {"file MB": path.stat().st_size / 1e6, **opened(path)}
-            figures |= alone(path, seeks) | alone(path, 0)
+            figures |= alone(path, seeks) | exported(path) | alone(path, 0)
             cells = "".join(f"{form(figures[name]):>15}" for name, form in COLUMNS.items())
             print(f"{plan.name:28}{cells}", flush=True)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 import click
-from plain_loop import ARCHITECTURE, BIN, ENGINE, LOOP
+from plain_loop import ARCHITECTURE, BIN, ENGINE, loop_command
 
 BATCHES, LENGTH, WARMUP, STEPS = (1, 4, 8), 128, 5, 20
 
@@ -94,14 +94,11 @@ def our_times(folder: Path, session: Path) -> tuple[float, dict[int, float]]:
 
 def plain_times(python: Path, folder: Path) -> dict[int, float]:
     """Median steps of a plain loop in some environment, in milliseconds."""
-    sample = ENGINE / "data" / "sample.jsonl"
     medians = {}
     for batch in BATCHES:
-        numbers = [str(number) for number in (batch, LENGTH, WARMUP, STEPS)]
-        done = subprocess.run(
-            [python, "-c", LOOP, folder, sample, *numbers], capture_output=True, text=True, check=True
-        )
-        medians[batch] = statistics.median(json.loads(done.stdout.splitlines()[-1]))
+        command = loop_command(python, folder, batch, LENGTH, WARMUP + STEPS)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        medians[batch] = statistics.median(float(line) for line in done.stdout.splitlines()[-STEPS:])
     return medians
 
 
@@ -143,7 +140,7 @@ def where_time_goes(session: Path, wall_s: float) -> dict[str, float]:
 @click.option("--pairs", default=3, show_default=True)
 def main(environment: Path, pairs: int) -> None:
     """Print wall clocks and step times of both, pair by pair, and where ours goes."""
-    python = environment / "bin" / "python"
+    python = environment.absolute() / "bin" / "python"
     with tempfile.TemporaryDirectory() as scratch:
         folder, session, script = (Path(scratch) / name for name in ("model", "session.json", "theirs.py"))
         script.write_text(THEIRS)

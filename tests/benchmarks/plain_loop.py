@@ -1,23 +1,18 @@
 """Step times under benchtui, with its screen attached, over those of a plain loop: `make bench`.
 
-Both are run in turns, pair by pair, so that a machine whose speed drifts drifts for both; what counts is the
-ratio of each pair's medians, and the median of those. The plain loop knows nothing of benchtui. Beside it: what
-the screen and the engine (supervisor, samplers, journal) used of a processor while steps were measured.
+Both run in turns of two seconds (``turns``). The plain loop knows nothing of benchtui. Beside it: what the screen
+and the engine (supervisor, samplers, journal) used of a processor while they ran.
 """
 
 import json
-import statistics
-import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 
 import click
 import pexpect
-import psutil
+from turns import PlainLoop, ratio, summed_up, take_turns
 
 BIN = Path(sys.executable).parent
 ARCHITECTURE = "distilbert-base-uncased-finetuned-sst-2-english"
@@ -28,54 +23,43 @@ import itertools, json, sys, time
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-folder, sample, batch, length, warmup, steps = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+folder, sample, batch, length, steps = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(folder)).eval()
 tokenizer = AutoTokenizer.from_pretrained(folder)
 texts = itertools.cycle([json.loads(line)["text"] for line in open(sample, encoding="utf-8")])
-times = []
+print("ready", flush=True)
 with torch.inference_mode():
-    for _ in range(warmup + steps):
+    for _ in range(steps or sys.maxsize):
         texts_of_step = list(itertools.islice(texts, batch))
         begin = time.perf_counter()
         inputs = tokenizer(
             texts_of_step, truncation=True, padding="max_length", max_length=length, return_tensors="pt"
         )
         model(**inputs).logits.cpu()
-        times.append((time.perf_counter() - begin) * 1000)
-print(json.dumps(times[warmup:]))
+        print((time.perf_counter() - begin) * 1000, flush=True)
 """
+WARMUP = 5
 
 
-def plain_ms(batch: int, length: int, warmup: int, steps: int) -> list[float]:
-    """Step times of the plain loop, in milliseconds."""
-    numbers = [str(number) for number in (batch, length, warmup, steps)]
-    folder, sample = str(ENGINE / "architectures" / ARCHITECTURE), str(ENGINE / "data" / "sample.jsonl")
-    done = subprocess.run(
-        [sys.executable, "-c", LOOP, folder, sample, *numbers], capture_output=True, text=True, check=True
-    )
-    return [float(time) for time in json.loads(done.stdout)]
+def loop_command(python: Path | str, folder: Path, batch: int, length: int, steps: int) -> list[str]:
+    """The plain loop on a folder with a configuration; with 0 steps it goes on for ever."""
+    numbers = [str(number) for number in (batch, length, steps)]
+    return [str(python), "-c", LOOP, str(folder), str(ENGINE / "data" / "sample.jsonl"), *numbers]
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run under benchtui."""
-
-    wall_ms: list[float]
-    """Measured steps."""
-    screen_percent: float
-    engine_percent: float
-    """Of one processor, while steps were measured."""
-
-
-def benchtui_run(batch: int, length: int, warmup: int, steps: int) -> Run:
-    """A run under benchtui with the app open in a terminal of 120x40."""
+def run(batch: int, length: int, steps: int) -> tuple[float, str]:
+    """A run under benchtui, with the app open in a terminal of 120x40, against the plain loop."""
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.json"
+        plain = PlainLoop(
+            loop_command(sys.executable, ENGINE / "architectures" / ARCHITECTURE, batch, length, 0),
+            Path(folder) / "plain.txt",
+        )
         settings = {
             "device": "cpu",
             "batch_size": batch,
             "sequence_length": length,
-            "warmup": warmup,
+            "warmup": WARMUP,
             "iterations": steps,
         }
         overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
@@ -84,78 +68,29 @@ def benchtui_run(batch: int, length: int, warmup: int, steps: int) -> Run:
         )
         drain = threading.Thread(target=app.expect, args=([pexpect.EOF],))
         drain.start()
-        screen_percent = watch(psutil.Process(app.pid), session, drain)
+        used = take_turns(session, app.pid, plain)
         while drain.is_alive():  # until the app has seen the end, q asks and d answers
             app.send("qd")
             drain.join(1)
-        return Run(measured_ms(session), screen_percent, engine_percent(session))
-
-
-def watch(screen: psutil.Process, session: Path, drain: threading.Thread) -> float:
-    """Wait for a session's end; gives what the screen used of a processor since the first measured step."""
-    while not measuring(session):
-        drain.join(0.1)
-    began_s, used_s = monotonic(), sum(screen.cpu_times()[:2])
-    while not finished(session):
-        drain.join(0.1)
-    return 100 * (sum(screen.cpu_times()[:2]) - used_s) / (monotonic() - began_s)
-
-
-def measuring(session: Path) -> bool:
-    return session.exists() and b'"phase":"measure"' in session.read_bytes()
-
-
-def finished(session: Path) -> bool:
-    return session.exists() and session.read_bytes().endswith(b"]\n")
+        found, words = ratio(measured_ms(session), plain.end(WARMUP))
+    return found, f"{words}  of a processor: screen {used.screen:.1f} %, engine {used.engine:.1f} %"
 
 
 def measured_ms(session: Path) -> list[float]:
+    """Every measured step of a session file."""
     events = json.loads(session.read_text())
     return [time for event in events if event.get("phase") == "measure" for time in event["wall_ms"]]
 
 
-def engine_percent(session: Path) -> float:
-    """Mean of what the engine says that it used while steps were measured."""
-    events = json.loads(session.read_text())
-    begin_s, end_s = next(event["measured_s"] for event in events if event["event"] == "case_finished")
-    samples = (
-        sample
-        for event in events
-        if event["event"] == "telemetry"
-        for sample in zip(event["at_s"], event["host"]["engine_cpu_percent"], strict=True)
-    )
-    return statistics.fmean(used for at_s, used in samples if begin_s <= at_s <= end_s and used is not None)
-
-
 @click.command()
-@click.option("--pairs", default=7, show_default=True)
-@click.option("--steps", default=40, show_default=True)
+@click.option("--runs", default=3, show_default=True)
+@click.option("--steps", default=400, show_default=True, help="At batch size 1; of larger batches fewer.")
 @click.option("--batch", "batches", multiple=True, type=int, default=(1, 4, 8), show_default=True)
 @click.option("--length", default=128, show_default=True)
-def main(pairs: int, steps: int, batches: tuple[int, ...], length: int) -> None:
-    """Print the ratio of median step times, benchtui over the plain loop, pair by pair."""
+def main(runs: int, steps: int, batches: tuple[int, ...], length: int) -> None:
+    """Print the ratio of median step times, benchtui over the plain loop, run by run."""
     for batch in batches:
-        ratios, runs = [], []
-        for pair in range(pairs):
-            if pair % 2:
-                runs.append(benchtui_run(batch, length, 5, steps))
-            plain = statistics.median(plain_ms(batch, length, 5, steps))
-            if not pair % 2:
-                runs.append(benchtui_run(batch, length, 5, steps))
-            ours = statistics.median(runs[-1].wall_ms)
-            ratios.append(ours / plain)
-            print(
-                f"batch {batch:3}  pair {pair + 1}/{pairs}  benchtui {ours:8.2f} ms"
-                f"  plain {plain:8.2f} ms  ratio {ratios[-1]:.3f}",
-                flush=True,
-            )
-        print(
-            f"batch {batch:3}  ratio of medians: median {statistics.median(ratios):.3f},"
-            f" least {min(ratios):.3f}, most {max(ratios):.3f}, {pairs} pairs; of a processor: screen"
-            f" {statistics.median(run.screen_percent for run in runs):.1f} %, engine"
-            f" {statistics.median(run.engine_percent for run in runs):.1f} %",
-            flush=True,
-        )
+        summed_up(f"batch {batch:3}", runs, lambda batch=batch: run(batch, length, steps // batch))
 
 
 if __name__ == "__main__":

@@ -28,15 +28,11 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Gpu,
-    GpuReadings,
-    Host,
-    HostReadings,
-    Model,
     SessionStarted,
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 

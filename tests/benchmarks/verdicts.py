@@ -23,7 +23,8 @@ from benchtui.engine.measure import Recorder, measure, warm_up
 from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.compare import Verdict, comparison
 from benchtui.sessions.disturbance import disturbances
-from benchtui.sessions.events import AnyEvent, CaseFinished, Host, SessionStarted, Steps
+from benchtui.sessions.events import AnyEvent, CaseFinished, SessionStarted, Steps
+from benchtui.sessions.facts import Host
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep

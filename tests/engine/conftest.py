@@ -13,16 +13,8 @@ from benchtui.engine.queue import Turn
 from benchtui.engine.readings import Readings
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
-from benchtui.sessions.events import (
-    CaseFinished,
-    CasePrepared,
-    Host,
-    Memory,
-    Model,
-    Outcome,
-    SessionStarted,
-    Steps,
-)
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, SessionStarted, Steps
+from benchtui.sessions.facts import Host, Memory, Model
 from benchtui.sessions.journal import Tail
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Axes, Config, Sweep

@@ -4,17 +4,8 @@ import pytest
 
 from benchtui.engine.case_run import CaseRun, others
 from benchtui.engine.readings import Readings
-from benchtui.sessions.events import (
-    CaseFinished,
-    CasePrepared,
-    Environment,
-    Gpu,
-    GpuReadings,
-    Host,
-    HostReadings,
-    Model,
-    Telemetry,
-)
+from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
+from benchtui.sessions.facts import Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
 WORKER = 41
 HOST = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0),), absent={"rapl": "no counters"})

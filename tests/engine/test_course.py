@@ -7,7 +7,8 @@ import pytest
 
 from benchtui.engine import measure
 from benchtui.engine.batch_sizes import THROUGHPUT_BLOCK
-from benchtui.sessions.events import CaseAdded, CaseStarted, Environment, Host, Memory, Outcome, Runtime
+from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
+from benchtui.sessions.facts import Environment, Host, Memory
 from benchtui.sessions.journal import read
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Axes, Config, Measure, Run

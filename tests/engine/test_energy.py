@@ -4,7 +4,8 @@ import pytest
 
 from benchtui.engine.energy import gpu_energy, idle_power_w, processor_energy, total
 from benchtui.engine.readings import Readings
-from benchtui.sessions.events import Energy, Gpu, GpuReadings, HostReadings, Telemetry
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.facts import Energy, Gpu, GpuReadings, HostReadings
 
 PERIOD_S = 0.5
 

@@ -16,14 +16,16 @@ import pytest
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, CaseStarted, Host, Message, SessionStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseStarted, Message, SessionStarted, Steps
+from benchtui.sessions.facts import Host
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import CaseState, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep_file import load_sweep
 

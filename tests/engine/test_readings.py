@@ -1,5 +1,6 @@
 from benchtui.engine.readings import Readings
-from benchtui.sessions.events import HostReadings, Telemetry
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.facts import HostReadings
 
 
 def sampled(*at_s: float) -> Telemetry:

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from benchtui.engine.rounds import PAUSE_S, Again, Rounds
-from benchtui.sessions.events import CaseFinished, Energy, Environment, Memory, RoundFinished
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.facts import Energy, Environment, Memory
 from benchtui.sessions.sweep import Measure
 
 

@@ -9,7 +9,7 @@ from benchtui.engine.devices import Lap, open_device
 from benchtui.engine.work import count, examine
 from benchtui.engine.workloads import make_workload
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Work
+from benchtui.sessions.facts import Work
 from benchtui.sessions.sweep import Sweep, cases
 
 FLOAT = 4

@@ -12,14 +12,12 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Effective,
-    Host,
-    Model,
     Runtime,
     SessionFinished,
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.facts import Effective, Host, Model
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep

@@ -5,7 +5,7 @@ import pytest
 
 from benchtui.sessions import catalogue
 from benchtui.sessions.catalogue import Catalogue, summary
-from benchtui.sessions.events import Reported
+from benchtui.sessions.facts import Reported
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.session import Session

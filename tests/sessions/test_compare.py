@@ -11,7 +11,7 @@ from benchtui.sessions.compare import (
     comparison,
     pairs,
 )
-from benchtui.sessions.events import Reported
+from benchtui.sessions.facts import Reported
 from benchtui.sessions.sweep import Baseline
 
 

@@ -1,7 +1,8 @@
 from typing import Any
 
 from benchtui.sessions.differences import Difference, differences
-from benchtui.sessions.events import Gpu, Host, Runtime
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Gpu, Host
 from benchtui.sessions.sweep import Measure, Sweep, Train
 
 BOX = Host(hostname="box", platform="Linux", packages={"torch": "2.9", "numpy": "2.1"})

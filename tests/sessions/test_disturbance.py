@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.disturbance import disturbances, kind, over_rounds, sharing, throttling
-from benchtui.sessions.events import Environment
+from benchtui.sessions.facts import Environment
 
 
 def around(**readings: Any) -> Environment:

@@ -1,3 +1,4 @@
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
 from benchtui.sessions.forecast import (
     SETTLING_STEPS,
@@ -10,7 +11,6 @@ from benchtui.sessions.forecast import (
     steps_left,
     together,
 )
-from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config, Measure
 
 MEASURE = Measure(warmup=5, iterations=20)

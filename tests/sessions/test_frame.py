@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from benchtui import sessions
-from benchtui.sessions.events import Energy, Memory
+from benchtui.sessions.facts import Energy, Memory
 from benchtui.sessions.session import Session
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "comprehensive-report.json"

@@ -10,7 +10,13 @@ import pytest
 
 from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import AnyEvent, CaseFinished, Message, SessionFinished, SessionStarted
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    Message,
+    SessionFinished,
+    SessionStarted,
+)
 from benchtui.sessions.journal import Journal, Tail, Unknown, read
 from benchtui.sessions.session import Session
 

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import Peaks, Work
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.facts import Work
 from benchtui.sessions.limits import EITHER, NEITHER, OVER, UNMEASURED, Limit, PeakKey, limit, peak_key
 from benchtui.sessions.sweep import Config
 

@@ -9,12 +9,12 @@ from benchtui.sessions.events import (
     CaseFinished,
     CaseRepeated,
     CaseStarted,
-    GpuReadings,
     Message,
     RoundFinished,
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import GpuReadings
 from benchtui.sessions.marks import Mark, Marks, words
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import CaseStarted, Memory, RoundFinished
+from benchtui.sessions.events import CaseStarted, RoundFinished
+from benchtui.sessions.facts import Memory
 from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
 from benchtui.sessions.sweep import Config
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import Energy, Reported
+from benchtui.sessions.facts import Energy, Reported
 from benchtui.sessions.metrics import Metrics, distribution, metrics
 
 

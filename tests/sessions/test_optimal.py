@@ -6,7 +6,7 @@ from msgspec import structs
 from benchtui.sessions.compare import Verdict
 from benchtui.sessions.constraints import Constraints
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Energy, Memory
+from benchtui.sessions.facts import Energy, Memory
 from benchtui.sessions.optimal import NEEDS, Wish, decide, front, job_ms, lengths, narrowed
 from benchtui.sessions.results import measured
 from benchtui.sessions.sweep import Config, Sweep, cases

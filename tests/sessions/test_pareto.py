@@ -3,10 +3,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import LATENCY, Value
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.pareto import Trade, front, fronts, trades
-from benchtui.sessions.session import CaseState
 from benchtui.sessions.sweep import Config
 
 CASE = CaseState(0, Config(device="cpu"))

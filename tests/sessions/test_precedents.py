@@ -8,12 +8,10 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Host,
-    Memory,
-    Model,
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.facts import Host, Memory, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.library import Entry
 from benchtui.sessions.precedents import Precedents, gather

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import Reported
+from benchtui.sessions.facts import Reported
 from benchtui.sessions.results import series
 from benchtui.sessions.scaling import Scaling, scaling
 

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from benchtui.sessions import session as session_module
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns, Trace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
@@ -18,12 +20,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Continued,
-    Effective,
-    GpuReadings,
-    HostReadings,
-    Memory,
     Message,
-    Model,
     OrderChanged,
     Paused,
     Peaks,
@@ -32,9 +29,12 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import Effective, GpuReadings, HostReadings, Memory, Model
+from benchtui.sessions.formats.results import as_json
 from benchtui.sessions.journal import Journal, Unknown
 from benchtui.sessions.metrics import metrics
-from benchtui.sessions.session import CaseState, Columns, Session, Trace
+from benchtui.sessions.report import markdown
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config
 
 
@@ -486,3 +486,16 @@ def test_peak_memory_is_the_highest_that_was_read(
     end = CaseFinished(t=1.0, case=0, outcome="ok", memory=memory)
     case = CaseState(0, Config(device=device), finished=end)
     assert (case.peak_memory_mb, case.device_memory_mb) == (peak, on_device)
+
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FIXTURES.glob("*.json")))
+def test_figures_and_report_are_the_same_without_the_steps(name: str) -> None:
+    """Steps that were summed up and let go of leave nothing out of what is made of them."""
+    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, keep_steps=False)
+    assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
+    assert markdown(summed) == markdown(whole)
+    assert as_json(summed) == as_json(whole)
+    assert not any(len(case.measured) for case in summed.cases if case.state == "ok")

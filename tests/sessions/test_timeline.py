@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchtui.sessions import timeline as under_test
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
@@ -18,19 +20,16 @@ from benchtui.sessions.events import (
     CasePrepared,
     CaseRepeated,
     CaseStarted,
-    GpuReadings,
-    Host,
-    HostReadings,
     Message,
-    Model,
     RoundFinished,
     SessionFinished,
     SessionStarted,
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.session import CaseState, Columns, Session
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.timeline import Retelling, Timeline
 

@@ -14,15 +14,8 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
-    Energy,
-    Gpu,
-    GpuReadings,
-    Host,
-    HostReadings,
     Level,
-    Memory,
     Message,
-    Model,
     Outcome,
     Phase,
     SessionFinished,
@@ -30,6 +23,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp

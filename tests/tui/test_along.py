@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchtui.sessions.events import Compiling
+from benchtui.sessions.facts import Compiling
 from benchtui.sessions.outliers import outliers
 from benchtui.sessions.session import Session
 from benchtui.tui.along import signs_of

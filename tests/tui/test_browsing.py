@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.catalogue import Best, Summary
-from benchtui.sessions.events import Host, SessionStarted
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.facts import Host
 from benchtui.sessions.library import Entry
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes import ASCII, UNICODE

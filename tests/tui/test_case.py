@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import Compiling, Effective, Environment
+from benchtui.sessions.facts import Compiling, Effective, Environment
 from benchtui.tui.screens.case import SECTIONS, CaseScreen
 from benchtui.tui.screens.monitor import Monitor
 

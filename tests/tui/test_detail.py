@@ -1,14 +1,7 @@
 """What the detail of a case says of its limits."""
 
-from benchtui.sessions.events import (
-    CaseFinished,
-    CaseStarted,
-    Host,
-    Peaks,
-    SessionStarted,
-    Steps,
-    Work,
-)
+from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
+from benchtui.sessions.facts import Host, Work
 from benchtui.sessions.limits import limit
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep

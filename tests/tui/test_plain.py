@@ -8,12 +8,11 @@ from benchtui.sessions.events import (
     CaseFinished,
     CaseStarted,
     Continued,
-    Host,
-    Memory,
     OrderChanged,
     Paused,
     SessionStarted,
 )
+from benchtui.sessions.facts import Host, Memory
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.tui.plain import progress_line

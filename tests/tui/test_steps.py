@@ -2,7 +2,8 @@ from array import array
 
 import pytest
 
-from benchtui.sessions.session import CaseState, Columns
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.columns import Columns
 from benchtui.sessions.sweep import Config
 from benchtui.themes import UNICODE
 from benchtui.tui.steps import StepTable

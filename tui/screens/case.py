@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.limits import Limit, limit
-from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import figures
 from benchtui.tui.cases import ROLES

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.in_force import in_force
-from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.distribution import percentiles

@@ -11,8 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.timer import Timer
 
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.session import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui.arranging import Arranging
 from benchtui.tui.control import Control, Request

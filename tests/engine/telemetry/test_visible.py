@@ -1,7 +1,7 @@
 import pytest
 
 from benchtui.engine.telemetry.visible import visible_gpus
-from benchtui.sessions.events import Gpu
+from benchtui.sessions.facts import Gpu
 
 GPUS = tuple(Gpu(index=index, name="H200", uuid=f"GPU-{letter}0") for index, letter in enumerate("abc"))
 

@@ -8,15 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import (
-    CaseFinished,
-    Energy,
-    GpuReadings,
-    HostReadings,
-    Memory,
-    Message,
-    Telemetry,
-)
+from benchtui.sessions.events import CaseFinished, Message, Telemetry
+from benchtui.sessions.facts import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.figures import Picture, over_batch, pictures, power, rows, write
 from benchtui.sessions.figures.ink import label
 from benchtui.sessions.figures.plan import facts

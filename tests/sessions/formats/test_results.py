@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from benchtui.sessions.events import Energy, Memory
+from benchtui.sessions.facts import Energy, Memory
 from benchtui.sessions.formats import parquet, results
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.comparing import Compared, Side, compared
-from benchtui.sessions.events import Gpu, Host, Memory, Model, Reported, Runtime
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.report.comparison import markdown, row_markdown
 from benchtui.sessions.report.comparison_json import as_json
 from benchtui.sessions.sweep import Sweep

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Energy, Environment, Gpu, Host, Idle, Memory, Message, Model
+from benchtui.sessions.events import Idle, Message
+from benchtui.sessions.facts import Energy, Environment, Gpu, Host, Memory, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session

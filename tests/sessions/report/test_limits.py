@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from benchtui.sessions.events import Peaks, Work
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.facts import Work
 from benchtui.sessions.report import markdown
 
 CPU = Peaks(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.events import Message, Model
+from benchtui.sessions.events import Message
+from benchtui.sessions.facts import Model
 from benchtui.sessions.figures import pictures
 from benchtui.sessions.report import markdown
 from benchtui.sessions.report.page import page

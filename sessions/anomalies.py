@@ -1,0 +1,152 @@
+"""What is odd in a session: batch sizes off the trend, drift, two modes, time that goes where it shouldn't.
+
+Every rule looks at figures alone and says by how much and within which bounds; what lies within the noise is no
+anomaly.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, log, nan
+from typing import Literal
+
+from benchtui.sessions.compare import Verdict, latency_ratio
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.limits import limit
+from benchtui.sessions.results import Result, series
+from benchtui.sessions.unsteady import Bounds, surely_off
+
+Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound"]
+Point = tuple[int, float, Bounds | None]
+"""A batch size, the typical step and its range in milliseconds."""
+
+LEAST_WITHOUT_BOUNDS = 0.1
+"""Share of a time from which a difference is worth a word where nothing bounds it: a source kept no steps."""
+
+MOST_ODD = 8
+"""Odd batch sizes in a series; with more of them there is no trend to be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something odd about a case."""
+
+    kind: Kind
+    result: Result
+    share: float
+    """By how much. Off the trend: the step over what its neighbours lead one to expect, minus 1. Shorter step:
+    over that of the next smaller batch, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its share
+    of a step. Host-bound: the share of a step in which the device is at work."""
+    bounds: Bounds | None = None
+    """Of that share; None where nothing bounds it, or it was counted."""
+    beside: tuple[Result, ...] = ()
+    """The cases it was held against."""
+
+
+def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
+    """Everything odd about measured cases, by kind and then in their order."""
+    sizes = [list({row.config.batch_size: row for row in each.results}.values()) for each in series(results)]
+    return (
+        *(found for each in sizes for found in _off_the_trend(each)),
+        *(found for each in sizes for found in _shorter_steps(each)),
+        *(found for each in results if (found := _unsteady(each))),
+        *(found for each in results if (found := _tokenizing(each))),
+        *(found for each in results if (found := _host_bound(each, peaks))),
+    )
+
+
+def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
+    """Batch sizes whose step is off what the neighbours lead one to expect, whichever of them one asks.
+
+    The one that is farthest off is left out of account for the others, whose neighbour it was, and so on.
+    """
+    found: list[Anomaly] = []
+    while len(found) <= MOST_ODD:
+        judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, place))]
+        if not judged:
+            return sorted(found, key=lambda each: each.result.config.batch_size)
+        worst = max(judged, key=lambda each: abs(each.share))
+        rows = [row for row in rows if row is not worst.result]
+        found.append(worst)
+    return []
+
+
+def _odd_size(rows: Sequence[Result], place: int) -> Anomaly | None:
+    """A batch size against power laws through two neighbours: one on either side, two before, two after.
+
+    A bend of the curve, as where a device is full, agrees with one side of it; an odd size agrees with none.
+    """
+    sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
+    asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
+    found = [_against(*(_point(rows[each]) for each in (place, *pair))) for pair in asked]
+    share, bounds = min(found, key=lambda each: abs(each[0]))
+    if len(found) < 2 or not _same_sign([each[0] for each in found]) or not all(_sure(*each) for each in found):
+        return None
+    return Anomaly("off the trend", rows[place], share, bounds, (rows[place - 1], rows[place + 1]))
+
+
+def _point(row: Result) -> Point:
+    return row.config.batch_size, row.typical_ms, row.range_ms
+
+
+def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds | None]:
+    """The step over what a power law through two others gives, minus 1, with its bounds."""
+    size, time, own = point
+    expected = _power_law(size, (first[0], first[1]), (second[0], second[1]))
+    if own is None or first[2] is None or second[2] is None:
+        return _over(time, expected), None
+    corners = [_power_law(size, (first[0], a), (second[0], b)) for a in first[2] for b in second[2]]
+    return _over(time, expected), (_over(own[0], max(corners)), _over(own[1], min(corners)))
+
+
+def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -> float:
+    """The time at a batch size of the curve ``a * size**b`` through two others; NaN where it has none."""
+    if first[1] <= 0 or second[1] <= 0:
+        return nan
+    slope = log(second[1] / first[1]) / log(second[0] / first[0])
+    try:
+        return float(first[1] * (size / first[0]) ** slope)
+    except OverflowError:  # of times that no machine has, which a file may hold all the same
+        return inf
+
+
+def _over(time: float, expected: float) -> float:
+    return time / expected - 1 if expected > 0 else nan
+
+
+def _same_sign(shares: Sequence[float]) -> bool:
+    return all(share > 0 for share in shares) or all(share < 0 for share in shares)
+
+
+def _sure(share: float, bounds: Bounds | None) -> bool:
+    return LEAST_WITHOUT_BOUNDS <= abs(share) < inf if bounds is None else surely_off(share, bounds)
+
+
+def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
+    """Batch sizes whose step is surely shorter than that of the next smaller one."""
+    for before, row in pairwise(rows):
+        ratio = latency_ratio(before, row)
+        if ratio and ratio.low and ratio.high and ratio.verdict is Verdict.FASTER:
+            bounds = 1 / ratio.high - 1, 1 / ratio.low - 1
+            yield Anomaly("shorter step", row, 1 / ratio.value - 1, bounds, (before,))
+
+
+def _unsteady(result: Result) -> Anomaly | None:
+    found = result.metrics.unsteady
+    return Anomaly(found.kind, result, found.share, found.bounds) if found else None
+
+
+def _tokenizing(result: Result) -> Anomaly | None:
+    """A case in which no part of a step takes longer than tokenizing."""
+    parts = {name: spread.mean for name, spread in result.metrics.parts_ms.items()}
+    whole = result.metrics.latency_ms.mean
+    if len(parts) < 2 or whole <= 0 or max(parts, key=lambda name: parts[name]) != "tokenize":
+        return None
+    return Anomaly("tokenizing", result, parts["tokenize"] / whole)
+
+
+def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
+    known = limit(result.case, peaks)
+    if known is None or known.bound != "host" or known.shares.busy is None:
+        return None
+    return Anomaly("host-bound", result, known.shares.busy)
