@@ -19,7 +19,7 @@ from benchtui.sessions.sweep import Measure
 
 def method(session: Session) -> tuple[Fact, ...]:
     """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
-    sweep, cases = session.start.sweep, [case for case in session.cases if len(case.measured)]
+    sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
     return facts(

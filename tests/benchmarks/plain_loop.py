@@ -1,7 +1,7 @@
 """Step times under benchtui, with its screen attached, over those of a plain loop: `make bench`.
 
-Both run in turns of two seconds (``turns``). The plain loop knows nothing of benchtui. Beside it: what the screen
-and the engine (supervisor, samplers, journal) used of a processor while they ran.
+Both run in turns of two seconds (``turns``). The plain loop knows nothing of benchtui. Beside it: what screen
+and engine (supervisor, samplers, journal) used of a processor while they ran.
 """
 
 import json
