@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from benchtui.tui import exporting
 from benchtui.tui.decision_commands import Choice, import_results, objective_option, optimal, wanted_sweep
+from benchtui.tui.engine_commands import go_on, pause, stop
+from benchtui.tui.exporting import export
 from benchtui.tui.options import (
     Look,
     ascii_option,
@@ -26,7 +27,8 @@ from benchtui.tui.options import (
     theme_option,
 )
 from benchtui.tui.options import printable as _plain
-from benchtui.tui.session_commands import compare, sessions, write
+from benchtui.tui.session_commands import compare, sessions
+from benchtui.tui.setup_commands import doctor, keys, list_themes
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -240,122 +242,6 @@ def demo(speed: float | None, **look: Unpack[Look]) -> None:
 
 
 @app.command()
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
-@exporting.options
-def export(
-    sessions: tuple[str, ...],
-    output: Path | None,
-    form: str,
-    steps: bool,
-    figures: Path | None,
-    price: float | None,
-) -> None:
-    """Write the report of a session, its results or its steps; of several, the comparison with the first.
-
-    SESSION is a path, a name of the library, or `latest`.
-    """
-    from benchtui.sessions import library  # after the command is known
-    from benchtui.sessions.comparing import compared, loaded
-    from benchtui.sessions.report import comparison
-
-    wanted = exporting.Wanted(form, output, steps, figures, price)
-    exporting.check(wanted, len(sessions))
-    paths = [library.resolve(session) for session in sessions]
-    if len(paths) == 1:
-        exporting.export(paths[0], wanted)
-    else:
-        write(comparison.markdown(compared(loaded(paths))), output)
-
-
-_running_argument = click.argument("session", required=False, shell_complete=complete_session)
-
-
-@app.command()
-@_running_argument
-def stop(session: str | None) -> None:
-    """Stop a running sweep: the only one that runs, or the one that writes SESSION."""
-    engine = _engine(session)
-    engine.stop()
-    click.echo(f"stopped; session {engine.path}", err=True)
-
-
-@app.command()
-@_running_argument
-def pause(session: str | None) -> None:
-    """Let a running sweep start no further case; what runs is finished first."""
-    engine = _engine(session)
-    engine.pause()
-    click.echo(f"paused; `benchtui continue` goes on; session {engine.path}", err=True)
-
-
-@app.command("continue")
-@_running_argument
-def go_on(session: str | None) -> None:
-    """Let a paused sweep go on."""
-    engine = _engine(session)
-    engine.go_on()
-    click.echo(f"continued; session {engine.path}", err=True)
-
-
-def _engine(session: str | None) -> "Engine":
-    """The engine that is meant: the only one that runs, or the one that writes this session."""
-    from benchtui.engine import client  # after the command is known
-    from benchtui.sessions import library
-    from benchtui.sessions.errors import BenchtuiError
-
-    running = client.running()
-    if session:
-        wanted = library.resolve(session).absolute()
-        running = [engine for engine in running if engine.path == wanted]
-    if len(running) != 1:
-        names = ", ".join(str(engine.path) for engine in running) or "none"
-        raise BenchtuiError(f"{len(running)} sweeps fit, and one must be meant; running: {names}")
-    return running[0]
-
-
-@app.command()
-def doctor() -> None:
-    """Say what this machine can measure, and why not."""
-    from benchtui.engine import client  # after the command is known
-
-    broken = False
-    for finding in client.examine():
-        broken = broken or finding.state == "broken"
-        click.echo(f"{_STATES[finding.state]} {finding.what:18} {_plain(finding.text)}")
-    sys.exit(CASE_FAILED if broken else 0)
-
-
-_STATES = {"ok": "ok     ", "absent": "absent ", "broken": "BROKEN "}
-
-
-@app.command("themes")
-def list_themes() -> None:
-    """List the themes of the app, and where each is from.
-
-    Own themes are TOML files in the folder of the user's configuration, which this command names.
-    """
-    from benchtui.themes import own  # after the command is known
-
-    found = own.shelf()
-    for name, source in found.sources.items():
-        click.echo(f"{_plain(name):20}  {_plain(source)}")
-    for problem in found.problems.values():
-        click.echo(_plain(problem), err=True)
-    click.echo(f"own themes: *.toml in {_plain(str(own.folder()))}", err=True)
-
-
-@app.command()
-def keys() -> None:
-    """List what every key does, by the id under which config.toml can map it anew."""
-    from benchtui.tui import keymap, settings  # after the command is known
-
-    known, problems = settings.read(settings.path())
-    click.echo("\n".join([*keymap.listing(known.keys), f"map them in {settings.path()}, table [keys]"]))
-    for problem in (*problems, *keymap.mistakes(known.keys)):
-        click.echo(f"benchtui: {_plain(problem)}", err=True)
-
-
-@app.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
@@ -369,7 +255,8 @@ def completion(shell: str) -> None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
 
 
-for _command in (compare, sessions, optimal, import_results):
+_COMMANDS = (export, compare, sessions, optimal, import_results, stop, pause, go_on, doctor, list_themes, keys)
+for _command in _COMMANDS:
     app.add_command(_command)
 
 

@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
+from benchtui.tui.options import complete_session
+from benchtui.tui.session_commands import write
 
 if TYPE_CHECKING:
     from benchtui.sessions.figures import Picture
@@ -106,7 +108,7 @@ def schema(of: str) -> str:
     return json.dumps(found[of](), indent=2) + "\n"
 
 
-def export(path: Path, wanted: Wanted) -> None:
+def export_one(path: Path, wanted: Wanted) -> None:
     """Write one session in the form that is wanted; raises BenchtuiError where it can't be read or written."""
     if wanted.output and wanted.output.exists() and wanted.output.samefile(path):
         raise BenchtuiError(f"{wanted.output}: is the session itself, which is never overwritten")
@@ -195,3 +197,31 @@ def _told(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise BenchtuiError(f"{output}: can't be written: {error.strerror}") from error
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
+@options
+def export(
+    sessions: tuple[str, ...],
+    output: Path | None,
+    form: str,
+    steps: bool,
+    figures: Path | None,
+    price: float | None,
+) -> None:
+    """Write the report of a session, its results or its steps; of several, the comparison with the first.
+
+    SESSION is a path, a name of the library, or `latest`.
+    """
+    from benchtui.sessions import library  # after the command is known
+    from benchtui.sessions.comparing import compared, loaded
+    from benchtui.sessions.report import comparison
+
+    wanted = Wanted(form, output, steps, figures, price)
+    check(wanted, len(sessions))
+    paths = [library.resolve(session) for session in sessions]
+    if len(paths) == 1:
+        export_one(paths[0], wanted)
+    else:
+        write(comparison.markdown(compared(loaded(paths))), output)

@@ -1,0 +1,55 @@
+"""The commands that steer a running sweep. As in ``cli``, only click is imported here."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from benchtui.tui.options import complete_session
+
+if TYPE_CHECKING:
+    from benchtui.engine.client import Engine
+
+_running_argument = click.argument("session", required=False, shell_complete=complete_session)
+
+
+@click.command()
+@_running_argument
+def stop(session: str | None) -> None:
+    """Stop a running sweep: the only one that runs, or the one that writes SESSION."""
+    engine = _meant(session)
+    engine.stop()
+    click.echo(f"stopped; session {engine.path}", err=True)
+
+
+@click.command()
+@_running_argument
+def pause(session: str | None) -> None:
+    """Let a running sweep start no further case; what runs is finished first."""
+    engine = _meant(session)
+    engine.pause()
+    click.echo(f"paused; `benchtui continue` goes on; session {engine.path}", err=True)
+
+
+@click.command("continue")
+@_running_argument
+def go_on(session: str | None) -> None:
+    """Let a paused sweep go on."""
+    engine = _meant(session)
+    engine.go_on()
+    click.echo(f"continued; session {engine.path}", err=True)
+
+
+def _meant(session: str | None) -> "Engine":
+    """The engine that is meant: the only one that runs, or the one that writes this session."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+    from benchtui.sessions.errors import BenchtuiError
+
+    running = client.running()
+    if session:
+        wanted = library.resolve(session).absolute()
+        running = [engine for engine in running if engine.path == wanted]
+    if len(running) != 1:
+        names = ", ".join(str(engine.path) for engine in running) or "none"
+        raise BenchtuiError(f"{len(running)} sweeps fit, and one must be meant; running: {names}")
+    return running[0]
