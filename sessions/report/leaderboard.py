@@ -8,7 +8,7 @@ from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.labels import case_label
 from benchtui.sessions.report.tables import Column, table
 from benchtui.sessions.report.text import number, signed_percent, span, time_ms
-from benchtui.sessions.report.wording import cost_of_a_million, rate_per_mb
+from benchtui.sessions.report.wording import cost_of_a_million
 from benchtui.sessions.results import Result, by_length
 from benchtui.sessions.session import Session
 
@@ -94,7 +94,7 @@ _COLUMNS: tuple[Column[Place], ...] = (
     Column("Verdict", _verdict, right=False),
     Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
     Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),
-    Column("Tokens/s per MB", lambda place: rate_per_mb(place.result.tokens_per_mb)),
+    Column("Tokens/s per MB", lambda place: number(place.result.tokens_per_mb)),
     Column(
         "Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour), 4)
     ),

@@ -8,7 +8,6 @@ from benchtui.sessions.facts import Energy
 from benchtui.sessions.report.labels import outcome, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import number
-from benchtui.sessions.report.wording import rate_per_mb
 from benchtui.sessions.results import Result, Series, series, series_key
 from benchtui.sessions.session import Session
 
@@ -115,8 +114,8 @@ _MEMORY: tuple[Column[Needed], ...] = (
     Column("Where", _where, right=False),
     Column("Peak over batch (MB/sample)", _per_sample),
     Column("Each further sample (MB)", _further_sample),
-    Column("Samples/s per MB", lambda row: rate_per_mb(row.result.samples_per_mb)),
-    Column("Tokens/s per MB", lambda row: rate_per_mb(row.result.tokens_per_mb)),
+    Column("Samples/s per MB", lambda row: number(row.result.samples_per_mb, 4)),
+    Column("Tokens/s per MB", lambda row: number(row.result.tokens_per_mb)),
 )
 _ENERGY: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),

@@ -35,7 +35,8 @@ def figure(result: Result, need: Need) -> str:
             return f"{kind} {time_ms(result.typical_ms)} ms"
         case "memory":
             rate, unit = result.per_mb
-            return f"{rate_per_mb(rate)} {unit}, peak {number(result.case.peak_memory_mb)} MB"
+            digits = 2 if result.tokens_per_mb is not None else 4
+            return f"{number(rate, digits)} {unit}, peak {number(result.case.peak_memory_mb)} MB"
         case "energy":
             return f"{number(result.metrics.energy_per_sample_j, 4)} J/sample"
         case "balanced":
@@ -48,11 +49,6 @@ def cost_of_a_million(result: Result, per_hour: float | None) -> float | None:
     """What a million samples cost at a price for an hour, in its currency."""
     rate = result.metrics.samples_per_s
     return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
-
-
-def rate_per_mb(rate: float | None) -> str | None:
-    """A rate per MB to two decimals, and to four below one."""
-    return number(rate, 2 if rate is None or rate >= 1 else 4)
 
 
 def times(ratio: Ratio | None) -> str:
