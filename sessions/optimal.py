@@ -108,9 +108,12 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
     A figure that not all of the results have is left out.
     """
     known = _known((_SAMPLE, _STEP, _MEMORY), results)
-    costs = [[figure.cost(row) or 0.0 for figure in known] for row in results]
-    kept = [row for row, cost in zip(results, costs, strict=True) if not any(_beats(o, cost) for o in costs)]
-    return tuple(sorted(kept, key=lambda row: _SAMPLE.cost(row) or 0.0))
+    costs = sorted(([figure.cost(row) or 0.0 for figure in known], place) for place, row in enumerate(results))
+    kept: list[tuple[list[float], int]] = []
+    for cost, place in costs:  # in this order none beats one before it
+        if not any(_beats(other, cost) for other, _ in kept):
+            kept.append((cost, place))
+    return tuple(sorted((results[place] for _, place in kept), key=lambda row: _SAMPLE.cost(row) or 0.0))
 
 
 def job_ms(result: Result, steps: int) -> float | None:

@@ -12,6 +12,8 @@ LONGEST_CELL = 300
 
 _SPECIAL = re.compile(r"[\\`*\[\]{}|~$#]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _LINE_START = re.compile(r"^(\d{0,9})([-+=.)])(?=[\s=-]|$)")
+_HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 =,/()-]*(?<! )|[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
+"""Most cells: words and numbers in which nothing below has anything to do."""
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -29,6 +31,8 @@ def plain(text: object, longest: int = LONGEST) -> Markdown:
     """
     if isinstance(text, Markdown):
         return text
+    if isinstance(text, str) and len(text) <= longest and _HARMLESS.fullmatch(text):
+        return Markdown(text)
     line = "".join(_visible(character) for character in _shortened(str(text), longest)).strip()
     escaped = _SPECIAL.sub(r"\\\g<0>", line)
     escaped = "".join(_ENTITIES.get(character, character) for character in escaped)

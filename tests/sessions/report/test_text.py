@@ -1,8 +1,12 @@
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from benchtui.sessions.report import text as text_module
 from benchtui.sessions.report.text import (
     LONGEST,
     Markdown,
@@ -124,3 +128,10 @@ def test_endless_text_is_cut() -> None:
 )
 def test_formats(made: Any, text: str | None) -> None:
     assert made == text
+
+
+@given(st.from_regex(text_module._HARMLESS, fullmatch=True))
+def test_what_passes_as_it_is_would_be_left_alone_anyway(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "_HARMLESS", re.compile(r"(?!)"))
+        assert plain(text) == text
