@@ -29,14 +29,8 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
 
-bench: $(READY) .venv-optimum/ready  ## measure benchtui itself: ratios against something in the same run, large sessions
-	$(BIN)/python tests/benchmarks/plain_loop.py
-	$(BIN)/python tests/benchmarks/optimum.py --environment .venv-optimum
-	$(BIN)/python tests/benchmarks/train_loop.py
-	$(BIN)/python tests/benchmarks/screen.py
-	$(BIN)/python tests/benchmarks/cold_cost.py
-	$(BIN)/python tests/benchmarks/verdicts.py
-	$(BIN)/python tests/benchmarks/large_sessions.py
+bench: $(READY) .venv-optimum/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
+	$(BIN)/python tests/benchmarks/all.py $(ONLY)
 
 screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py

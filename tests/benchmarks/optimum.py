@@ -137,7 +137,7 @@ def where_time_goes(session: Path, wall_s: float) -> dict[str, float]:
 
 @click.command()
 @click.option("--environment", type=click.Path(path_type=Path, exists=True), required=True)
-@click.option("--pairs", default=3, show_default=True)
+@click.option("--pairs", default=1, show_default=True)
 def main(environment: Path, pairs: int) -> None:
     """Print wall clocks and step times of both, pair by pair, and where ours goes."""
     python = environment.absolute() / "bin" / "python"
