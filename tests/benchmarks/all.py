@@ -22,8 +22,8 @@ TARGET = ROOT / "BENCHMARKS.md"
 HEAD = """\
 # Benchmarks of benchtui itself
 
-Written by `make bench` (`tests/benchmarks/all.py`): what each script printed, on which machine and when. Where it
-can be, a figure is a ratio against something in the same run; a machine that others use is noisy.
+Written by `make bench` (`tests/benchmarks/all.py`): what each script printed, on which machine and when.
+A figure is a ratio against something in the same run where it can be one; a machine that others use is noisy.
 """
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "plain_loop": (),
