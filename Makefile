@@ -29,14 +29,14 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
 
-bench: $(READY) .venv-optimum/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
+bench: $(READY) .venv-optimum/ready .venv-nvitop/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)
 
 screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-optimum build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -61,4 +61,9 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	grep -E '^torch==' constraints.txt > .venv-optimum/constraints.txt
 	.venv-optimum/bin/pip install --quiet --disable-pip-version-check -c .venv-optimum/constraints.txt \
 		'optimum-benchmark==0.6.0' 'transformers<5' torch
+	@touch $@
+
+.venv-nvitop/ready:
+	$(PYTHON) -m venv .venv-nvitop
+	.venv-nvitop/bin/pip install --quiet --disable-pip-version-check 'nvitop==1.7.2'
 	@touch $@

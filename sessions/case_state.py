@@ -43,7 +43,7 @@ class CaseState:
     resting: bool = False
     """Whether the case waits for its next round."""
     figures: Metrics | None = None
-    """What the steps amounted to, once they have been summed up and let go of."""
+    """What the steps amounted to, once they have been summed up; they may have been let go of then."""
     _columns: dict[Phase, Columns] | None = None
     """Made when they are asked for: of a large plan most cases have none for long."""
 
@@ -79,6 +79,11 @@ class CaseState:
         """Go on with copies of the columns, whoever else holds them."""
         self._columns = self.first(self.sizes())._columns
 
+    def drop(self, turn: int) -> None:
+        """Forget the steps of a round and of those after it: it is measured once more."""
+        self.warmup.drop(turn)
+        self.measured.drop(turn)
+
     def forget_steps(self) -> None:
         """Let go of all steps: what was wanted of them is known."""
         self._columns = None
@@ -94,6 +99,11 @@ class CaseState:
     def steps_measured(self) -> int:
         """How many steps count."""
         return self.figures.latency_ms.n if self.figures else len(self.measured)
+
+    @property
+    def steps_held(self) -> bool:
+        """Whether its steps are there, as far as it has any."""
+        return self.figures is None or len((self._columns or {}).get("measure", ())) > 0
 
     @property
     def parts(self) -> Iterable[str]:

@@ -50,11 +50,10 @@ class Experience:
         step_s = _mean_step_s(case)
         if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
             return
-        steps_s = sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
         self._learned += 1
-        self._measured += len(case.measured)
+        self._measured += case.steps_measured
         self._rounds += len(case.rounds) + 1
-        self._preparations_s += max(0.0, case.finished.t - case.started.t - steps_s)
+        self._preparations_s += max(0.0, case.finished.t - case.started.t - _last_round_s(case, step_s))
         for key in _groups(case.config):
             insort(self._pools.setdefault(key, []), (work(case.config), step_s))
 
@@ -212,8 +211,18 @@ def together(running: Sequence[Estimate | None], queue: Estimate | None) -> Esti
 
 
 def _mean_step_s(case: CaseState) -> float | None:
+    if case.figures:
+        return case.figures.latency_ms.mean / 1000
     steps = case.measured.wall_ms or case.warmup.wall_ms[1:]
     return sum(steps) / len(steps) / 1000 if steps else None
+
+
+def _last_round_s(case: CaseState, step_s: float) -> float:
+    """Time of the steps of the last round; where they were let go of, by how many there were."""
+    if case.figures and not case.steps_held:
+        steps = case.figures.latency_ms.n + (case.figures.warmup_steps or 0)
+        return steps / (len(case.rounds) + 1) * step_s
+    return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
 
 
 def _last_round(columns: Columns) -> array[float]:

@@ -231,8 +231,7 @@ class Session:
                 case.prepared = event
             case CaseRepeated():
                 case.repeated += (event,)
-                case.warmup.drop(event.round)
-                case.measured.drop(event.round)
+                case.drop(event.round)
             case RoundFinished():
                 case.rounds += (event,)
                 case.resting = True

@@ -1,20 +1,21 @@
 """What happened along the measured steps of a case, out of the record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.columns import Columns
 from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.session import Session
-from benchtui.tui.spread import Spread
+from benchtui.tui.columns import outside, summed
+from benchtui.tui.spread import Spread, Summed
 from benchtui.tui.widgets.signs import Signs
 
 
-def signs_of(session: Session, case: CaseState, spread: Spread) -> Signs:
+def signs_of(session: Session, case: CaseState, spread: Spread | Summed) -> Signs:
     """Outliers, throttling, work of the compiler, and where rounds begin."""
     starts = round_starts(case)
     return Signs(
-        outliers=_outliers(case, spread),
+        outliers=tuple(_outliers(case, spread)),
         throttled=tuple(_throttled(session, case)),
         compiling=tuple(_compiling(case, starts)),
         rounds=tuple((turn + 1, first) for turn, first in starts.items() if first),
@@ -36,11 +37,12 @@ def turn_of(case: CaseState) -> int:
     return case.started.round if case.started else 0
 
 
-def _outliers(case: CaseState, spread: Spread) -> tuple[int, ...]:
-    if spread.usual is None or not spread.outliers():
+def _outliers(case: CaseState, spread: Spread | Summed) -> Sequence[int]:
+    if case.figures:
+        return case.figures.outliers
+    if isinstance(spread, Summed) or spread.usual is None or not spread.outliers():
         return ()
-    low, high = spread.usual
-    return tuple(at for at, ms in enumerate(case.measured.wall_ms[: spread.n]) if not low <= ms <= high)
+    return outside(case.measured.wall_ms, spread.n, *spread.usual)
 
 
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
@@ -50,7 +52,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     spans = [span for span in held if not set(THROTTLES).isdisjoint(span.reasons.split("+"))]
     first = 0
     for end, t in case.measured.told if spans else ():
-        begun = t - sum(case.measured.wall_ms[first:end]) / 1000
+        begun = t - summed(case.measured.wall_ms[first:end]) / 1000
         if any(span.start_s < t and span.end_s >= begun for span in spans):
             yield first, end
         first = end

@@ -1,7 +1,6 @@
 """The app: one terminal, the places in it, and how it is left."""
 
 import asyncio
-import gc
 import os
 import signal
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -21,12 +21,10 @@ from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import own
+from benchtui.tui import garbage
 from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
-from benchtui.tui.painting import cropped
 from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Place
-from benchtui.tui.player import Start
-from benchtui.tui.replay import Replay
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.terminal import Link, Terminal
@@ -34,6 +32,7 @@ from benchtui.tui.text import clean
 from benchtui.tui.theming import textual_theme, variables
 
 if TYPE_CHECKING:
+    from benchtui.tui.player import Start
     from benchtui.tui.screens.editor import Editor
 
 LOOK_S = 0.5
@@ -80,7 +79,7 @@ class BenchtuiApp(App[Ending]):
         session_path: Path | None = None,
         engine: Engine | None = None,
         *,
-        start: Start | None = None,
+        start: "Start | None" = None,
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Clock = time.monotonic,
@@ -91,14 +90,12 @@ class BenchtuiApp(App[Ending]):
         self.animation_level = "none"
         self._surroundings = surroundings
         self._feed: Feed | None = None
-        if session_path is not None and start is not None:
-            self._feed = Replay(session_path, engine, clock, start)
-        elif session_path is not None:
-            self._feed = Feed(session_path, engine, clock)
+        self._clock = clock
+        if session_path is not None:
+            self._feed = self._opened(session_path, engine, replay=start is not None, start=start)
         self._shelf = own.shelf()
         self._theme_names = list(self._shelf.themes)
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
-        self._clock = clock
         self._link = Link(self)
         self._place: Place = "monitor" if self._feed else "sweep"
         self._first: Place | None = self._place
@@ -124,20 +121,22 @@ class BenchtuiApp(App[Ending]):
     def on_mount(self) -> None:
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
-        self.call_after_refresh(_collect_from_now_on)
+        self.call_after_refresh(garbage.collect_from_now_on)
         self.call_after_refresh(self._tell_mistakes)
         for problem in self._shelf.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
             self._listen()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Tell what remembers the terminal's lines."""
+        if self._link.terminal is not None:
+            self._link.terminal.painted.resized(event.size)
+
     async def on_opened(self, event: Opened) -> None:
         """Show the session that was chosen."""
         try:
-            if event.replay:
-                self._feed = Replay(event.path, event.engine, self._clock)
-            else:
-                self._feed = Feed(event.path, event.engine, self._clock)
+            self._feed = self._opened(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
             self.notify(str(error), markup=False)
             return
@@ -210,7 +209,8 @@ class BenchtuiApp(App[Ending]):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        super()._display(screen, cropped(renderable))
+        terminal = self._link.terminal
+        super()._display(screen, terminal.painted.less(renderable) if terminal else renderable)
 
     def _mode(self, place: Place) -> str:
         """Textual's name for a place's stack of screens, made known to it where it isn't yet."""
@@ -227,6 +227,14 @@ class BenchtuiApp(App[Ending]):
         await self.remove_mode(self._mode(place))
         self._first = None if place == self._first else self._first
         await self.action_go(place)
+
+    def _opened(self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None) -> Feed:
+        """A session to be shown as it is, or to be played; raises BenchtuiError where it can't be read."""
+        if not replay:
+            return Feed(path, engine, self._clock)
+        from benchtui.tui.replay import Replay  # most sessions are opened without it
+
+        return Replay(path, engine, self._clock, start)
 
     def _screen_of(self, place: Place) -> Screen[None]:
         """A new screen for a place; each is imported when it is first shown, so that none delays another."""
@@ -252,10 +260,12 @@ class BenchtuiApp(App[Ending]):
             return self._nothing("monitor")
         name = self._surroundings.name_of(self._feed.path)
         feed, signs = self._feed, self._symbols
-        if isinstance(feed, Replay):
-            from benchtui.tui.screens.replay import ReplayMonitor  # most sessions are opened without it
+        if feed.replayed:
+            from benchtui.tui.replay import Replay  # most sessions are opened without it
+            from benchtui.tui.screens.replay import ReplayMonitor
 
-            return ReplayMonitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
+            if isinstance(feed, Replay):
+                return ReplayMonitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
         return Monitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
 
     def _charts(self) -> Screen[None]:
@@ -314,17 +324,11 @@ def sized(screen: Screen[None], size: Size) -> Screen[None]:
     return screen
 
 
-def _collect_from_now_on() -> None:
-    """Have garbage collected again, once the first picture stands; what was loaded until then stays anyway."""
-    gc.freeze()
-    gc.enable()
-
-
 def run_app(
     *,
     engine: Engine | None = None,
     session_path: Path | None = None,
-    start: Start | None = None,
+    start: "Start | None" = None,
     theme: str | None = None,
     ascii_only: bool = False,
 ) -> Ending:

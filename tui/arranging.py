@@ -1,6 +1,7 @@
 """Which cases the table shows, in what order, and which of them is chosen: plain state, knows no Textual."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.session import Session
@@ -9,13 +10,26 @@ from benchtui.tui.widgets.rows import USUAL, Sorting
 Value = float | str | None
 """What a case stands in a column with; None where nothing is known."""
 
+PATIENCE_S = 0.02
+"""Arranging for longer than this at once would keep keys waiting."""
+SLICE = 100
+"""Cases looked at between two looks at the clock."""
+PASSING = ("state", "base")
+"""Columns in which an ended case may come to stand with something else."""
+
 
 class Arranging:
     """The order of the table's rows. Cases that run stand first, those of which nothing is known last."""
 
-    def __init__(self, session: Session, value: Callable[[CaseState, str], Value]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        value: Callable[[CaseState, str], Value],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._session = session
         self._value = value
+        self._clock = clock
         self.chosen: int | None = None
         """Number of the case that the reader has chosen."""
         self.columns: tuple[str, ...] = USUAL
@@ -23,27 +37,53 @@ class Arranging:
         """None: as the cases are queued."""
         self.filter = ""
         """Words that a case has to contain, in any order."""
-        self._order: Sequence[int] = ()
+        self._order: Sequence[int] = session.order
         self._places: dict[int, int] | None = None
+        self._asked: object = None
+        """By what the rows are arranged."""
         self._known: object = None
         """What the order was made of."""
+        self._course: Iterator[None] | None = None
+        """Arranges anew, a slice at each step; None once that is done."""
         self._texts: dict[int, str] = {}
+        self._values: dict[str, dict[int, Value]] = {}
+        """What ended cases stand in each column with."""
 
     def take_over(self, before: "Arranging") -> None:
         """Show another moment of the same session as the one before was shown."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
+        if max(before._order, default=0) < len(self._session.cases):
+            self._order = before._order
         self.chosen = before.chosen if (before.chosen or 0) < len(self._session.cases) else None
 
     @property
     def order(self) -> Sequence[int]:
-        """Numbers of the cases that are shown, from the first row to the last."""
+        """Numbers of the cases that are shown, from the first row to the last.
+
+        Of very many cases it is the order before, until a new one is ``complete``.
+        """
         session = self._session
         running = tuple(case.index for case in session.running)
-        known = (id(session.order), len(session.order), running, session.done, self.sorting, self.filter)
-        if known != self._known:
-            self._known, self._places = known, None
-            self._order = self._arranged(session.order, frozenset(running))
+        asked = (self.sorting, self.filter)
+        known = (id(session.order), len(session.order), running, session.done, asked)
+        if asked != self._asked or (self.complete and known != self._known):
+            self._asked, self._known = asked, known
+            self._course = self._arrange(session.order, frozenset(running))
+            self.go_on()
         return self._order
+
+    @property
+    def complete(self) -> bool:
+        """Whether the order is the one that was asked for."""
+        return self._course is None
+
+    def go_on(self) -> None:
+        """Arrange for a moment more."""
+        began_s = self._clock()
+        for _ in self._course or ():
+            if self._clock() - began_s > PATIENCE_S:
+                return
+        self._course = None
 
     def place(self, index: int | None) -> int | None:
         """The row of a case, or None where it isn't shown."""
@@ -95,20 +135,45 @@ class Arranging:
     def _place_of_chosen(self, shown: CaseState | None) -> int | None:
         return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
-    def _arranged(self, queued: Sequence[int], running: frozenset[int]) -> Sequence[int]:
-        shown = [index for index in queued if self._matches(index)] if self.filter.split() else queued
-        if self.sorting is None:
-            return shown
-        key = self.sorting.key
-        values = {index: self._value(self._session.cases[index], key) for index in shown}
+    def _arrange(self, queued: Sequence[int], running: frozenset[int]) -> Iterator[None]:
+        shown = queued
+        if words := self.filter.lower().split():
+            shown = kept = []
+            for place, index in enumerate(queued):
+                if self._matches(index, words):
+                    kept.append(index)
+                if place % SLICE == 0:
+                    yield
+        if self.sorting is not None:
+            shown = yield from self._sorted(shown, running, self.sorting)
+        self._order, self._places = shown, None
+
+    def _sorted(
+        self, shown: Sequence[int], running: frozenset[int], sorting: Sorting
+    ) -> Generator[None, None, Sequence[int]]:
+        values: dict[int, Value] = {}
+        for place, index in enumerate(shown):
+            values[index] = self._value_of(index, sorting.key)
+            if place % SLICE == 0:
+                yield
         first = [index for index in shown if index in running]
         known = [index for index in shown if values[index] is not None and index not in running]
-        known.sort(key=lambda index: values[index] or 0, reverse=self.sorting.reverse)
+        known.sort(key=lambda index: values[index] or 0, reverse=sorting.reverse)
         return [*first, *known, *(index for index in shown if values[index] is None and index not in running)]
 
-    def _matches(self, index: int) -> bool:
+    def _value_of(self, index: int, key: str) -> Value:
+        known = self._values.setdefault(key, {})
+        value = known.get(index)
+        if value is None:
+            case = self._session.cases[index]
+            value = self._value(case, key)
+            if case.finished and key not in PASSING:
+                known[index] = value
+        return value
+
+    def _matches(self, index: int, words: Sequence[str]) -> bool:
         case = self._session.cases[index]
         if index not in self._texts:
             self._texts[index] = case.name.lower()
         text = f"{self._texts[index]} {case.state} {' '.join(case.marks).lower()}"
-        return all(word in text for word in self.filter.lower().split())
+        return all(word in text for word in words)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +15,8 @@ from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.along import round_starts, signs_of, turn_of
 from benchtui.tui.columns import summed
-from benchtui.tui.spread import Spread
+from benchtui.tui.holding import MANY
+from benchtui.tui.spread import Spread, Summed
 from benchtui.tui.values import FORMATS, VALUES, samples_per_s
 from benchtui.tui.widgets.band import Band, Scale
 from benchtui.tui.widgets.current import Figures, Part
@@ -22,6 +24,9 @@ from benchtui.tui.widgets.histogram import Histogram
 from benchtui.tui.widgets.ink import Piece
 from benchtui.tui.widgets.rows import CaseNames, Row
 from benchtui.tui.widgets.signs import Signs
+
+if TYPE_CHECKING:
+    from benchtui.sessions.metrics import Metrics
 
 ROLES = {
     "queued": "muted",
@@ -40,6 +45,10 @@ MARGIN = 0.005
 """Intervals that lie apart by less than this share aren't called different."""
 
 
+MOST_SPREADS = 200
+"""Spreads that are kept; they hold each step once more."""
+
+
 class CaseBook:
     """What the screen says of each case of a session."""
 
@@ -50,7 +59,9 @@ class CaseBook:
         self._spreads: dict[int, Spread] = before.lasting(session) if before else {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
-        self._rows: dict[int, tuple[tuple[str, int], Row]] = {}
+        self._behind: set[int] = set()
+        """Cases of which there are more new steps than one picture takes in."""
+        self._rows: dict[int, tuple[tuple[str, int, bool], Row]] = {}
         self._turns: dict[int, tuple[int, Spread]] = {}
         """The round that each case is in, and the spread of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
@@ -75,12 +86,30 @@ class CaseBook:
             self._rows.clear()
         return self._names
 
-    def spread(self, case: CaseState) -> Spread:
-        """The spread of a case's measured steps so far."""
-        spread = self._spreads.setdefault(case.index, Spread())
-        if spread.n > len(case.measured):  # a round that is repeated has dropped its steps
-            spread = self._spreads[case.index] = Spread()
-        spread.extend(case.measured.wall_ms[spread.n :])
+    def spread(self, case: CaseState) -> Spread | Summed:
+        """The spread of a case's measured steps so far; of very many new ones each picture takes in some.
+
+        Of a case that ended with that many it is nothing, until they are summed up.
+        """
+        if case.figures:
+            return Summed(case.figures)
+        spread = self._spreads.get(case.index)
+        if spread is None or spread.n > len(case.measured):  # a round that is repeated has dropped its steps
+            spread = self._begin_spread(case.index)
+        if len(case.measured) - spread.n > MANY:
+            if case.finished:
+                return Spread()
+            if case.index in self._behind:
+                return spread
+            self._behind.add(case.index)
+        spread.extend(case.measured.wall_ms[spread.n : spread.n + MANY])
+        return spread
+
+    def _begin_spread(self, index: int) -> Spread:
+        self._spreads.pop(index, None)
+        if len(self._spreads) >= MOST_SPREADS:
+            del self._spreads[next(iter(self._spreads))]
+        spread = self._spreads[index] = Spread()
         return spread
 
     def figures(self, case: CaseState) -> Figures | None:
@@ -112,8 +141,10 @@ class CaseBook:
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """The timed parts of a case's steps, with what each adds to the whole."""
-        n, total = len(case.measured), self.spread(case).total
-        if not n or not total:
+        if case.figures:
+            return _parts(case.figures)
+        n, total = len(case.measured), summed(case.measured.wall_ms)
+        if not total:
             return ()
         seen, sums = self._sums.get(case.index, (0, {}))
         if seen > n:  # a round that is repeated has dropped its steps
@@ -138,9 +169,8 @@ class CaseBook:
             signs=self._signs_of(case, spread),
         )
 
-    def histogram(self, case: CaseState, caption: str = "") -> Histogram:
+    def histogram(self, case: CaseState, spread: Spread, caption: str = "") -> Histogram:
         """A case's measured steps by their time."""
-        spread = self.spread(case)
         scale = _scale(spread, spread.usual[1] if spread.usual else None)
         return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
 
@@ -148,7 +178,7 @@ class CaseBook:
         """What a case stands in a column with, in the column's unit; None where nothing is known."""
         if key in ("case", "state"):
             return self.names.text(case.config) if key == "case" else case.state
-        if not len(case.measured) and case.finished is None:
+        if case.finished is None and not len(case.measured):
             return None
         if key == "base":
             return self._ratio(case)
@@ -159,8 +189,9 @@ class CaseBook:
         case = self._session.cases[index]
         if case.state == "running":
             return self._row(case)
-        seen = (case.state, len(case.measured))  # between two rounds a case is queued again, and has its steps
-        state, row = self._rows.get(index, (("", 0), None))
+        # between two rounds a case is queued again, and has its steps
+        seen = (case.state, len(case.measured), case.figures is not None)
+        state, row = self._rows.get(index, (("", 0, False), None))
         if row is None or state != seen:
             row = self._row(case)
             self._rows[index] = (seen, row)
@@ -172,9 +203,10 @@ class CaseBook:
         self._rows.clear()
 
     def take_in(self, ended: Iterable[CaseState]) -> None:
-        """Take in cases that have ended, of which more are about to come."""
+        """Take in cases that have ended, of which more are about to come, and begin another picture."""
+        self._behind.clear()
         for case in ended:
-            if case.state == "ok" and len(case.measured):
+            if case.state == "ok" and case.steps_measured:
                 self._measured[case.config] = case
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
@@ -184,6 +216,8 @@ class CaseBook:
 
     def rate(self, case: CaseState) -> float | None:
         """Throughput of a case in samples/s, found without ordering its steps."""
+        if case.figures:
+            return case.figures.samples_per_s
         n = len(case.measured)
         if not n:
             known = _reported(case)
@@ -198,7 +232,7 @@ class CaseBook:
         shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
-    def _signs_of(self, case: CaseState, spread: Spread) -> Signs:
+    def _signs_of(self, case: CaseState, spread: Spread | Summed) -> Signs:
         seen = (spread.n, case.state, sum(map(len, self._session.held.values())), len(case.warmup))
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
@@ -212,7 +246,7 @@ class CaseBook:
         before, spread = self._turns.get(case.index, (turn, Spread()))
         if before != turn or spread.n > len(case.measured) - first:
             spread = Spread()
-        spread.extend(case.measured.wall_ms[first + spread.n :])
+        spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + MANY])
         self._turns[case.index] = (turn, spread)
         return spread
 
@@ -233,7 +267,7 @@ class CaseBook:
         shown["state"] = self._state(case)
         shown["notes"] = (note(case, self._common or frozenset()), "muted")
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
-        instead = "" if pending or figures else note(case, self._common or frozenset())
+        instead = "" if pending or case.steps_measured or figures else note(case, self._common or frozenset())
         return Row((text.clean(self.names.text(case.config)), role), shown, instead)
 
     def _state(self, case: CaseState) -> Piece:
@@ -254,14 +288,14 @@ class CaseBook:
 
     def _ratio(self, case: CaseState) -> float | None:
         base = self._base_of(case)
-        if base is None:
+        if base is None or not self.spread(case).n or not self.spread(base).n:
             return None
         own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
         return other.mean / own.mean if own.mean and other.mean else None
 
     def _base_of(self, case: CaseState) -> CaseState | None:
         """The measured case to hold one against, as the report chooses it (``compare.baseline_of``)."""
-        if not len(case.measured):
+        if not case.steps_measured:
             return None
         named = self._session.start.sweep.measure.baseline
         if named is None:
@@ -299,6 +333,15 @@ def _reported(case: CaseState) -> Figures | None:
     return Figures(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
 
 
+def _parts(figures: "Metrics") -> tuple[Part, ...]:
+    total = figures.latency_ms.mean * figures.latency_ms.n
+    return tuple(
+        Part(text.clean(name), part.mean, part.mean * part.n / total)
+        for name, part in figures.parts_ms.items()
+        if total
+    )
+
+
 def _agreement(one: Config, other: Config) -> int:
     return sum(getattr(one, field) == getattr(other, field) for field in one.__struct_fields__)
 
@@ -312,14 +355,14 @@ class PerSample:
     high: float
 
 
-def _per_sample(spread: Spread, case: CaseState) -> PerSample:
+def _per_sample(spread: Spread | Summed, case: CaseState) -> PerSample:
     mean = spread.total / spread.n
     low, high = spread.interval or (mean, mean)
     size = case.samples_per_step
     return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)
 
 
-def _scale(spread: Spread, most: float | None = None) -> Scale | None:
+def _scale(spread: Spread | Summed, most: float | None = None) -> Scale | None:
     """A scale for a spread, up to its largest value or to another one."""
     if spread.least is None or spread.median is None or spread.most is None:
         return None

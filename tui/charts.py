@@ -221,7 +221,7 @@ class LineChart:
             for bound in (value.low, value.high)
         )
         middle = shown(figure, value.middle if known else None, symbols)
-        n = len(point.case.measured)
+        n = point.case.steps_measured
         return (
             (f"{point.x:,}", "plain"),
             (middle, "bright" if known else "muted"),

@@ -47,3 +47,14 @@ def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[floa
     starts = range(0, count, steps)
     least, most = np.minimum.reduceat(first, starts), np.maximum.reduceat(first, starts)
     return list(zip(least.tolist(), most.tolist(), strict=True))
+
+
+def outside(values: Sequence[float], count: int, low: float, high: float) -> Sequence[int]:
+    """The places of those among the first ``count`` values that lie below one bound or above the other."""
+    if count < MANY:
+        return [place for place, value in enumerate(values[:count]) if not low <= value <= high]
+    import numpy as np  # see above
+
+    first = np.asarray(values)[:count]
+    places: list[int] = np.flatnonzero((first < low) | (first > high)).tolist()
+    return places

@@ -10,6 +10,7 @@ from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import Session
+from benchtui.tui.holding import Holding
 from benchtui.tui.outlook import Outlook
 
 BATCH_BYTES = 1 << 16
@@ -38,6 +39,8 @@ class Feed:
         """The cases that have ended, in whatever way, in that order."""
         self.caught_up = False
         """Whether all that has been written so far has been read."""
+        self.holding = Holding(path, lets_go=not self.replayed)
+        """Which steps are held, of cases that have ended."""
         self._clock = clock
         self._tail = Tail(path)
         self._read_bytes = 0
@@ -67,6 +70,11 @@ class Feed:
         return self._engine_lives and self.session.finished is None
 
     @property
+    def reading(self) -> bool:
+        """Whether what has been written so far is still being read."""
+        return not self.caught_up and self.problem is None
+
+    @property
     def cut_off(self) -> bool:
         """Whether the record ends without its last event, and nobody is there to write one."""
         return self.session.finished is None and not self._engine_lives and self.caught_up
@@ -93,11 +101,13 @@ class Feed:
 
     def close(self) -> None:
         """Close the file."""
+        self.holding.close()
         self._tail.close()
 
     def _read(self, began_s: float) -> None:
         while self.problem is None:
             size = self._size()
+            self.holding.pass_by(self.session.now_s, self._tail.spot)
             events = self._tail.read(BATCH_BYTES)
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:
@@ -111,7 +121,9 @@ class Feed:
     def _apply(self, event: Read) -> None:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
-            self.ended.append(self.session.cases[event.case])
+            case = self.session.cases[event.case]
+            self.ended.append(case)
+            self.holding.take_in(case)
 
     def _size(self) -> int:
         try:

@@ -1,37 +1,123 @@
-"""The one seam to Textual's output: of a changed line, only the changed cells are written.
+"""The one seam to Textual's output: only cells that change are written, and no line that stands there already.
 
 Textual renders a line from the left edge of its widget up to the change (a note in ``ChopsUpdate`` says that it
-should do better). A Textual whose updates look otherwise keeps its own output.
+should do better), and paints a new screen three or four times over. A Textual whose updates look otherwise
+keeps its own output.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.control import Control
-from textual._compositor import ChopsUpdate
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Size
+from textual.strip import Strip
 
-KNOWN = {"chops", "spans", "chop_ends"}
-"""What an update holds in the Textual that this was tried with."""
+SPANS = {"chops", "spans", "chop_ends"}
+WHOLE = {"strips", "region"}
+"""What updates hold in the Textual that this was tried with."""
+NOTHING = Strip([])
+LARGE = 0.25
+"""Share of the screen's cells from which an update is compared with what stands there."""
+MOST_PARTS = 8
+"""How often cells of a line are taken down before all knowledge of it is dropped."""
 
 
-class CroppedUpdate(ChopsUpdate):
-    """Textual's update of some spans of the screen, cropped at both of their ends."""
+class Painted:
+    """What the terminal shows, line by line, as far as it is known."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, list[tuple[int, Strip]]] = {}
+        """What was written in each line: the whole of it, then cells over it, with their place."""
+        self._size: Size | None = None
+
+    def resized(self, size: Size) -> None:
+        """Know the size of the terminal; with another one it may have laid its lines out anew."""
+        if size != self._size and self._size is not None:
+            self.forget()
+        self._size = size
+
+    def less(self, update: RenderableType | None) -> RenderableType | None:
+        """An update that writes no more than it changes; anything else as it is."""
+        if type(update) is ChopsUpdate and vars(update).keys() == SPANS:
+            return NewCells(update, self)
+        if type(update) is LayoutUpdate and vars(update).keys() == WHOLE:
+            return NewLines(update, self)
+        if update is not None:
+            self.forget()
+        return update
+
+    def forget(self) -> None:
+        """Have all be written anew: nobody knows what the terminal shows."""
+        self._lines.clear()
+
+    def shows(self, y: int, left: int, part: Strip) -> bool:
+        """Whether these cells stand at a place of a line already."""
+        return self._line(y).crop(left, left + part.cell_length).simplify() == part.simplify()
+
+    def note_line(self, y: int, line: Strip) -> None:
+        """Take down that a whole line has been written."""
+        self._lines[y] = [(0, line)]
+
+    def note_cells(self, y: int, left: int, part: Strip) -> None:
+        """Take down that cells of a line have been written; after too many of them nothing is known of it."""
+        if y in self._lines:
+            self._lines[y].append((left, part))
+            if len(self._lines[y]) > MOST_PARTS:
+                del self._lines[y]
+
+    def is_large(self, spans: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether spans cover so much of the screen that they hardly are all new."""
+        cells = sum(stop - start for _, start, stop in spans)
+        return self._size is not None and cells > LARGE * self._size.area
+
+    def _line(self, y: int) -> Strip:
+        line = NOTHING
+        for left, part in self._lines.get(y, ()):
+            line = Strip.join([line.crop(0, left), part, line.crop(left + part.cell_length)])
+        return line
+
+
+class NewLines(LayoutUpdate):
+    """Textual's update of the whole screen, without the lines that stand there already."""
+
+    def __init__(self, update: LayoutUpdate, painted: Painted) -> None:
+        super().__init__(update.strips, update.region)
+        self._painted = painted
 
     def render_segments(self, console: Console) -> str:
         """The update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:
+        for y, strips in enumerate(self.strips, self.region.y):
+            line = Strip.join(list(strips))
+            if not self._painted.shows(y, self.region.x, line):
+                self._painted.note_line(y, line)
+                yield Control.move_to(self.region.x, y).segment.text
+                yield line.render(console)
+
+
+class NewCells(ChopsUpdate):
+    """Textual's update of some spans of the screen, cropped at both of their ends."""
+
+    def __init__(self, update: ChopsUpdate, painted: Painted) -> None:
+        super().__init__(update.chops, update.spans, update.chop_ends)
+        self._painted = painted
+
+    def render_segments(self, console: Console) -> str:
+        """The update as text with escape sequences."""
+        return "".join(self._sequences(console))
+
+    def _sequences(self, console: Console) -> Iterator[str]:
+        large = self._painted.is_large(self.spans)
         for y, start, stop in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 left, right = max(start, x), min(stop, end)
                 if strip is not None and left < right:
+                    part = strip.crop(left - x, right - x)
+                    if large and self._painted.shows(y, left, part):
+                        continue
+                    self._painted.note_cells(y, left, part)
                     yield Control.move_to(left, y).segment.text
-                    yield strip.crop(left - x, right - x).render(console)
-
-
-def cropped(update: RenderableType | None) -> RenderableType | None:
-    """An update that writes no more than it changes; anything else as it is."""
-    if type(update) is ChopsUpdate and vars(update).keys() == KNOWN:
-        return CroppedUpdate(update.chops, update.spans, update.chop_ends)
-    return update
+                    yield part.render(console)

@@ -45,7 +45,10 @@ class Replay(Feed):
         """Read on, for a moment at most, and fold what has been played since the last time."""
         began_s = self._clock()
         while not self.timeline.complete and self._clock() - began_s < PATIENCE_S:
+            taken = len(self.timeline.ended)
             self.timeline.read()
+            for index in self.timeline.ended[taken:]:
+                self.holding.take_in(self.timeline.whole.cases[index])
         arrived = self.caught_up
         if self.timeline.complete:
             self.player.end_at(self.timeline.end_s)
@@ -66,6 +69,11 @@ class Replay(Feed):
     def running(self) -> bool:
         """Whether the sweep ran at this moment of its record."""
         return self.session.finished is None and not self.over
+
+    @property
+    def reading(self) -> bool:
+        """Whether the record is still being read."""
+        return not self.timeline.complete
 
     @property
     def over(self) -> bool:

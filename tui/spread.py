@@ -4,14 +4,17 @@ The figures are those of ``sessions.metrics`` (a test compares them), which need
 15 MB that a screen can do without.
 """
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # for metrics, whose module imports numpy
 
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from math import floor, sqrt
+from typing import TYPE_CHECKING
 
-from benchtui.tui.columns import merged, summed
+from benchtui.tui.columns import summed
+from benchtui.tui.ordered import Ordered
+
+if TYPE_CHECKING:
+    from benchtui.sessions.metrics import Metrics
 
 LEAST_FOR_P99 = 100
 """Steps below which a p99 would be the last value and little else."""
@@ -24,15 +27,15 @@ class Spread:
     """The ordered values of a growing sample of times, in milliseconds."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
-        self._ordered: array[float] = array("d")
+        self._ordered = Ordered()
         self.total = 0.0
         """Sum of all values."""
         self.extend(values)
 
     def extend(self, values: Sequence[float]) -> None:
-        """Take more values in; sorting what is almost sorted already takes time linear in its length."""
-        if values:
-            self._ordered = merged(self._ordered, values)
+        """Take more values in."""
+        if len(values):
+            self._ordered.extend(values)
             self.total += summed(values)
 
     @property
@@ -76,7 +79,7 @@ class Spread:
 
     def below(self, value: float) -> int:
         """How many values are smaller than this one."""
-        return bisect_left(self._ordered, value)
+        return self._ordered.below(value)
 
     @property
     def usual(self) -> tuple[float, float] | None:
@@ -92,14 +95,14 @@ class Spread:
         if self.usual is None:
             return 0
         low, high = self.usual
-        return self.below(low) + self.n - bisect_right(self._ordered, high)
+        return self.below(low) + self.n - self._ordered.up_to(high)
 
     def _deviation(self, middle: float) -> float:
         """The median of the distances from a value: the least within which at least half of them lie."""
         near, far = 0.0, max(middle - self._ordered[0], self._ordered[-1] - middle)
         for _ in range(60):
             half = (near + far) / 2
-            inside = bisect_right(self._ordered, middle + half) - bisect_left(self._ordered, middle - half)
+            inside = self._ordered.up_to(middle + half) - self._ordered.below(middle - half)
             near, far = (near, half) if 2 * inside >= self.n else (half, far)
         return far
 
@@ -108,3 +111,26 @@ class Spread:
         before = int(place)
         after = min(before + 1, self.n - 1)
         return self._ordered[before] + (place - before) * (self._ordered[after] - self._ordered[before])
+
+
+class Summed:
+    """The spread of steps that have been summed up, as their figures tell it."""
+
+    def __init__(self, figures: Metrics) -> None:
+        latency = figures.latency_ms
+        self.n = latency.n
+        self.total = latency.mean * latency.n
+        self.least, self.most = latency.least, latency.most
+        self.median, self.p99 = latency.median, latency.p99
+        self.interval_percent = latency.interval_percent
+        self._figures = figures
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the median, or None below 6 values."""
+        low, high = self._figures.latency_ms.low, self._figures.latency_ms.high
+        return None if low is None or high is None else (low, high)
+
+    def outliers(self) -> int:
+        """How many values are outliers."""
+        return len(self._figures.outliers)

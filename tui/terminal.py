@@ -1,10 +1,12 @@
-"""The terminal as Textual drives it, and two things more: whether it keeps up, and whether it is there."""
+"""The terminal as Textual drives it, and three things more: what it shows, whether it keeps up and is there."""
 
 import select
 from typing import Any
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+
+from benchtui.tui.painting import Painted
 
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -15,6 +17,17 @@ class Terminal(LinuxDriver):
     bytes_written = 0
     lost = False
     """Whether the terminal is gone; whatever is written from then on is dropped."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self.painted = Painted()
+
+    def resume_application_mode(self) -> None:
+        """Take the terminal over again, whatever others have written there."""
+        self.painted.forget()
+        super().resume_application_mode()
 
     @property
     def congested(self) -> bool:

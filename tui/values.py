@@ -5,13 +5,14 @@ from collections.abc import Callable
 from benchtui.sessions.case_state import CaseState
 from benchtui.themes import Symbols
 from benchtui.tui import text
-from benchtui.tui.spread import Spread
+from benchtui.tui.columns import summed
+from benchtui.tui.spread import Spread, Summed
 
-Value = Callable[[CaseState, Spread], float | None]
+Value = Callable[[CaseState, Spread | Summed], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, spread: Spread) -> float | None:
+def samples_per_s(case: CaseState, spread: Spread | Summed) -> float | None:
     """Samples over the time of all measured steps, in 1/s."""
     if not spread.n:
         reported = case.finished.reported if case.finished else None
@@ -19,18 +20,20 @@ def samples_per_s(case: CaseState, spread: Spread) -> float | None:
     return spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None
 
 
-def p50_ms(case: CaseState, spread: Spread) -> float | None:
+def p50_ms(case: CaseState, spread: Spread | Summed) -> float | None:
     """Median of the measured steps; of a source that kept none, the mean it reports."""
     reported = case.finished.reported if case.finished and not spread.n else None
     return reported.latency_mean_ms if reported else spread.median
 
 
-def tokens_per_s(case: CaseState, spread: Spread) -> float | None:
+def tokens_per_s(case: CaseState, spread: Spread | Summed) -> float | None:
     """Real tokens over the time of all measured steps, in 1/s; None where the task has none, or isn't over."""
+    if case.figures:
+        return case.figures.tokens_per_s
     tokens = case.measured.tokens
     if case.finished is None or not spread.total or len(tokens) != spread.n:
         return None
-    return sum(tokens) / spread.total * 1000
+    return summed(tokens) / spread.total * 1000
 
 
 def power_w(case: CaseState) -> float | None:
@@ -43,7 +46,7 @@ def power_w(case: CaseState) -> float | None:
     return reported if energy is None else energy
 
 
-def joules_per_1000(case: CaseState, spread: Spread) -> float | None:
+def joules_per_1000(case: CaseState, spread: Spread | Summed) -> float | None:
     """Energy of a thousand samples in joules."""
     energy = case.finished.energy if case.finished else None
     samples = spread.n * case.samples_per_step

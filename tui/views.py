@@ -13,12 +13,16 @@ from benchtui.tui.cases import ROLES, CaseBook
 from benchtui.tui.feed import Feed
 from benchtui.tui.machines import machines_of
 from benchtui.tui.outlook import Outlook
+from benchtui.tui.spread import Spread
 from benchtui.tui.widgets.band import Band
 from benchtui.tui.widgets.current import Current, Part
 from benchtui.tui.widgets.gauges import Machines
 from benchtui.tui.widgets.heading import Heading
 from benchtui.tui.widgets.histogram import Histogram
 from benchtui.tui.widgets.rows import Rows
+
+READING = "reading its steps again"
+"""What stands in place of steps that were let go of, until they are there."""
 
 
 def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
@@ -216,7 +220,7 @@ class View:
         for case in ended:
             self._marks |= dict.fromkeys(text.clean(mark) for mark in case.marks)
             self._compete(case)
-        self._last = next((case for case in reversed(ended) if len(case.measured)), self._last)
+        self._last = next((case for case in reversed(ended) if case.steps_measured), self._last)
 
     def _compete(self, case: CaseState) -> None:
         """Remember a case that has a higher throughput than all before."""
@@ -251,21 +255,25 @@ class View:
 
     def band(self, chosen: int | None) -> Band:
         """The steps of the case shown, or of the one before it while it has none."""
-        drawn = self._drawn(chosen)
-        if drawn is None:
+        case = self._drawn(chosen)
+        if case is None:
             return Band((), (), (0, 0), 0, None)
-        caption = self._caption(drawn, chosen)
-        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, caption)
+        drawn = self._with_steps(case)
+        if drawn is None:
+            return Band((), (), (0, 0), 0, None, caption=READING)
+        caption = self._caption(case, chosen)
+        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.figures is None, caption)
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
             self._band = (drawn, seen, self.book.band(drawn, self.session.start.sweep.measure, caption))
         return self._band[2]
 
     def histogram(self, chosen: int | None) -> Histogram:
         """The measured steps of the case that the band shows, by their time."""
-        drawn = self._drawn(chosen)
-        if drawn is None:
-            return Histogram(0, None, lambda value: 0)
-        return self.book.histogram(drawn, self._caption(drawn, chosen))
+        case = self._drawn(chosen)
+        spread = self._spread(case) if case else Spread()
+        if case is None or spread is None:
+            return Histogram(0, None, lambda value: 0, caption=READING if case else "")
+        return self.book.histogram(case, spread, self._caption(case, chosen))
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """The parts of the steps that the band shows."""
@@ -303,6 +311,21 @@ class View:
 
     def _drawn(self, chosen: int | None) -> CaseState | None:
         case = self.case(chosen)
-        if chosen is not None or case is None or len(case.warmup) or len(case.measured):
+        if chosen is not None or case is None or len(case.warmup) or case.steps_measured:
             return case
         return self._last
+
+    def _with_steps(self, case: CaseState) -> CaseState | None:
+        """A case with its steps; None while they are read again."""
+        if case.steps_held:
+            return case
+        looked = self._feed.holding.looked_at(case)
+        return looked.case if looked else None
+
+    def _spread(self, case: CaseState) -> Spread | None:
+        """The spread of all steps of a case; None while it is made."""
+        spread = self.book.spread(case)
+        if isinstance(spread, Spread):
+            return spread
+        looked = self._feed.holding.looked_at(case)
+        return looked.spread if looked else None

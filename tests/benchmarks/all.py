@@ -31,7 +31,8 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "train_loop": (),
     "cold_cost": (),
     "verdicts": (),
-    "screen": (),
+    "screen": ("--nvitop", ".venv-nvitop"),
+    "soak": (),
     "large_sessions": (),
 }
 

@@ -147,6 +147,7 @@ def write(plan: Plan, path: Path) -> None:
 
 def opened(path: Path) -> dict[str, float]:
     """The app on a session, in a terminal: seconds to the first paint and until all is read; MB at most."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody waits for the compiler but the first time
     began = time.perf_counter()
     app = pexpect.spawn(
         str(BIN / "benchtui"),

@@ -1,17 +1,17 @@
 """What the screen costs: first paint, bytes and processor time at 2 and 10 Hz, memory, keys on a slow link.
 
 A session is written as fast as an engine writes one; the Monitor watches it in a pseudo-terminal of 120x40, and
-beside it the same content in stock Textual widgets, and nvitop where it is installed. Each line shows a figure,
-its budget, and the same figure of the others in the same run.
+beside it the same content in stock Textual widgets, and nvitop from an environment named by ``--nvitop``. Each
+line shows a figure, its budget, and the same figure of the others in the same run.
 """
 
 import fcntl
 import os
 import pty
 import select
-import shutil
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import click
+import lag
 import psutil
 
 from benchtui.sessions.events import (
@@ -130,6 +132,7 @@ class Screen:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody waits for the compiler but the first time
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             os.execvp(self.command[0], list(self.command))
         return self
@@ -185,13 +188,14 @@ class Rate:
     rss_mb: float
 
 
-def first_paint_ms(command: Sequence[str], word: bytes) -> float:
-    """Median time from the start of a program until a word of its content has been written."""
-    times = []
+def first_paints_ms(word: bytes, *commands: Sequence[str]) -> list[float]:
+    """Median times from the start of each program until a word of its content has been written, in turns."""
+    times: list[list[float]] = [[] for _ in commands]
     for _ in range(PAINTS):
-        with Screen(command) as screen:
-            times.append(1000 * screen.read_for(20, lambda screen=screen: word in screen.got))  # type: ignore[misc]
-    return median(times)
+        for command, found in zip(commands, times, strict=True):
+            with Screen(command) as screen:
+                found.append(1000 * screen.read_for(20, lambda screen=screen: word in screen.got))  # type: ignore[misc]
+    return [median(found) for found in times]
 
 
 def rate(command: Sequence[str], keys: bytes = b"") -> Rate:
@@ -207,31 +211,72 @@ def rate(command: Sequence[str], keys: bytes = b"") -> Rate:
         return Rate(written / span_s / 1000, 100 * used_s / span_s, screen.rss_mb())
 
 
-def slow_key_ms(command: Sequence[str], keys: bytes = b"") -> float:
-    """The longest time from a key to its effect on the screen, over a link of 5 kB/s."""
-    with Screen(command, limit=SLOW_BYTES_S) as screen:
-        screen.read_for(DRAIN_S)
-        for key in keys:
-            screen.press(bytes([key]))
-        screen.read_for(DRAIN_S / 3)
-        times = []
-        for _ in range(KEYS):
-            screen.got.clear()
-            screen.press(b" ")
-            times.append(1000 * screen.read_for(10, lambda: b"frozen" in screen.got))
-            screen.press(b" ")
-            screen.read_for(1.5)
-        return max(times)
+@dataclass(frozen=True)
+class Slow:
+    """How an app fares on a link of 5 kB/s."""
+
+    key_ms: float
+    """The longest time from a key to its effect on the screen."""
+    lag_ms: float
+    """By how much its loop was late at most."""
+
+
+def on_slow_link(command: Sequence[str], keys: bytes = b"") -> Slow:
+    """Type over a link of 5 kB/s."""
+    with tempfile.NamedTemporaryFile("r") as told:
+        os.environ[lag.FILE] = told.name
+        try:
+            with Screen(command, limit=SLOW_BYTES_S) as screen:
+                return Slow(*slow_figures(screen, keys, lambda: [float(line) for line in told]))
+        finally:
+            del os.environ[lag.FILE]
+
+
+def slow_figures(screen: Screen, keys: bytes, late_ms: Callable[[], list[float]]) -> tuple[float, float]:
+    """The longest time of a key, and the largest lag meanwhile, once the first pictures have gone through."""
+    screen.read_for(DRAIN_S)
+    for key in keys:
+        screen.press(bytes([key]))
+    screen.read_for(DRAIN_S / 3)
+    late_ms()
+    times = []
+    for _ in range(KEYS):
+        screen.got.clear()
+        screen.press(b" ")
+        times.append(1000 * screen.read_for(10, lambda: b"frozen" in screen.got))
+        screen.press(b" ")
+        screen.read_for(1.5)
+    return max(times), max(late_ms(), default=float("inf"))
+
+
+def nvitop_line(environment: Path | None, ours: Rate) -> str:
+    """What nvitop costs beside our screen, or why nobody can say."""
+    if environment is None:
+        return "not measured; --nvitop names an environment that has it"
+    command = str(environment.absolute() / "bin" / "nvitop")
+    tried = subprocess.run([command, "--once"], capture_output=True, text=True)
+    if tried.returncode:
+        said = (tried.stderr or tried.stdout).strip().splitlines()
+        return f"can't run here: {said[0] if said else f'exit status {tried.returncode}'}"
+    (paint_ms,), theirs = first_paints_ms(b"NVIDIA", [command, "--monitor"]), rate([command, "--monitor"])
+    return f"first paint {paint_ms:.0f} ms; {_said(theirs)} (ours {_said(ours)})"
+
+
+def _said(rate: Rate) -> str:
+    return f"{rate.kb_s:.1f} kB/s, {rate.cpu_percent:.1f} %, {rate.rss_mb:.0f} MB"
 
 
 def report(name: str, own: float, budget: float, others: str, unit: str) -> bool:
     """Print a line; says whether the figure is within its budget."""
     kept = own <= budget
-    print(f"  {name:34} {own:8.1f} {unit:5} budget {budget:g} {unit:5} {'' if kept else 'OVER'}   {others}")
+    over = "" if kept else "OVER"
+    print(f"  {name:34} {own:8.1f} {unit:5} budget {budget:g} {unit:5} {over}   {others}", flush=True)
     return kept
 
 
-def main() -> int:
+@click.command()
+@click.option("--nvitop", "environment", type=click.Path(path_type=Path, exists=True), help="Has nvitop.")
+def main(environment: Path | None) -> None:
     """Measure, print, and tell by the exit status whether all budgets were kept."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"BENCHTUI_RUNTIME_DIR": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder}
@@ -239,43 +284,51 @@ def main() -> int:
         path = Path(folder) / "session.json"
         engine = Engine(path)
         try:
-            return 0 if measure(path) else 1
+            kept = measure(path, environment)
         finally:
             engine.stop()
+    sys.exit(0 if kept else 1)
 
 
-def measure(path: Path) -> bool:
+def measure(path: Path, environment: Path | None) -> bool:
     """Measure all there is to."""
     installed = str(Path(sys.executable).with_name("benchtui"))
     own = [sys.executable, str(HERE / "watched_screen.py"), str(path)]
     stock = [sys.executable, str(HERE / "stock_screen.py"), str(path)]
-    kept = [
-        report(
-            "first paint",
-            first_paint_ms([installed, "attach", str(path)], b"cases"),
-            300,
-            f"stock {first_paint_ms([*stock, '2'], b'cases'):.0f} ms",
-            "ms",
-        )
-    ]
+    kept = [paint_line([installed, "attach", str(path)], [*stock, "2"])]
     for hz, keys, budgets in ((2, b"", (4, 2)), (10, b"++", (20, 8))):
         mine, plain = rate(own, keys), rate([*stock, str(hz)])
-        kept += [
-            report(f"written at {hz} Hz", mine.kb_s, budgets[0], f"stock {plain.kb_s:.0f} kB/s", "kB/s"),
-            report(
-                f"processor at {hz} Hz", mine.cpu_percent, budgets[1], f"stock {plain.cpu_percent:.0f} %", "%"
-            ),
-        ]
+        kept += rate_lines(f"at {hz} Hz", mine, plain, budgets)
         if hz == 2:
             kept.append(report("resident memory", mine.rss_mb, 60, f"stock {plain.rss_mb:.0f} MB", "MB"))
-    nvitop = shutil.which("nvitop")
-    said = f"{rate([nvitop, '--monitor']).kb_s:.1f} kB/s" if nvitop else "not installed"
-    print(f"  nvitop, for comparison: {said}")
-    mine_ms, plain_ms = slow_key_ms(own, b"++"), slow_key_ms([*stock, "10"])
-    plain_word = "more than 10 s" if plain_ms >= 10_000 else f"{plain_ms:.0f} ms"
-    kept.append(report("a key at 10 Hz over 5 kB/s, worst", mine_ms, 1000, f"stock {plain_word}", "ms"))
-    return all(kept)
+            print(f"  nvitop: {nvitop_line(environment, mine)}", flush=True)
+    kept += rate_lines("of the live Charts", rate(own, b"3"), None, (4, 2))
+    return all([*kept, *slow_lines(on_slow_link(own, b"++"), on_slow_link([*stock, "10"]))])
+
+
+def paint_line(own: Sequence[str], stock: Sequence[str]) -> bool:
+    """The first paint, of both in turns."""
+    mine_ms, stock_ms = first_paints_ms(b"cases", own, stock)
+    return report("first paint", mine_ms, 300, f"stock {stock_ms:.0f} ms: {mine_ms / stock_ms:.2f} times", "ms")
+
+
+def rate_lines(what: str, mine: Rate, plain: Rate | None, budgets: tuple[float, float]) -> list[bool]:
+    """Bytes and processor time a second."""
+    theirs = (f"stock {plain.kb_s:.0f} kB/s", f"stock {plain.cpu_percent:.0f} %") if plain else ("", "")
+    return [
+        report(f"written {what}", mine.kb_s, budgets[0], theirs[0], "kB/s"),
+        report(f"processor {what}", mine.cpu_percent, budgets[1], theirs[1], "%"),
+    ]
+
+
+def slow_lines(mine: Slow, plain: Slow) -> list[bool]:
+    """The worst of keys and loop on a slow link."""
+    word = "more than 10 s" if plain.key_ms >= 10_000 else f"{plain.key_ms:.0f} ms"
+    return [
+        report("a key at 10 Hz over 5 kB/s, worst", mine.key_ms, 1000, f"stock {word}", "ms"),
+        report("the loop's lag meanwhile, worst", mine.lag_ms, 50, f"stock {plain.lag_ms:.0f} ms", "ms"),
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,10 +3,12 @@
 Usage: stock_screen.py SESSION HZ. The session file is read on as it grows, like the Monitor does.
 """
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import lag
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.widgets import DataTable, ProgressBar, Sparkline, Static
@@ -48,6 +50,7 @@ class StockScreen(App[None]):
             table.add_row(case.name, *[""] * (len(TITLES) - 1), key=str(case.index))
         self.draw()
         self.set_interval(1 / self._hz, self.draw)
+        self.telling = asyncio.create_task(lag.tell())
 
     def action_freeze(self) -> None:
         """Say so in the heading."""

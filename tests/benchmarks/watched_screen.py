@@ -1,9 +1,13 @@
 """The app on a session file as it grows, its engine always there. Usage: watched_screen.py SESSION."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
 
+import lag
+
+from benchtui.tui import app
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.surroundings import Surroundings
 
@@ -18,8 +22,19 @@ class Engine:
         return True
 
 
+class WatchedApp(BenchtuiApp):
+    """The app, which tells how late its loop is."""
+
+    CSS_PATH = Path(app.__file__).with_name("app.tcss")
+
+    def on_mount(self) -> None:
+        """Begin to tell."""
+        super().on_mount()
+        self.telling = asyncio.create_task(lag.tell())
+
+
 if __name__ == "__main__":
     unused: Any = None
     surroundings = Surroundings(unused, list, lambda path: None, list, str, Path())
     engine: Any = Engine()
-    BenchtuiApp(surroundings, Engine.path, engine).run(mouse=False)
+    WatchedApp(surroundings, Engine.path, engine).run(mouse=False)

@@ -1,3 +1,5 @@
+import pytest
+
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
 from benchtui.sessions.forecast import (
@@ -51,6 +53,15 @@ def test_step_times_grow_with_work_from_the_nearest_case() -> None:
     experience = Experience([finished(1, 10.0), finished(8, 40.0)])
     assert experience.step(config(16)) == Estimate(0.08)
     assert experience.step(config(2)) == Estimate(0.02)
+
+
+def test_a_case_whose_steps_were_let_go_of_says_the_same() -> None:
+    kept, let_go = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
+    let_go.sum_up()
+    assert not let_go.steps_held
+    known, found = (Experience([case]).case(config(4), MEASURE) for case in (kept, let_go))
+    assert known is not None and found is not None
+    assert found.seconds == pytest.approx(known.seconds) == pytest.approx(3.0 + 25 * 0.02)
 
 
 def test_other_options_make_an_estimate_rough() -> None:

@@ -12,6 +12,13 @@ def arranging(story: Any, values: dict[int, float | None]) -> Arranging:
     return Arranging(session, lambda case, key: values.get(case.index))
 
 
+def all_of(made: Arranging) -> list[int]:
+    """The order, once it is complete."""
+    while len(made.order) and not made.complete:
+        made.go_on()
+    return list(made.order)
+
+
 def test_as_queued_without_sorting(story: Any) -> None:
     made = arranging(story.begin(), {0: 3.0, 1: 1.0})
     assert list(made.order) == [0, 1, 2]
@@ -64,6 +71,31 @@ def test_sorting_goes_through_the_columns_and_ends_as_queued(story: Any) -> None
 def test_a_hundred_thousand_rows_are_sorted_and_filtered(story: Any) -> None:
     made = arranging(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
     made.filter = "bs=99999"
-    assert list(made.order) == [99_998]
+    assert all_of(made) == [99_998]
     made.filter, made.sorting = "", Sorting("p50")
-    assert made.place(99_999) == 99_999
+    assert len(all_of(made)) == 100_000 and made.place(99_999) == 99_999
+
+
+def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(story: Any) -> None:
+    moments = iter(range(1_000_000))
+    session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
+    made = Arranging(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
+    made.sorting = Sorting("p50")
+    assert list(made.order) == list(range(1000)) and not made.complete
+    while not made.complete:
+        assert made.order[0] == 0
+        made.go_on()
+    assert list(made.order) == list(range(999, -1, -1)) and made.place(999) == 0
+
+
+def test_another_wish_ends_the_arranging_before(story: Any) -> None:
+    moments = iter(range(1_000_000))
+    session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
+    made = Arranging(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
+    made.filter = "bs=1"
+    assert len(made.order) == 1000 and not made.complete
+    made.filter = "bs=777"
+    assert len(made.order) == 1000
+    while not made.complete:
+        made.go_on()
+    assert list(made.order) == [776]

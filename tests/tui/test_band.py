@@ -83,6 +83,11 @@ def test_no_steps_and_no_room_draw_nothing() -> None:
     assert text(Band([], [1.0], (0, 1), 20, Scale(0, 2)), width=15) == []
 
 
+def test_a_word_stands_in_place_of_steps_that_are_not_there() -> None:
+    (line,) = band_lines(Band((), (), (0, 0), 0, None, caption="reading"), 60, 8, UNICODE)
+    assert "".join(text for text, _ in line).strip() == "reading"
+
+
 def test_more_steps_than_planned_find_room() -> None:
     rows = text(Band([], [10.0] * 100, (0, 100), 20, Scale(8.0, 12.0)))
     assert "4 steps a column" in rows[-1]

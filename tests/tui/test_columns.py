@@ -39,11 +39,23 @@ def test_extremes_are_those_of_each_group(values: list[float], steps: int, data:
     assert plain == long == [(min(group), max(group)) for group in cut]
 
 
+@given(values=times, low=st.floats(0, 1e6), high=st.floats(0, 1e6), data=st.data())
+def test_places_outside_of_bounds(values: list[float], low: float, high: float, data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, len(values)))
+    plain, long = both_ways(columns.outside, array("d", values), count, low, high)
+    assert plain == long == [at for at in range(count) if values[at] < low or values[at] > high]
+
+
 def test_a_column_can_grow_after_numpy_has_seen_it() -> None:
     column = array("d", [2.0, 1.0])
-    for function in (lambda: columns.extremes(column, 2, 1), lambda: columns.merged(column, [3.0])):
+    functions = (
+        lambda: columns.extremes(column, 2, 1),
+        lambda: columns.merged(column, [3.0]),
+        lambda: columns.outside(column, 2, 0.0, 1.5),
+    )
+    for function in functions:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(columns, "MANY", 0)
             function()
         column.append(3.0)
-    assert len(column) == 4
+    assert len(column) == 5

@@ -21,6 +21,7 @@ from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines
 from benchtui.tui.steps import StepTable
 from benchtui.tui.text import clean
 from benchtui.tui.traces import trace_lines
+from benchtui.tui.views import READING
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
 from benchtui.tui.widgets.keys import Keys, key_lines
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from benchtui.sessions.metrics import Metrics
 
 RENEW_S = 1.0
+SOON_S = 0.1
+"""How often to look for steps that are being read again."""
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
@@ -112,8 +115,10 @@ class CaseScreen(Screen[None]):
         """Draw what has come, and compute what is new of the case."""
         if not self.is_current:
             return
-        self._draw()
-        if not self._busy and self._seen.is_due(self._case):
+        self._draw(self._feed.holding.problem or None)
+        if self._looked is None:
+            self._read_again()
+        elif not self._busy and self._seen.is_due(self._case):
             self.run_worker(self._compute())
 
     def action_leave(self) -> None:
@@ -163,7 +168,23 @@ class CaseScreen(Screen[None]):
 
     @property
     def _case(self) -> CaseState:
-        return self._feed.session.cases[self._index]
+        """The case, with its steps as soon as they are there."""
+        return self._looked or self._feed.session.cases[self._index]
+
+    @property
+    def _looked(self) -> CaseState | None:
+        """The case with its steps; None while they are read again."""
+        case = self._feed.session.cases[self._index]
+        if case.steps_held:
+            return case
+        looked = self._feed.holding.looked_at(case)
+        return looked.case if looked else None
+
+    def _read_again(self) -> None:
+        """Have the steps read, and look soon whether they are there."""
+        if self._feed.holding.waits:
+            self.run_worker(self._feed.holding.go_on())
+        self.set_timer(SOON_S, self.tick)
 
     @property
     def _reached(self) -> Limit | None:
@@ -171,7 +192,7 @@ class CaseScreen(Screen[None]):
 
     @property
     def _known(self) -> Computed:
-        return self._computed.get(self._index, Computed())
+        return self._computed.get(self._index, Computed(self._case.figures))
 
     async def _compute(self) -> None:
         self._busy = True
@@ -200,7 +221,7 @@ class CaseScreen(Screen[None]):
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             if not steps.count:
-                return [line(("no step was taken", "muted"))]
+                return [line((READING if self._looked is None else "no step was taken", "muted"))]
             self._at = min(max(self._at, 0), steps.count - 1)
             return steps.lines(self._at, width, height, self._symbols)
         lines = self._lines(width)
@@ -213,7 +234,7 @@ class CaseScreen(Screen[None]):
             case "summary":
                 return detail_lines(case, known.metrics, width, symbols)
             case "distribution":
-                if known.metrics is None:
+                if known.metrics is None or self._looked is None:
                     return [line((self._why_nothing(), "muted"))]
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
@@ -224,6 +245,8 @@ class CaseScreen(Screen[None]):
                 return error_lines(case, width, symbols)
 
     def _why_nothing(self) -> str:
+        if self._looked is None:
+            return READING
         return "computing" if self._busy else "no step was measured"
 
     def _steps(self) -> StepTable:

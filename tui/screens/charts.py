@@ -1,5 +1,6 @@
 """The Charts: figures of the session over its axes, and the Pareto front; they grow while a sweep runs."""
 
+import time
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -63,6 +64,7 @@ class Charts(Screen[None]):
         self._begin()
         self._pareto = False
         self._busy = False
+        self._drew_s = 0.0
         self._word = ""
 
     def compose(self) -> ComposeResult:
@@ -204,7 +206,8 @@ class Charts(Screen[None]):
             self._begin()
         try:
             while self._session.started is not None and await self._figures.renew():
-                self._draw()
+                if time.monotonic() - self._drew_s > RENEW_S:
+                    self._draw()
         finally:
             self._busy = False
         self._draw()
@@ -214,6 +217,7 @@ class Charts(Screen[None]):
         self._word = self._word if word is None else word
         if not self.is_current or self._link.congested:
             return
+        self._drew_s = time.monotonic()
         self._lines.renew()
         if self._pareto:
             self._front.renew(self._lines.choice.wanted, self._lines.choice.logarithmic)

@@ -14,6 +14,7 @@ from textual.timer import Timer
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import Symbols
+from benchtui.tui import garbage
 from benchtui.tui.arranging import Arranging
 from benchtui.tui.control import Control, Request
 from benchtui.tui.cost import Meter
@@ -100,6 +101,7 @@ class Monitor(Screen[None]):
     def on_unmount(self) -> None:
         """Let go of the file."""
         self.feed.close()
+        garbage.collect_from_now_on()
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw once the panels have their new sizes."""
@@ -221,13 +223,17 @@ class Monitor(Screen[None]):
     def tick(self) -> None:
         """Read on, keep the pace, and draw what differs."""
         self.feed.poll()
+        garbage.let_be() if self.feed.reading else garbage.collect_from_now_on()
+        if self.feed.holding.waits:
+            self.run_worker(self._hold())
         self._look()
+        self._arrange()
         if self._leaving and not self.feed.running:
             self._leave()
         self._keep_pace()
         self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.foot.aside = self._meter.words
-        if self.feed.caught_up or self._clock() - self._drew_s >= READING_S:
+        if self._settled or self._clock() - self._drew_s >= READING_S:
             self.draw()
 
     def draw(self) -> None:
@@ -275,6 +281,21 @@ class Monitor(Screen[None]):
             return None
         return self.view.case(self.arranging.chosen)
 
+    async def _hold(self) -> None:
+        """Have steps of ended cases summed up, or read again, until nothing is due."""
+        holding = self.feed.holding
+        while holding.waits:
+            looked = holding.looked
+            await holding.go_on()
+            if holding.problem:
+                self.say(holding.problem)
+                holding.problem = ""
+            if looked is not holding.looked:
+                self.draw()
+        if self.view is not None:
+            self.view.book.renew(())
+        self.draw()
+
     def _look(self) -> None:
         """Have a view of the session as it is now: a replay that goes back has another one."""
         session, view = self.feed.session, self.view
@@ -282,14 +303,30 @@ class Monitor(Screen[None]):
             self.view = self.arranging = None
         elif view is None or view.session is not session:
             self.view = View(self.feed, self.symbols, self.session_name, view)
-            before, self.arranging = self.arranging, Arranging(session, self.view.book.value)
+            before, self.arranging = self.arranging, Arranging(session, self.view.book.value, self._clock)
             self.arranging.columns, self.arranging.sorting = self.preferences.columns, self.preferences.sorting
             if before is not None:
                 self.arranging.take_over(before)
 
+    @property
+    def _settled(self) -> bool:
+        """Whether all is read that has been written, and the table stands as it was asked for."""
+        return self.feed.caught_up and (self.arranging is None or self.arranging.complete)
+
+    def _arrange(self) -> None:
+        """Arrange the table for a moment more, where it has very many rows."""
+        arranging = self.arranging
+        if arranging is None or arranging.complete:
+            return
+        arranging.go_on()
+        if self._settled:
+            from benchtui.tui.screens.monitor_typing import tell_again  # the first paint doesn't wait for it
+
+            tell_again(self)
+
     def _keep_pace(self) -> None:
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
-        hz = self._pace.hz(self.feed.measuring, self.feed.processors) if self.feed.caught_up else CATCHING_UP_HZ
+        hz = self._pace.hz(self.feed.measuring, self.feed.processors) if self._settled else CATCHING_UP_HZ
         self._meter.due_in(1 / hz)
         if hz != self._hz:
             if self._timer is not None:
@@ -301,7 +338,8 @@ class Monitor(Screen[None]):
         filtered = f"/{self.arranging.filter}" if self.arranging and self.arranging.filter else ""
         frozen = "frozen: space" if self._frozen else ""
         rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
-        return tuple(note for note in (filtered, frozen, rate) if note)
+        arranging = "" if self.arranging is None or self.arranging.complete else "arranging rows"
+        return tuple(note for note in (filtered, arranging, frozen, rate) if note)
 
     def _stop(self, *, leave: bool = False) -> None:
         self._stopped, self._leaving = True, leave

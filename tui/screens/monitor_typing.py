@@ -42,6 +42,10 @@ class Typing(Prompt):
         else:
             _close(self._monitor, self)
 
+    def tell_again(self) -> None:
+        """Say anew what the line leads to."""
+        self._say(self.asked.typed(self.value))
+
     def _say(self, word: str) -> None:
         whole = f"{self.asked.label}   {word}"
         fits = len(whole) <= self._monitor.size.width - 2
@@ -59,6 +63,12 @@ def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
         "export": _export,
     }
     monitor.mount(Typing(monitor, make[what](monitor)), before="#keys")
+
+
+def tell_again(monitor: "Monitor") -> None:
+    """Have the line that is being typed, if any, say anew what it leads to."""
+    for line in monitor.query(Typing):
+        line.tell_again()
 
 
 def end_typing(monitor: "Monitor") -> bool:
@@ -84,7 +94,8 @@ def _filter(monitor: "Monitor") -> Asked:
         if arranging is None:
             return ""
         arranging.filter = text
-        return f"{len(arranging.order):,} of {len(monitor.feed.session.cases):,}"
+        shown = f"{len(arranging.order):,}"
+        return f"{shown if arranging.complete else '...'} of {len(monitor.feed.session.cases):,}"
 
     def enter(text: str) -> str:
         take(text)

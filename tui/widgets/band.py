@@ -156,7 +156,7 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
     if height < 3 or room < 10:
         return []
     if band.scale is None:
-        return []
+        return caption_lines(band.caption)
     grid = Grid.of(max(band.planned, sum(band.shown)), room)
     along = sign_cells(band.signs, band.shown, grid, symbols)[:room] if band.signs else []
     frame = Frame(band.scale, height - 1 - bool(along), band.median, symbols, band.p99)
@@ -165,6 +165,11 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
     rows = [_row(frame, [column[row] for column in cells], row, grid, room) for row in range(frame.rows)]
     above = [line((" " * LABEL_WIDTH, "plain"), *along)] if along else []
     return [*above, *rows, _legend(band, grid, room, symbols)]
+
+
+def caption_lines(caption: str) -> list[Line]:
+    """What stands where no steps do."""
+    return [line((" " * LABEL_WIDTH, "plain"), (caption, "muted"))] if caption else []
 
 
 def _columns(band: Band, grid: Grid) -> list[Column]:

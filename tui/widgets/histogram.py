@@ -6,7 +6,7 @@ from math import ceil
 
 from benchtui.themes import Symbols
 from benchtui.tui.text import fit, milliseconds
-from benchtui.tui.widgets.band import LABEL_WIDTH, Scale
+from benchtui.tui.widgets.band import LABEL_WIDTH, Scale, caption_lines
 from benchtui.tui.widgets.ink import Line, line
 
 CELLS = 2
@@ -31,8 +31,10 @@ class Histogram:
 def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Columns with the largest count at the left, the times below, and where median and p99 are."""
     room = width - LABEL_WIDTH
-    if height < 4 or room < 20 or histogram.scale is None:
+    if height < 4 or room < 20:
         return []
+    if histogram.scale is None:
+        return caption_lines(histogram.caption)
     counts = _counts(histogram, histogram.scale, room // CELLS)
     rows = height - 2
     most = max(counts)

@@ -1,0 +1,51 @@
+"""When Python looks for garbage."""
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from benchtui.tui import garbage
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
+    garbage.let_be()
+    assert not gc.isenabled()
+    garbage.collect_from_now_on()
+    assert gc.isenabled() and gc.get_freeze_count()
+    gc.unfreeze()
+    garbage.collect_from_now_on()
+    assert not gc.get_freeze_count()
+
+
+async def test_nobody_looks_while_a_record_is_read(
+    story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 64)
+    monkeypatch.setattr("benchtui.tui.feed.PATIENCE_S", -1.0)
+    story.begin().case(0).case(1).end()
+    async with opened(story.path) as seen:
+        assert seen.app._feed.reading and not gc.isenabled()
+        while seen.app._feed.reading:
+            await seen.look()
+        await seen.look()
+        assert gc.isenabled()
+
+
+async def test_leaving_a_record_half_read_has_garbage_collected_again(
+    story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 1)
+    monkeypatch.setattr("benchtui.tui.feed.PATIENCE_S", -1.0)
+    story.begin().case(0).end()
+    async with opened(story.path):
+        assert not gc.isenabled()
+    assert gc.isenabled()

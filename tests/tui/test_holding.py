@@ -1,0 +1,173 @@
+"""Which steps the screen holds of a session that it follows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.metrics import metrics
+from benchtui.sessions.session import Session
+from benchtui.themes import UNICODE
+from benchtui.tui import holding
+from benchtui.tui.cases import CaseBook
+from benchtui.tui.feed import Feed
+from benchtui.tui.replay import Replay
+
+STEPS = 50
+
+
+@pytest.fixture(autouse=True)
+def limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "FEW", 20)
+    monkeypatch.setattr(holding, "MOST_STEPS", 3 * STEPS)
+    monkeypatch.setattr(holding, "APART_BYTES", 500)
+
+
+async def all_done(feed: Feed) -> None:
+    while feed.holding.waits:
+        await feed.holding.go_on()
+
+
+@pytest.fixture
+def read(story: Any, clock: Any) -> Callable[..., Feed]:
+    """A story read to its end, in pieces of a few lines."""
+
+    def read_all(kind: type[Feed] = Feed) -> Feed:
+        feed = kind(story.path, None, clock)
+        feed.poll()
+        while not feed.caught_up:
+            feed.poll()
+        return feed
+
+    return read_all
+
+
+def five(story: Any) -> Any:
+    story.begin(batch_sizes=(1, 2, 4, 8, 16))
+    for case in range(5):
+        story.case(case, 10.0 + case, STEPS)
+    return story
+
+
+async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(story: Any, read: Any) -> None:
+    five(story)
+    feed = read()
+    await all_done(feed)
+    assert [case.steps_held for case in feed.session.cases] == [False, False, False, True, True]
+    known = [metrics(case) for case in Session.load(story.path).cases]
+    assert [metrics(case) for case in feed.session.cases] == known
+    feed.close()
+
+
+async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
+    story.begin(batch_sizes=tuple(range(1, 31)))
+    for case in range(30):
+        story.case(case, 10.0, 20)
+    feed = read()
+    assert feed.holding.idle
+    assert all(case.steps_held for case in feed.session.cases)
+    feed.close()
+
+
+async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
+    five(story).end()
+    replay = Replay(story.path, None, clock)
+    replay.poll()
+    await all_done(replay)
+    assert all(case.steps_held for case in replay.timeline.whole.cases)
+    replay.close()
+
+
+async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any) -> None:
+    five(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    books = [CaseBook(session, UNICODE) for session in (feed.session, whole)]
+    for book, session in zip(books, (feed.session, whole), strict=True):
+        book.renew(session.cases)
+    for index in range(5):
+        assert books[0].row(index) == books[1].row(index)
+        cases = feed.session.cases[index], whole.cases[index]
+        figures = [book.figures(case) for book, case in zip(books, cases, strict=True)]
+        assert figures[0].n == figures[1].n
+        assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
+        assert figures[0].samples_per_s == pytest.approx(figures[1].samples_per_s)
+        parts = [book.parts(case) for book, case in zip(books, cases, strict=True)]
+        assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
+        assert [part.mean_ms for part in parts[0]] == pytest.approx([part.mean_ms for part in parts[1]])
+        assert books[0].rate(cases[0]) == pytest.approx(books[1].rate(cases[1]))
+    feed.close()
+
+
+async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, read: Any) -> None:
+    five(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    for index in (2, 0):
+        case = feed.session.cases[index]
+        assert feed.holding.looked_at(case) is None
+        await all_done(feed)
+        looked = feed.holding.looked_at(case)
+        assert looked is not None
+        assert looked.case.measured == whole.cases[index].measured
+        assert looked.case.warmup == whole.cases[index].warmup
+        assert looked.spread.n == STEPS
+        assert not case.steps_held
+    feed.close()
+
+
+async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any, read: Any) -> None:
+    five(story)
+    feed = read()
+    await all_done(feed)
+    story.path.unlink()
+    case = feed.session.cases[0]
+    feed.holding.looked_at(case)
+    await all_done(feed)
+    assert "can't be read" in feed.holding.problem
+    looked = feed.holding.looked_at(case)
+    assert looked is not None and looked.spread.n == 0 and feed.holding.idle
+    feed.close()
+
+
+async def test_a_case_of_very_many_steps_waits_for_its_figures(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding, "MANY", 40)
+    monkeypatch.setattr("benchtui.tui.cases.MANY", 40)
+    five(story)
+    feed = read()
+    book = CaseBook(feed.session, UNICODE)
+    book.renew(feed.session.cases)
+    last = feed.session.cases[4]
+    assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
+    await all_done(feed)
+    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_held
+    feed.close()
+
+
+async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_picture(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.cases.MANY", 40)
+    story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
+    feed = read()
+    book, case = CaseBook(feed.session, UNICODE), feed.session.cases[0]
+    for n in (40, 80, 120):
+        book.take_in(())
+        assert [book.spread(case).n, book.figures(case).n, book.spread(case).n] == [n] * 3
+    feed.close()
+
+
+async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: Any, opened: Any) -> None:
+    five(story).end()
+    async with opened(story.path) as seen:
+        while not seen.app._feed.holding.idle:
+            await seen.look()
+        await seen.press("home")
+        while seen.app.screen.picture and "reading its steps again" in "".join(seen.panel("band")):
+            await seen.look()
+        assert any("p50" in line for line in seen.panel("band"))
+        await seen.press("enter", "tab", "tab")
+        assert "52 steps" in seen.text
+        assert not seen.app._feed.session.cases[0].steps_held

@@ -1,0 +1,156 @@
+"""Which steps the screen holds: cases that have ended are summed up, and most of their steps let go of.
+
+A case that is looked at later has its steps read once more. Both happen in a thread, since a million steps take
+tenths of a second; nothing else waits for them.
+"""
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal import Spot
+from benchtui.tui.spread import Spread
+
+if TYPE_CHECKING:
+    from benchtui.sessions.metrics import Metrics
+
+MOST_STEPS = 250_000
+"""Steps of ended cases that are held; of 8 bytes in each of some columns."""
+FEW = 200
+"""Up to so many steps a case keeps them: its figures would take no less memory."""
+MANY = 20_000
+"""From so many on the figures of an ended case are left to the thread, even where its steps are held."""
+AT_ONCE = 50
+"""Cases summed up between two pictures."""
+APART_BYTES = 2**18
+"""How far apart the known spots of the file are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A case that is looked at, with the steps that had been let go of, and their spread."""
+
+    case: CaseState
+    spread: Spread
+
+
+class Holding:
+    """The steps of a session's cases, as far as they are held."""
+
+    def __init__(self, path: Path, lets_go: bool = True) -> None:
+        """``lets_go``: whether steps may be let go of; a replay needs all of them."""
+        self._path = path
+        self._lets_go = lets_go
+        self._spots: list[tuple[float, Spot]] = []
+        """Session time so far at places of the file, for where to read a case again."""
+        self._held: dict[int, CaseState] = {}
+        """Ended cases whose steps are held, but for small ones, in the order in which they ended."""
+        self._steps = 0
+        self._due: dict[int, CaseState] = {}
+        """Cases to be summed up."""
+        self._wanted: CaseState | None = None
+        self.looked: Looked | None = None
+        """The case that was read again last."""
+        self.problem = ""
+        """Why steps couldn't be read again, for the screen to say."""
+        self._busy = self._closed = False
+
+    def close(self) -> None:
+        """Have nobody wait any more for what a thread still does."""
+        self._closed = True
+
+    def pass_by(self, t: float, spot: Spot) -> None:
+        """Take down that the file has been read up to a spot, and session time so far."""
+        if not self._spots or spot.offset - self._spots[-1][1].offset >= APART_BYTES:
+            self._spots.append((t, spot))
+
+    def take_in(self, case: CaseState) -> None:
+        """Take in a case that has ended; the oldest are summed up, so that not too many steps are held."""
+        if len(case.measured) > MANY and case.figures is None:
+            self._due[case.index] = case
+        if self._lets_go and len(case.measured) > FEW:
+            self._held[case.index] = case
+            self._steps += _steps(case)
+            self._let_go()
+
+    @property
+    def idle(self) -> bool:
+        """Whether all is summed up and read that is to be."""
+        return not self._due and self._wanted is None
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is to be summed up or read, and nobody is at it."""
+        return not self.idle and not self._busy
+
+    def looked_at(self, case: CaseState) -> Looked | None:
+        """A case with its steps; None where they were let go of, and are being read again from now on."""
+        if self.looked is not None and self.looked.case.index == case.index:
+            return self.looked
+        self._wanted = case
+        return None
+
+    async def go_on(self) -> None:
+        """Read again what is wanted, and sum up some of what is due, unless that is being done."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            if wanted := self._wanted:
+                await self._read_again(wanted)
+            if due := list(self._due.values())[:AT_ONCE]:
+                for case, figures in await asyncio.to_thread(self._figures, due):
+                    self._sum_up(case, figures)
+        finally:
+            self._busy = False
+
+    def _let_go(self) -> None:
+        while self._steps > MOST_STEPS and len(self._held) > 1:
+            oldest = self._held.pop(next(iter(self._held)))
+            self._steps -= _steps(oldest)
+            if oldest.figures:
+                oldest.forget_steps()
+            else:
+                self._due[oldest.index] = oldest
+
+    def _sum_up(self, case: CaseState, figures: "Metrics | None") -> None:
+        case.figures = figures
+        del self._due[case.index]
+        if figures and self._lets_go and case.index not in self._held:
+            case.forget_steps()
+
+    async def _read_again(self, case: CaseState) -> None:
+        try:
+            self.looked = await asyncio.to_thread(self._read, case)
+        except BenchtuiError as error:
+            self.looked, self.problem = Looked(case, Spread()), str(error)
+        if self._wanted is case:
+            self._wanted = None
+
+    def _figures(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
+        from benchtui.sessions.metrics import metrics  # numpy: a tenth of a second that no key waits for
+
+        return [(case, metrics(case)) for case in cases if not self._closed]
+
+    def _read(self, case: CaseState) -> Looked:
+        from benchtui.sessions.rereading import with_steps  # most steps are never read again
+
+        spot = self._spot_before(case)
+        whole = case if case.steps_held else with_steps(case, self._path, spot, lambda: not self._closed)
+        return Looked(whole, Spread(whole.measured.wall_ms))
+
+    def _spot_before(self, case: CaseState) -> Spot:
+        """A place of the file before a case's first step; with several rounds the beginning."""
+        if case.rounds or case.repeated or case.started is None:
+            return Spot()
+        place = bisect_left(self._spots, case.started.t, key=lambda passed: passed[0]) - 1
+        return self._spots[place][1] if place >= 0 else Spot()
+
+
+def _steps(case: CaseState) -> int:
+    return len(case.measured) + len(case.warmup)
