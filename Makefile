@@ -25,6 +25,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 2 tests/sessions tests/themes tests/tui tests/test_house.py
 	$(BIN)/pytest -q tests/engine tests/end_to_end
+	$(BIN)/pytest -q -n 2 --dist loadfile tests/faults
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)

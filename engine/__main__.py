@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import Answer, log_path
+from benchtui.engine.control import GIVES_UP, Answer, log_path
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError
@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Sweep
 
 
 def main() -> int:
-    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up."""
+    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up, 1 when it can't go on."""
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
     parser.add_argument("--id", required=True, help="the session's id")
     parser.add_argument("path", type=Path, help="the session file to be written")
@@ -27,7 +27,11 @@ def main() -> int:
         _say(Answer(ok=False, error=str(error)))
         return 2
     _say(Answer(ok=True, id=arguments.id, path=str(arguments.path), pid=os.getpid()))
-    supervisor.run()
+    try:
+        supervisor.run()
+    except BenchtuiError as error:
+        sys.stderr.write(f"{GIVES_UP}{error}\n")  # into the log, which tells the client
+        return 1
     log_path(arguments.id).unlink(missing_ok=True)
     return 0
 

@@ -81,13 +81,16 @@ class CaseRun:
             return Energy(
                 absent=self._host.absent.get("gpu", "the driver doesn't list the device torch computes on")
             )
-        return gpu_energy(self._readings, gpu.index, begin_s, end_s)
+        energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
+        lost = self._readings.lost.get(gpu.index)
+        return Energy(absent=lost) if lost and energy.energy_j is None else energy
 
     def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
         """What the worker saw, engine and other cases taken out, with what the driver says of the GPU."""
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         strangers = self._strangers_percent(seen, beside, begin_s, end_s)
-        seen = replace(seen, beside=beside, others_cpu_percent=strangers)
+        still_s = self._readings.stood_still_s(begin_s, end_s)
+        seen = replace(seen, beside=beside, others_cpu_percent=strangers, stood_still_s=still_s)
         gpu = self._gpu()
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
 

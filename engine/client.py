@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.engine.control import Answer, Command, ask, log_path, runtime_folder, socket_path
+from benchtui.engine.control import GIVES_UP, Answer, Command, ask, log_path, runtime_folder, socket_path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Sweep
 
@@ -64,6 +64,14 @@ class Engine:
         """End the sweep, closing the session properly."""
         self._ask(Command(command="stop"))
 
+    def last_words(self) -> str | None:
+        """Why the engine gave up, in one line, once it is gone; None where it didn't say."""
+        try:
+            said = log_path(self.session_id).read_text("utf-8", "replace").splitlines()
+        except (OSError, BenchtuiError):
+            return None
+        return next((line.removeprefix(GIVES_UP) for line in said if line.startswith(GIVES_UP)), None)
+
     def _ask(self, command: Command) -> tuple[int, ...]:
         return ask(socket_path(self.session_id), command).cases
 
@@ -89,7 +97,7 @@ def start(sweep: Sweep, path: Path) -> Engine:
     session_id = uuid.uuid4().hex[:12]
     path = path.absolute()
     log = log_path(session_id)
-    with log.open("wb") as stderr:
+    with open(log, "wb", opener=_for_the_user_alone) as stderr:
         process = subprocess.Popen(
             # -P: a file of the working folder that is named like a library must not take its place
             [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, str(path)],
@@ -140,6 +148,10 @@ def _come_up(process: subprocess.Popen[bytes], sweep: Sweep) -> Answer | None:
     with process.stdout:
         line = process.stdout.readline()
     return msgspec.json.decode(line, type=Answer) if line else None
+
+
+def _for_the_user_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _answering(path: Path) -> Engine | None:

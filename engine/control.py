@@ -60,7 +60,10 @@ def runtime_folder() -> Path:
     except OSError as error:
         raise BenchtuiError(f"{folder}: the runtime folder can't be made: {error.strerror}") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise BenchtuiError(f"{folder}: the runtime folder is not a folder of yours; remove it")
+        raise BenchtuiError(
+            f"{folder}: the runtime folder is not a folder of yours; remove it, or name another in"
+            " BENCHTUI_RUNTIME_DIR"
+        )
     folder.chmod(0o700)
     return folder
 
@@ -68,6 +71,10 @@ def runtime_folder() -> Path:
 def socket_path(session_id: str) -> Path:
     """Where the engine of a session listens."""
     return runtime_folder() / f"{session_id}.sock"
+
+
+GIVES_UP = "the engine gives up: "
+"""Begins the line of its log in which an engine says why it can't go on; libraries may write after it."""
 
 
 def log_path(session_id: str) -> Path:

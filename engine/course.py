@@ -82,6 +82,11 @@ class Course:
         for index in self._runs:
             self.end(index, "interrupted", reason)
 
+    def abandon(self) -> None:
+        """Kill what still runs without a word in the record, which can't be written any more."""
+        for index in self._runs:
+            self.end(index, "interrupted", "the engine gave up")
+
     def end(self, index: int, outcome: Outcome, reason: str) -> None:
         """End a running case."""
         self._runs[index].end(outcome, reason, self.log.now_s())

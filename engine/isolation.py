@@ -4,7 +4,9 @@ import ctypes
 import os
 import signal
 from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 
@@ -15,6 +17,7 @@ def isolate() -> None:
     Orphans among the descendants become children, so that all are found when the process is to end.
     """
     os.setsid()
+    _leave_the_fork_server_to_the_engine()
     with suppress(
         OSError, AttributeError
     ):  # Linux alone; without it the closed pipe ends the worker a step later
@@ -23,3 +26,14 @@ def isolate() -> None:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _leave_the_fork_server_to_the_engine() -> None:
+    """Close our copy of the pipe whose end tells the fork server that nobody needs it any more.
+
+    With it a process that hangs would keep the server, and the server that process, after the engine has died.
+    """
+    server: Any = forkserver._forkserver  # there is no public way
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = None

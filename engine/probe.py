@@ -6,11 +6,13 @@ import msgspec
 import torch
 import transformers
 
+from benchtui.engine import isolation
 from benchtui.sessions.events import Runtime
 
 
 def main(answer: Connection) -> None:
     """Send a Runtime event with ``t`` 0."""
+    isolation.isolate()
     count = torch.cuda.device_count()
     runtime = Runtime(
         t=0.0,

@@ -18,6 +18,8 @@ class Readings:
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """From when on so many workers have been at work."""
+        self.lost: dict[int, str] = {}
+        """By index, each GPU that the driver lost, and what it said."""
 
     def forget(self, before_s: float) -> None:
         """Drop what was read before this moment of session time."""
@@ -42,6 +44,7 @@ class Readings:
     def add(self, event: Telemetry) -> None:
         """Take in an event; called from the sampler's thread."""
         self._events.append(event)
+        self.lost |= {gpu.index: gpu.absent["gpu"] for gpu in event.gpus if "gpu" in gpu.absent}
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """A column of the machine's readings between two moments of session time."""
@@ -56,6 +59,11 @@ class Readings:
         for event, gpu in self._of(index):
             found += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
         return found
+
+    def stood_still_s(self, begin_s: float, end_s: float) -> float | None:
+        """How long the engine was kept from running within a span of session time; None for not at all."""
+        known = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
+        return sum(for_s for until_s, for_s in known if until_s - for_s <= end_s and until_s >= begin_s) or None
 
     def throttle(self, index: int, begin_s: float, end_s: float) -> tuple[str, ...]:
         """Every reason that held a GPU's clock down between two moments of session time."""

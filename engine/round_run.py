@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.queue import Turn
 from benchtui.engine.rounds import Again, Rounds
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -15,7 +16,7 @@ from benchtui.sessions.events import (
 )
 
 Launch = Callable[[Turn], CaseRun]
-"""Starts a case's process."""
+"""Starts a case's process; raises BenchtuiError where that can't be done."""
 
 
 class RoundRun:
@@ -82,7 +83,11 @@ class RoundRun:
         if self._disturbed:
             again = self._disturbed[1]
             yield CaseRepeated(t=now_s, case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s)
-        self._run, self.begun_s = self._launch(self.turn), now_s
+        try:
+            self._run, self.begun_s = self._launch(self.turn), now_s
+        except BenchtuiError as error:
+            self.ended = CaseFinished(t=now_s, case=case.index, outcome="failed", reason=str(error))
+            return
         yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=self.pid)
 
     def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:

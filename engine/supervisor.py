@@ -74,21 +74,40 @@ class Supervisor:
         self._course = Course(self._sweep, self._host, self._log, self._launch, self._rounds)
 
     def run(self) -> None:
-        """Run every case, and close the session; the journal tells how it went."""
+        """Run every case, and close the session; the journal tells how it went.
+
+        Raises:
+            BenchtuiError: where the session can't be written any further; the record ends there, readable.
+        """
         self._loop.catch_signals(self._course.stop)
-        self._log.write(self._session_started())
+        try:
+            self._log.write(self._session_started())
+            self._measure()
+            stopped = self._course.stopping
+            outcome: SessionOutcome = "interrupted" if stopped else "completed"
+            self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
+        except OSError as error:
+            raise self._cut_off(error) from error
+        finally:
+            self._control.close()
+            self._log.close()
+
+    def _measure(self) -> None:
         self._sampler.start()
         try:
-            with tempfile.TemporaryDirectory(prefix="benchtui-") as self._scratch:
+            with tempfile.TemporaryDirectory(prefix="benchtui-", ignore_cleanup_errors=True) as self._scratch:
                 self._prepare()
                 self._run_cases()
         finally:
+            self._course.abandon()
             self._sampler.stop()
-            self._control.close()
-        stopped = self._course.stopping
-        outcome: SessionOutcome = "interrupted" if stopped else "completed"
-        self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
-        self._log.close()
+
+    def _cut_off(self, error: OSError) -> BenchtuiError:
+        """Say in the record why it ends here, where there is room for that; gives the same as an error."""
+        reason = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        with suppress(OSError):
+            self._log.tell(f"the record ends here, unfinished: {reason}", "error")
+        return BenchtuiError(f"{self._path}: the session can't be written any further: {reason}")
 
     def _prepare(self) -> None:
         """Tell what is known before the first case, and ask the machine what isn't."""
@@ -178,6 +197,9 @@ class Supervisor:
         self._readings.add(event)
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             self._log.write(event)
+            if event.stood_still_s is not None:
+                text = f"engine and cases stood still for {event.stood_still_s:.1f} s: suspended, or stopped"
+                self._log.tell(text, "warning")
 
     def _session_started(self) -> SessionStarted:
         now = datetime.now(UTC)

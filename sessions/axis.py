@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import LARGEST
+from benchtui.sessions.visible import quoted
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ def one_of(allowed: Iterable[str]) -> Callable[[str, str], str]:
     def check(word: str, where: str) -> str:
         if word not in known:
             raise BenchtuiError(
-                f"{where}: {word!r} is not known{nearest(word, known)}; allowed: {', '.join(known)}"
+                f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {', '.join(known)}"
             )
         return word
 
@@ -79,7 +80,7 @@ def _items(value: object, where: str) -> list[object]:
 
 def _word(item: object, where: str) -> str:
     if not isinstance(item, str):
-        raise BenchtuiError(f"{where}: {item!r} is not text; write it in quotes")
+        raise BenchtuiError(f"{where}: {quoted(item)} is not text; write it in quotes")
     return item
 
 
@@ -89,19 +90,19 @@ def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
     if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
         first, last = (_within(int(end), item, where, bounds) for end in (match[1], match[2] or match[1]))
         return _range(item, where, (first, last), match[3] or "+", int(match[4] or 1))
-    raise BenchtuiError(f"{where}: {item!r} is not {bounds.forms}")
+    raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}")
 
 
 def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int) -> Iterable[int]:
     first, last = ends
     if last < first:
-        raise BenchtuiError(f"{where}: {item!r} ends before it begins; the smaller number comes first")
+        raise BenchtuiError(f"{where}: {quoted(item)} ends before it begins; the smaller number comes first")
     if by < (2 if operator == "*" else 1):
-        raise BenchtuiError(f"{where}: {item!r} never gets on; a step is at least 1, a factor at least 2")
+        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a step is at least 1, a factor at least 2")
     if operator == "+":
         return range(first, last + 1, by)
     if first == 0:
-        raise BenchtuiError(f"{where}: {item!r} never gets on; a factor leaves 0 as it is")
+        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a factor leaves 0 as it is")
     return _powers(first, last, by)
 
 
@@ -113,7 +114,7 @@ def _powers(first: int, last: int, factor: int) -> Iterable[int]:
 
 def _within(number: int, item: object, where: str, bounds: Bounds) -> int:
     if not bounds.least <= number <= bounds.most:
-        raise BenchtuiError(f"{where}: {item!r} is not {bounds.forms}")
+        raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}")
     return number
 
 

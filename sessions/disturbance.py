@@ -40,6 +40,8 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
     switches = None if environment.beside else environment.involuntary_switches
     if switches is not None and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
         found.append(f"disturbed: interrupted {switches / span_s:.0f} times a second")
+    if environment.stood_still_s:
+        found.append(f"disturbed: stood still for {environment.stood_still_s:.0f} s")
     if others_there := environment.gpu_processes:
         found.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
     return tuple(found)

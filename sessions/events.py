@@ -178,6 +178,8 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
     """Session time of each sample."""
     gpus: tuple[GpuReadings, ...] = ()
     host: HostReadings = HostReadings()
+    stood_still_s: Seconds | None = None
+    """How long the engine had been kept from running until now, where that was much longer than usual."""
 
 
 class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):

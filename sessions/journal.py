@@ -4,9 +4,10 @@ Every line but the last ends in a comma, and the closing bracket comes with ``se
 was cut off lacks that bracket and perhaps the end of its last line, and is read all the same.
 """
 
+import errno
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -72,7 +73,8 @@ class Journal:
         """Write one event as one whole line; a finished case reaches the disk before this returns.
 
         Raises:
-            OSError: where the disk is full or gone; nothing of the line is left in the file then.
+            OSError: where the disk is full or gone, or the file was removed; nothing of the line is left in the
+                file then.
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
@@ -86,6 +88,8 @@ class Journal:
         os.close(self._fd)
 
     def _write(self, line: bytes) -> None:
+        if not os.fstat(self._fd).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed")
         view = memoryview(line)
         try:
             while view:
@@ -187,7 +191,7 @@ class Tail:
         self._file.close()
 
 
-def slices(path: Path, size: int) -> Iterator[tuple[list[Read], bool]]:
+def slices(path: Path, size: int) -> Generator[tuple[list[Read], bool], None, None]:
     """The events of a file as it is now, so many bytes at a time, and whether an unfinished line is left over.
 
     Raises:

@@ -15,6 +15,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import AXES, Axes, Config, Sweep
+from benchtui.sessions.visible import LONGEST_VALUE, visible
 
 Need = Literal["throughput", "latency", "memory", "energy", "balanced"]
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "balanced")
@@ -272,7 +273,8 @@ def narrowed(sweep: Sweep, config: Config) -> Sweep:
         BenchtuiError: for a case of another tool, whose options aren't all known.
     """
     if config.label:
-        raise BenchtuiError(f"{config.name}: a case of another tool, which benchtui can't run")
+        name = visible(config.name, LONGEST_VALUE)
+        raise BenchtuiError(f"{name}: a case of another tool, which benchtui can't run")
     axes = msgspec.convert({axis: (getattr(config, axis),) for axis in AXES}, Axes)
     measure = structs.replace(sweep.measure, baseline=None, aa=False)
     return structs.replace(sweep, name=f"{sweep.name}-optimal", axes=axes, measure=measure, exclude=())

@@ -1,6 +1,7 @@
 """Reads a session file in slices, so that other threads get their turn while a long one is read."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from benchtui.sessions import journal
@@ -31,12 +32,13 @@ def load(
     """
     session = Session()
     try:
-        for events, torn in journal.slices(path, SLICE_BYTES):
-            session.torn = torn
-            if not wanted():
-                raise AbandonedError(f"{path}: not read to its end")
-            for event in events:
-                apply(session, event)
+        with closing(journal.slices(path, SLICE_BYTES)) as slices:
+            for events, torn in slices:
+                session.torn = torn
+                if not wanted():
+                    raise AbandonedError(f"{path}: not read to its end")
+                for event in events:
+                    apply(session, event)
     except AbandonedError:
         raise
     except BenchtuiError:

@@ -3,6 +3,7 @@
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,10 @@ class Session:
     def _read_on(cls, path: Path, keep_steps: bool) -> Session:
         """Fold a file line by line, so that its events needn't all be held at once."""
         session = cls(keep_steps)
-        for events, torn in journal.slices(path, _SLICE_BYTES):
-            session.apply_all(events)
-            session.torn = torn
+        with closing(journal.slices(path, _SLICE_BYTES)) as slices:
+            for events, torn in slices:
+                session.apply_all(events)
+                session.torn = torn
         session.start  # noqa: B018 - it raises where there is none
         return session
 

@@ -36,6 +36,7 @@ from benchtui.sessions.sweep import (
     kept,
     own_code,
 )
+from benchtui.sessions.visible import LONGEST_VALUE, quoted, visible
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
@@ -123,7 +124,9 @@ def _path(key: str, where: str) -> list[str]:
     for table, entries in _TABLES.items():
         homes |= {name: [table, name] for name in entries}
     if key not in homes:
-        raise BenchtuiError(f"{where}: no entry {key!r}{axis.nearest(key, homes)}; entries: {', '.join(homes)}")
+        raise BenchtuiError(
+            f"{where}: no entry {quoted(key)}{axis.nearest(key, homes)}; entries: {', '.join(homes)}"
+        )
     return homes[key]
 
 
@@ -161,7 +164,8 @@ def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:
     for key, value in table.items():
         if key not in parsers:
             hint = axis.nearest(key, parsers)
-            raise BenchtuiError(f"{prefix}{key}: unknown entry{hint}; allowed: {', '.join(parsers)}")
+            name = visible(key, LONGEST_VALUE)
+            raise BenchtuiError(f"{prefix}{name}: unknown entry{hint}; allowed: {', '.join(parsers)}")
         values[_FIELDS.get(key, key)] = parsers[key](value, prefix + key)
     return values
 
@@ -169,7 +173,7 @@ def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:
 def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
     def parse(value: object, where: str) -> object:
         if not isinstance(value, dict):
-            raise BenchtuiError(f"{where}: {value!r} is not a table of entries")
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
         return kind(**_entries(value, parsers, f"{where}."))
 
     return parse
@@ -177,7 +181,7 @@ def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise BenchtuiError(f"{where}: {value!r} is not text; write it in quotes")
+        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
     return value
 
 
@@ -203,7 +207,7 @@ def _task(value: object, where: str) -> str:
 def _device(word: str, where: str) -> str:
     word = "cuda:0" if word == "cuda" else word
     if not _DEVICE.fullmatch(word):
-        raise BenchtuiError(f"{where}: {word!r} is not a device; allowed: cpu, cuda, cuda:N")
+        raise BenchtuiError(f"{where}: {quoted(word)} is not a device; allowed: cpu, cuda, cuda:N")
     return word
 
 
@@ -217,7 +221,7 @@ def _device_or_all(word: str, where: str) -> str:
 def _count(least: int, most: int = LARGEST) -> Parser:
     def parse(value: object, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise BenchtuiError(f"{where}: {value!r} is not a whole number from {least} to {most}")
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a whole number from {least} to {most}")
         return value
 
     return parse
@@ -241,7 +245,9 @@ def _batch_sizes(value: object, where: str) -> object:
     if AUTO not in words:
         return axis.whole_numbers(value, where)
     if isinstance(items, list) and len(items) > 1:
-        raise BenchtuiError(f"{where}: {value!r}: 'auto' looks for the batch size itself, and stands alone")
+        raise BenchtuiError(
+            f"{where}: {quoted(value)}: 'auto' looks for the batch size itself, and stands alone"
+        )
     return AUTO
 
 
@@ -251,20 +257,20 @@ def _threads(value: object, where: str) -> tuple[int, ...]:
 
 def _rate(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST:
-        raise BenchtuiError(f"{where}: {value!r} is not a number above 0")
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a number above 0")
     return float(value)
 
 
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
-        raise BenchtuiError(f"{where}: {value!r} is neither true nor false")
+        raise BenchtuiError(f"{where}: {quoted(value)} is neither true nor false")
     return value
 
 
 def _env(value: object, where: str) -> dict[str, str]:
     """A table of environment variables; a whole number is taken as its digits."""
     if not isinstance(value, dict):
-        raise BenchtuiError(f"{where}: {value!r} is not a table of entries")
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
     return {name: _variable(name, text, f"{where}.{name}") for name, text in value.items()}
 
 
@@ -273,7 +279,7 @@ def _variable(name: str, value: object, where: str) -> str:
         raise BenchtuiError(f"{where}: not a name of an environment variable: letters, digits and _")
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or "\0" in text:
-        raise BenchtuiError(f"{where}: {value!r} is not text; write it in quotes")
+        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
     return text
 
 
@@ -292,7 +298,7 @@ def _duration_s(value: object, where: str) -> float:
         seconds = sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if not 0 < seconds <= LARGEST:
         raise BenchtuiError(
-            f'{where}: {value!r} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
+            f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
         )
     return float(seconds)
 
@@ -304,7 +310,7 @@ def _percent(value: object, where: str) -> float:
     except ValueError:
         percent = 0.0
     if isinstance(value, bool) or not 0 < percent < 100:
-        raise BenchtuiError(f'{where}: {value!r} is not a width in percent, such as "1%"')
+        raise BenchtuiError(f'{where}: {quoted(value)} is not a width in percent, such as "1%"')
     return percent
 
 
@@ -314,7 +320,7 @@ def _single(parse: Parser) -> Parser:
     def parse_one(value: object, where: str) -> object:
         values = parse(value, where)
         if len(values) != 1:
-            raise BenchtuiError(f"{where}: {value!r} is not a single value")
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a single value")
         return values[0]
 
     return parse_one
@@ -323,7 +329,7 @@ def _single(parse: Parser) -> Parser:
 def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
     """A list of tables that name options; each is kept once."""
     if not isinstance(value, list):
-        raise BenchtuiError(f"{where}: {value!r} is not a list of tables, such as [[exclude]]")
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a list of tables, such as [[exclude]]")
     parse = _table(Exclusion, _ONE_CASE)
     found = dict.fromkeys(parse(each, f"{where}[{place}]") for place, each in enumerate(value, 1))
     if Exclusion() in found:

@@ -10,6 +10,7 @@ from benchtui.sessions import axis, sweep_file
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Record, Sweep
 from benchtui.sessions.sweep_file import Table
+from benchtui.sessions.visible import quoted
 
 Texts = Mapping[str, str]
 """What an entry says, by its dotted name; an entry that isn't there has its default."""
@@ -147,7 +148,7 @@ def _pairs(entry: str, text: str) -> Table:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
         if not equals:
-            raise BenchtuiError(f"{entry}: {part!r} is no pair; write name=value, name=value")
+            raise BenchtuiError(f"{entry}: {quoted(part)} is no pair; write name=value, name=value")
         pairs[name.strip()] = _plain(value.strip())
     return pairs
 

@@ -1,4 +1,7 @@
-"""Text of a session in one line, without characters that can't be seen."""
+"""Text of a stranger's file in one line, without characters that can't be seen."""
+
+LONGEST_VALUE = 80
+"""Characters of a value in a message."""
 
 
 def visible(text: str, longest: int | None = None) -> str:
@@ -8,6 +11,12 @@ def visible(text: str, longest: int | None = None) -> str:
     """
     line = "".join(letter if letter.isprintable() else _stand_in(letter) for letter in text).strip()
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def quoted(value: object) -> str:
+    """A value as it is written in code, for a message; a long one ends in an ellipsis."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def _stand_in(letter: str) -> str:

@@ -1,14 +1,19 @@
 """What tests of several folders share."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from watching import OWN, Watched
 
+from benchtui.engine import client
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_file import parse_sweep
 
@@ -96,3 +101,39 @@ def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
         return parse_sweep(text, "test", ("iterations=5", *overrides), "tiny")
 
     return make
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
+    """Start an engine; one that a test leaves running is killed."""
+    started: list[client.Engine] = []
+
+    def run(sweep: Sweep) -> Watched:
+        engine = client.start(sweep, home / f"session-{len(started)}.json")
+        started.append(engine)
+        return Watched(engine)
+
+    yield run
+    for engine in started:
+        if engine.alive():
+            os.kill(engine.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def own(tmp_path: Path, tiny_sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
+    """A sweep of a step of one's own, whose ``make(case)`` has this body."""
+
+    def make(body: str, *overrides: str) -> Sweep:
+        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        (tmp_path / "own.py").write_text(f"{OWN}def make(case):\n{lines}")
+        return tiny_sweep(f"task={tmp_path / 'own.py'}:make", *overrides)
+
+    return make
+
+
+@pytest.fixture
+def command() -> str:
+    """The installed command."""
+    path = Path(sys.executable).with_name("benchtui")
+    assert path.exists(), "benchtui is not installed beside this Python"
+    return str(path)

@@ -45,7 +45,7 @@ def shelf(place: Path | None = None) -> Shelf:
             found.sources[path.stem] = str(path)
         except OSError as error:
             found.problems[path.stem] = f"{path}: it can't be read: {error.strerror}"
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             found.problems[path.stem] = f"{path}: {error}"
     return found
 

@@ -301,8 +301,14 @@ class BenchtuiApp(App[Ending]):
         loop = asyncio.get_running_loop()
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             loop.add_signal_handler(signal.SIGHUP, self._go)
-        loop.add_signal_handler(signal.SIGTERM, self._go)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end)
         self.set_interval(LOOK_S, self._look)
+
+    def _end(self) -> None:
+        """Leave at once, as a signal demands; a sweep that runs goes on."""
+        running = self._feed is not None and self._feed.running
+        self.exit(Ending("detached" if running else "closed", self._feed.path if self._feed else None))
 
     def _look(self) -> None:
         terminal = self._link.terminal

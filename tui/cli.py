@@ -145,7 +145,7 @@ def run(
             click.echo(_plain(line), err=True)
         if as_json and isinstance(event, CaseFinished):
             click.echo(plain.result_json(session.cases[event.case], session))
-    click.echo(_plain(plain.summary_line(session, engine.path)), err=True)
+    click.echo(_plain(plain.summary_line(session, engine.path, engine)), err=True)
     sys.exit(_status(session))
 
 
@@ -323,7 +323,7 @@ def _print(
     session = Session()
     for line in plain.lines(path, engine, session, plain.when(path, moment), speed):
         click.echo(_plain(line))
-    click.echo(_plain(plain.summary_line(session, path)))
+    click.echo(_plain(plain.summary_line(session, path, engine)))
     return session
 
 

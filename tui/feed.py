@@ -41,6 +41,8 @@ class Feed:
         """Whether all that has been written so far has been read."""
         self.holding = Holding(path, lets_go=not self.replayed)
         """Which steps are held, of cases that have ended."""
+        self.last_words: str | None = None
+        """Why the engine gave up, where it did and said so."""
         self._clock = clock
         self._tail = Tail(path)
         self._read_bytes = 0
@@ -53,7 +55,7 @@ class Feed:
         began_s = self._clock()
         if began_s - self._looked_s >= LOOK_S:
             self._looked_s = began_s
-            self._engine_lives = self.engine is not None and self.engine.alive()
+            self._look_after(self.engine)
         try:
             self._read(began_s)
         except BenchtuiError as error:
@@ -103,6 +105,11 @@ class Feed:
         """Close the file."""
         self.holding.close()
         self._tail.close()
+
+    def _look_after(self, engine: Engine | None) -> None:
+        lived, self._engine_lives = self._engine_lives, engine is not None and engine.alive()
+        if engine is not None and lived and not self._engine_lives:
+            self.last_words = engine.last_words()
 
     def _read(self, began_s: float) -> None:
         while self.problem is None:

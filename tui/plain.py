@@ -203,13 +203,19 @@ def result_json(case: CaseState, session: Session) -> str:
     return msgspec.json.encode(row).decode()
 
 
-def summary_line(session: Session, path: Path) -> str:
-    """How the sweep went, and where its session is."""
+def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
+    """How the sweep went, and where its session is; of one cut off, what its engine said last."""
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    ending = "" if session.finished else "; the engine is gone and the record was cut off"
-    return f"{len(session.cases)} cases: {outcomes}{ending}; session {path}"
+    return f"{len(session.cases)} cases: {outcomes}{_cut_off_text(session, engine)}; session {path}"
+
+
+def _cut_off_text(session: Session, engine: Engine | None) -> str:
+    if session.finished:
+        return ""
+    said = engine.last_words() if engine else None
+    return "; the engine is gone and the record was cut off" + (f": {said}" if said else "")

@@ -180,7 +180,9 @@ def _line(entry: "Entry", summary: "Summary | None") -> str:
     state = "running" if summary is None else "finished" if entry.finished else "cut off"
     started = entry.started
     fields = [
-        f"{printable(entry.path.stem):40}  {state:8}  {started.created}  {len(started.plan):5} cases",
+        f"{printable(entry.path.stem):40}  {state:8}",
+        printable(started.created),
+        f"{len(started.plan):5} cases",
         printable(started.sweep.model),
         f"on {printable(started.host.hostname or '–')}",
     ]

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import msgspec
 import platformdirs
 
+from benchtui.sessions.visible import quoted
 from benchtui.themes import own
 from benchtui.tui.pace import RATES_HZ, Quiet
 from benchtui.tui.widgets.rows import KEYS
@@ -38,7 +39,7 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
         table = tomllib.loads(source.read_text("utf-8"))
     except FileNotFoundError:
         return Settings(), ()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return Settings(), (f"{source}: {error}; none of it is used",)
     known: dict[str, Any] = {}
     problems: list[str] = []
@@ -53,16 +54,16 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
 def _problem(name: str, value: object) -> str | None:
     """What is wrong with an entry: its name, its type, or its value."""
     if name not in Settings.__struct_fields__:
-        return f"no entry {name!r}; entries: {', '.join(Settings.__struct_fields__)}"
+        return f"no entry {quoted(name)}; entries: {', '.join(Settings.__struct_fields__)}"
     try:
         msgspec.convert({name: value}, Settings)
     except msgspec.ValidationError as error:
-        return f"{name} = {value!r}: {error}".replace(f" - at `$.{name}`", "")
+        return f"{name} = {quoted(value)}: {error}".replace(f" - at `$.{name}`", "")
     if name == "theme" and (refused := own.refusal(str(value))):
         return f"theme: {refused}"
     allowed, given = _allowed(name), value if isinstance(value, list) else [value]
     wrong = [each for each in given if allowed and str(each) not in allowed]
-    return f"{name}: {wrong[0]!r} is not known; allowed: {', '.join(allowed)}" if wrong else None
+    return f"{name}: {quoted(wrong[0])} is not known; allowed: {', '.join(allowed)}" if wrong else None
 
 
 def _allowed(name: str) -> tuple[str, ...]:

@@ -75,7 +75,8 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
     finished = session.finished
     word = finished.outcome if finished else "engine gone"
     role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
-    reason = (finished.reason or "") if finished else "the record was cut off; what was measured is kept"
+    cut_off = feed.last_words or "the record was cut off; what was measured is kept"
+    reason = (finished.reason or "") if finished else cut_off
     remark = text.clean(reason) or best
     hint = f"the report: benchtui export {name}"
     return Current(counts, f"in {text.duration(session.now_s)}", word, role, remark=remark, hint=hint)

@@ -82,7 +82,7 @@ class Executor(Protocol):
         ...
 
     def start(self, job: Job) -> Execution:
-        """Start a case."""
+        """Start a case; raises BenchtuiError where that can't be done."""
         ...
 
     def peaks(self, key: PeakKey) -> PeakProbe:

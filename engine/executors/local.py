@@ -32,6 +32,7 @@ _MOST_CHUNKS = 16
 """Pieces of a worker's output read at a time, which is more than a pipe holds: one that writes without end must
 not hold the loop."""
 _PROBE_END_S = 1.0
+_NO_SERVER = "its fork server is gone"
 _TEARDOWN_S = 20.0
 """How long a worker may take to end once it has told its outcome, a look at its step included."""
 
@@ -69,7 +70,7 @@ class LocalExecution:
     """One case on its way: a worker process, its events and its end."""
 
     def __init__(self, context: ForkServerContext, job: Job) -> None:
-        """Start the worker."""
+        """Start the worker; raises BenchtuiError where that can't be done."""
         self._case = job.case
         self._timeout_s = job.sweep.measure.timeout_s
         self._deadline_s = monotonic() + self._timeout_s
@@ -81,9 +82,16 @@ class LocalExecution:
         self._process: BaseProcess = context.Process(
             target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
         )
-        self._process.start()
-        events_out.close()
-        stderr_out.close()
+        try:
+            self._process.start()
+        except (OSError, EOFError) as error:
+            self._events.close()
+            self._stderr.close()
+            why = _NO_SERVER if isinstance(error, EOFError) else error
+            raise BenchtuiError(f"the worker can't be started: {why}") from error
+        finally:
+            events_out.close()
+            stderr_out.close()
         self._lines = Lines(self._events)
 
     @property
@@ -188,16 +196,17 @@ class _Question(Generic[Answer]):
             _kill(self._process.pid)
 
     def _start(self) -> None:
-        try:
+        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe says that none will answer
             self._process.start()
-        finally:
-            self._answer_out.close()
+        self._answer_out.close()
 
     def _received(self) -> Answer | str:
         """The answer once there is one, or why there is none."""
         try:
             message = self._answer.recv_bytes()
         except (EOFError, OSError):
+            if self._process.pid is None:
+                return _NO_SERVER
             self._process.join(_PROBE_END_S)
             return f"its process ended with exit status {self._process.exitcode}"
         self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
@@ -215,6 +224,7 @@ class LocalProbe(_Question[Runtime]):
     def result(self, now_s: float) -> Runtime | str:
         """What torch said, or why it said nothing."""
         if not self.ended:
+            self.kill()
             return "it is still being imported"
         answer = self._received()
         return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from benchtui.sessions.facts import GpuReadings, HostReadings
 
 _STOP_S = 5.0
 # a driver that hangs over a lost GPU must not keep the session from being closed
+STOOD_STILL_S = 1.0
+"""Later than this a wait ends only where the machine was suspended or the engine stopped."""
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+# Linux's monotonic clock stands still while the machine is suspended, this one goes on (clock_gettime(2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,21 @@ class Sampler:
 
     def _run(self) -> None:
         due_s = self._clock()
-        while not self._stopped.wait(due_s - self._clock()):
+        while not self._wait(due_s - self._clock()):
             sample = self._sample()
             self._samples.append(sample)
             if len(self._samples) >= self._batch and not self._stopped.is_set():
                 self._flush()
             due_s = next_due_s(due_s, self._clock(), self._period_s)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait, and tell at once where that took much longer; gives whether sampling is to end."""
+        began_s = time.clock_gettime(_CLOCK)
+        ended = self._stopped.wait(seconds)
+        still_s = time.clock_gettime(_CLOCK) - began_s - max(seconds, 0.0)
+        if still_s >= STOOD_STILL_S and not ended:
+            self._emit(Telemetry(t=_rounded(self._clock()), at_s=[], stood_still_s=_rounded(still_s)))
+        return ended
 
     def _sample(self) -> _Sample:
         at_s = self._clock()

@@ -8,13 +8,13 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.visible import quoted
 
 T = TypeVar("T")
 
 MOST_BYTES = 512 * 1024 * 1024
 """Size of a file from which it is no result of a benchmark."""
 _LARGEST = 10**15
-_LONGEST = 80
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
@@ -62,7 +62,7 @@ def lines(text: str, where: str) -> list[tuple[str, object]]:
             place = f"{where}, line {number}"
             value = parsed(line)
             if value is None:
-                raise BenchtuiError(f"{place}: {_short(line)} is not a JSON object")
+                raise BenchtuiError(f"{place}: {quoted(line)} is not a JSON object")
             found.append((place, value))
     return found
 
@@ -85,7 +85,7 @@ def agreed(values: Iterable[str], what: str, where: str) -> str:
     if not distinct:
         raise BenchtuiError(f"{where}: no measurement in it")
     if len(distinct) > 1:
-        named = ", ".join(_short(value) for value in distinct[:3])
+        named = ", ".join(quoted(value) for value in distinct[:3])
         raise BenchtuiError(f"{where}: {len(distinct)} {what} ({named}); a session has one: split the file")
     return distinct[0]
 
@@ -99,7 +99,7 @@ def _explained(message: str, value: object) -> str:
     place = match[1].removeprefix("$").removeprefix(".") or "the whole"
     if "missing required field" in said:
         return f"{place}: {said[0].lower()}{said[1:]}"
-    return f"{place} {_short(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"
+    return f"{place} {quoted(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"
 
 
 def _at(value: Any, place: str) -> object:  # noqa: ANN401  (a stranger's JSON)
@@ -110,8 +110,3 @@ def _at(value: Any, place: str) -> object:  # noqa: ANN401  (a stranger's JSON)
         except (KeyError, IndexError, TypeError):
             return None
     return value
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,19 +1,10 @@
 """The installed command, as a user runs it."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-COMMAND = Path(sys.executable).with_name("benchtui")
-
-
-@pytest.fixture
-def command() -> str:
-    assert COMMAND.exists(), "benchtui is not installed beside this Python"
-    return str(COMMAND)
 
 
 @pytest.fixture

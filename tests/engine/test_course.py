@@ -7,6 +7,7 @@ import pytest
 
 from benchtui.engine import measure
 from benchtui.engine.batch_sizes import THROUGHPUT_BLOCK
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
 from benchtui.sessions.facts import Environment, Host, Memory
 from benchtui.sessions.journal import read
@@ -27,6 +28,23 @@ def test_cases_run_to_the_end_one_after_another(stage: Begin) -> None:
     assert sweep.finish(0) and sweep.finish(1, "failed", reason="why")
     assert not sweep.finish(2)
     assert sweep.outcomes() == {0: ("ok", None), 1: ("failed", "why"), 2: ("ok", None)}
+
+
+def test_a_worker_that_can_not_be_started_fails_its_case_and_the_next_one_runs(
+    stage: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = stage()
+    launch = sweep.course._launch
+
+    def refuse_one(turn: Any) -> Any:
+        if turn.case.index == 1:
+            raise BenchtuiError("the worker can't be started: why")
+        return launch(turn)
+
+    monkeypatch.setattr(sweep.course, "_launch", refuse_one)
+    assert sweep.finish(0) and sweep.running == [2]
+    assert sweep.outcomes()[1] == ("failed", "the worker can't be started: why")
+    assert sweep.told().cases[1].started is None
 
 
 def test_after_running_out_of_memory_larger_cases_of_the_family_are_skipped(stage: Begin) -> None:

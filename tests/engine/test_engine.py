@@ -7,89 +7,26 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
+from watching import ENDLESS, PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
-from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Message, SessionStarted, Steps
 from benchtui.sessions.facts import Host
-from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep_file import load_sweep
-
-PATIENCE_S = 120.0
-ENDLESS = ("iterations=1000000", "warmup=0")
-
-
-class Watched:
-    """A running engine and the fold of its record so far."""
-
-    def __init__(self, engine: client.Engine) -> None:
-        self.engine = engine
-        self.session = Session()
-        self.events: list[Read] = []
-        self._tail = Tail(engine.path)
-
-    def read(self) -> None:
-        events = self._tail.read()
-        self.events += events
-        self.session.apply_all(events)
-
-    def until(self, reached: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not reached():
-            assert time.monotonic() < deadline, f"not reached; {self.session.messages} {self.states}"
-            time.sleep(0.02)
-            self.read()
-
-    def until_steps(self, case: int) -> CaseState:
-        self.until(lambda: self.session.cases and len(self.session.cases[case].measured) > 0)
-        return self.session.cases[case]
-
-    def until_ended(self) -> Session:
-        self.until(lambda: not self.engine.alive())
-        self.read()
-        self._tail.close()
-        return self.session
-
-    @property
-    def states(self) -> list[str]:
-        return [case.state for case in self.session.cases]
-
-
-@pytest.fixture
-def start(home: Path) -> Iterator[Callable[[Sweep], Watched]]:
-    """Start an engine; one that a test leaves running is killed."""
-    started: list[client.Engine] = []
-
-    def run(sweep: Sweep) -> Watched:
-        engine = client.start(sweep, home / f"session-{len(started)}.json")
-        started.append(engine)
-        return Watched(engine)
-
-    yield run
-    for engine in started:
-        if engine.alive():
-            os.kill(engine.pid, signal.SIGKILL)
-
-
-def wait_gone(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_sweep_is_measured_to_its_end(
@@ -266,34 +203,6 @@ def test_a_case_over_its_time_is_killed(
     ending = session.cases[0].finished
     assert ending is not None
     assert (ending.reason, ending.signal) == ("still running after 3 s", "SIGKILL")
-
-
-OWN = """
-import ctypes, gc, os, signal, subprocess, time
-from multiprocessing.connection import Connection
-import torch
-
-class Step:
-    def __init__(self, act, samples=1):
-        self.step = act
-        self.samples = samples
-
-def pipes():
-    return [each for each in gc.get_objects() if type(each) is Connection and each.writable and not each.closed]
-
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path, tiny_sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
-    """A sweep of a step of one's own, whose ``make(case)`` has this body."""
-
-    def make(body: str, *overrides: str) -> Sweep:
-        lines = "".join(f"    {line}\n" for line in body.splitlines())
-        (tmp_path / "own.py").write_text(f"{OWN}def make(case):\n{lines}")
-        return tiny_sweep(f"task={tmp_path / 'own.py'}:make", *overrides)
-
-    return make
 
 
 def leftovers(tmp_path: Path) -> list[int]:

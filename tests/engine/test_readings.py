@@ -15,6 +15,15 @@ def test_what_no_running_case_needs_is_forgotten() -> None:
     assert [at for at, _ in readings.host("cpu_percent", 0.0, 9.0)] == [1.5, 2.0, 2.5, 3.0]
 
 
+def test_standing_still_counts_for_the_spans_that_it_meets() -> None:
+    readings = Readings()
+    for at_s, still_s in ((10.0, 3.0), (20.0, 2.0)):
+        readings.add(Telemetry(t=at_s, at_s=[], stood_still_s=still_s))
+    assert readings.stood_still_s(5.0, 12.0) == 3.0
+    assert readings.stood_still_s(5.0, 19.0) == 5.0
+    assert readings.stood_still_s(11.0, 17.0) is None
+
+
 def test_the_most_workers_of_a_span_are_those_at_work_at_some_moment_of_it() -> None:
     readings = Readings()
     for at_s, amount in ((10.0, 1), (20.0, 3), (20.5, 3), (30.0, 2), (40.0, 0)):

@@ -20,6 +20,7 @@ def around(**readings: Any) -> Environment:
         ({"involuntary_switches": 199}, ()),
         ({"involuntary_switches": 1000, "beside": 1}, ()),
         ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: others used 63% of a processor",)),
+        ({"stood_still_s": 3.2}, ("disturbed: stood still for 3 s",)),
         ({"gpu_processes": 0}, ()),
         ({"gpu_processes": 1}, ("shared GPU with 1 other process",)),
         ({"gpu_processes": 2}, ("shared GPU with 2 other processes",)),

@@ -235,6 +235,18 @@ def test_a_full_disk_leaves_no_half_line(
     assert record.bytes_written == path.stat().st_size
 
 
+def test_a_file_that_was_removed_is_written_no_further(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    record.append(events[0])
+    path.rename(tmp_path / "moved.json")
+    record.append(events[1])
+    (tmp_path / "moved.json").unlink()
+    with pytest.raises(OSError, match="the file was removed"):
+        record.append(events[2])
+    record.close()
+
+
 def test_a_first_event_that_did_not_fit_leaves_an_empty_file(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:

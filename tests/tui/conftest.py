@@ -157,6 +157,7 @@ class FakeEngine:
     lives: bool = True
     told: list[str] = field(default_factory=list)
     refuses: str = ""
+    said: str | None = None
 
     def skip(self, case: int | None = None) -> None:
         self._tell("skip" if case is None else f"skip {case}")
@@ -186,6 +187,9 @@ class FakeEngine:
 
     def alive(self) -> bool:
         return self.lives
+
+    def last_words(self) -> str | None:
+        return self.said
 
     def _tell(self, command: str) -> None:
         self.told.append(command)

@@ -61,9 +61,11 @@ def test_an_engine_that_died_is_noticed_within_a_second(story: Any, engine: Any,
     feed = Feed(story.path, engine, clock)
     feed.poll()
     engine.lives = False
+    engine.said = "the disk is full"
     clock.now_s += 1
     feed.poll()
     assert feed.cut_off and not feed.running
+    assert feed.last_words == "the disk is full"
     feed.close()
 
 

@@ -110,7 +110,7 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
         sign, role = signs[known]
         pieces: list[Piece] = [
             (f"  {option:<16} ", "muted"),
-            (f"{getattr(case.config, option)!s:<18} ", "plain"),
+            (f"{text.clean(str(getattr(case.config, option))):<18} ", "plain"),
         ]
         if known is None and not said:
             lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))

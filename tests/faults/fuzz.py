@@ -1,0 +1,171 @@
+"""Feeds broken files to everything that reads files: none may end in a traceback, a hang, or a flood of memory.
+
+``python tests/faults/fuzz.py --count 100000 --seed 1 --processes 2 --keep FOLDER`` says how many were read and
+refused, and keeps a file of each kind of fault. Exit status 1 where there was one.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import corpus
+import mutations
+import readers
+
+from benchtui.sessions.errors import BenchtuiError
+
+LONGEST_S = 1.0
+"""Processor time that reading one file in one way may take."""
+HUNG_S = 60.0
+MOST_MB = 1500
+"""Address space that a process may grow by; the largest file is 0.1 MB."""
+
+Mutate = Callable[[bytes, random.Random, bytes], bytes]
+BYTES: Mutate = mutations.bytes_of
+JSON: Mutate = lambda data, dice, _: mutations.json_of(data, dice)  # noqa: E731
+TOML: Mutate = lambda data, dice, _: mutations.toml_of(data, dice)  # noqa: E731
+
+KINDS: dict[str, tuple[int, tuple[bytes, ...], tuple[Mutate, ...]]] = {
+    "session": (5, corpus.SESSIONS, (BYTES, JSON, JSON, JSON)),
+    "sweep": (3, corpus.SWEEPS, (BYTES, TOML, TOML)),
+    "settings": (1, (corpus.SETTINGS,), (BYTES, TOML)),
+    "theme": (1, (corpus.THEME,), (BYTES, TOML)),
+    "import": (3, corpus.IMPORTS, (BYTES, JSON, JSON)),
+}
+"""How often a kind comes, what it is made from, and how."""
+
+
+class HungError(Exception):
+    """Reading took too long."""
+
+
+@dataclass
+class Found:
+    """What came of files."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """A file for each fault, with the last lines of its traceback, by where it came from."""
+
+    def add(self, other: "Found") -> None:
+        """Take in what another process found."""
+        self.counts += other.counts
+        self.faults = other.faults | self.faults
+
+
+def made(seed: int, number: int, kind: str | None = None) -> tuple[str, bytes]:
+    """One broken file, and of which kind it is; the same at every call."""
+    dice = random.Random(seed * 1_000_003 + number)
+    names = [kind] if kind else list(KINDS)
+    chosen = dice.choices(names, [KINDS[name][0] for name in names])[0]
+    _, whole, ways = KINDS[chosen]
+    data, mutate = dice.choice(whole), dice.choice(ways)
+    try:
+        return chosen, mutate(data, dice, dice.choice(whole))
+    except (ValueError, RecursionError):  # a table of commas is no JSON
+        return chosen, mutations.bytes_of(data, dice, data)
+
+
+def examine(kind: str, data: bytes, folder: Path, dice: random.Random, every: bool = False) -> Found:
+    """Read a file in two of the ways in which it may be read, or in every way."""
+    found, path = Found(), folder / "file"
+    path.write_bytes(data)
+    ways = readers.OF_KINDS[kind]
+    for read in ways if every else dice.sample(ways, min(2, len(ways))):
+        began_s = time.process_time()
+        try:
+            with _alarm():
+                read(path, dice)
+            outcome = "read"
+        except BenchtuiError as error:
+            outcome = "refused"
+            if not readers.refused_in_one_line(error):
+                found.faults[f"{read.__name__}: several lines"] = (str(error), data)
+        except Exception as error:  # noqa: BLE001  (whatever comes out here is a fault)
+            outcome = "fault"
+            found.faults[f"{read.__name__}: {_place(error)}"] = (traceback.format_exc()[-3000:], data)
+        if (spent_s := time.process_time() - began_s) > LONGEST_S:
+            found.faults[f"{read.__name__}: slow"] = (f"{spent_s:.1f} s", data)
+        found.counts[f"{kind} {outcome}"] += 1
+    return found
+
+
+def run(seed: int, numbers: range, kind: str | None = None) -> Found:
+    """Make and read so many files."""
+    warnings.simplefilter("error")
+    found = Found()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        for number in numbers:
+            chosen, data = made(seed, number, kind)
+            found.add(examine(chosen, data, Path(folder), random.Random(number)))
+    return found
+
+
+@contextmanager
+def _alarm() -> Iterator[None]:
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise HungError
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, HUNG_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _place(error: Exception) -> str:
+    """The error with the innermost line of ours that it came from."""
+    ours = [each for each in traceback.extract_tb(error.__traceback__) if "/tests/" not in each.filename]
+    inner = next((each for each in reversed(ours) if "site-packages" not in each.filename), None)
+    where = f"{Path(inner.filename).name}:{inner.lineno}" if inner else "here"
+    return f"{type(error).__name__} at {where}"
+
+
+def _limit_memory() -> None:
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MOST_MB * 10**6, resource.RLIM_INFINITY))
+    os.nice(5)
+
+
+def main() -> int:
+    """Read many files in several processes, and say what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--kind", choices=list(KINDS))
+    parser.add_argument("--keep", type=Path, help="folder for a file of each fault")
+    options = parser.parse_args()
+    found = Found()
+    pieces = [range(start, min(start + 250, options.count)) for start in range(0, options.count, 250)]
+    with ProcessPoolExecutor(options.processes, initializer=_limit_memory, max_tasks_per_child=None) as pool:
+        for each in pool.map(run, [options.seed] * len(pieces), pieces, [options.kind] * len(pieces)):
+            found.add(each)
+    print(json.dumps(dict(sorted(found.counts.items()))))
+    for place, (name, (told, data)) in enumerate(sorted(found.faults.items())):
+        print(f"\n== {place}: {name}\n{told}")
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            (options.keep / f"{place}.bin").write_bytes(data)
+    print(f"{options.count} files, {len(found.faults)} kinds of faults")
+    return 1 if found.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""Kills engines at random instants with SIGKILL, and says what each left behind.
+
+``python tests/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light`` leaves
+torch out of the workers, ``--victim`` kills the fork server or the worker instead. Exit status 1 where more was
+lost than the steps of the last tenth of a second of the case in hand, or a process stayed behind.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import light
+import psutil
+
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.report import markdown
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep_file import parse_sweep
+
+CASES, STEPS = 20, 400
+"""Of a sweep, and of a case."""
+PATIENCE_S = 120.0
+KEPT_BACK_S = 0.1
+"""How long a worker keeps steps before it hands them on."""
+ON_THE_WAY_S = 1.0
+"""What a busy machine may take to bring them to the file: no part of what is promised."""
+
+OWN = f"""
+import os, time
+
+class Step:
+    samples = 1
+    def __init__(self, case):
+        self.case = case.batch_size - 1
+        self.notes = os.open(os.environ[{light.NOTES!r}], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    def step(self):
+        time.sleep({light.STEP_S})
+        os.write(self.notes, f"{{self.case}} {{time.monotonic()}}\\n".encode())
+
+def make(case):
+    return Step(case)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a killed engine left behind."""
+
+    at_s: float
+    """After its start, or its first step."""
+    state: str
+    """``no session`` where it hadn't begun one, ``cut off``, or ``finished``."""
+    ended: int
+    """Cases that had ended."""
+    lost_steps: int
+    """Steps of the case in hand that had been done and aren't in the file."""
+    lost_s: float
+    """The time over which they had been done."""
+    faults: tuple[str, ...]
+    """What must not be."""
+
+
+def kill_at(
+    at_s: float, path: Path, launch: Callable[[Path], int], victim: str = "engine", measuring: bool = False
+) -> Left:
+    """Start an engine, kill it or one of its processes after so long, and look at what is left.
+
+    With ``measuring`` the time counts from its first step on.
+    """
+    pid = launch(path)
+    engine = psutil.Process(pid)
+    while measuring and not Path(f"{path}.steps").exists():
+        time.sleep(0.01)
+    time.sleep(at_s)
+    chosen = engine if victim == "engine" else _chosen(engine, victim)
+    below = engine.children(recursive=True)
+    killed_s = time.monotonic()
+    with suppress(psutil.Error):
+        chosen.send_signal(signal.SIGKILL)
+    faults = () if _gone([engine], pid) else ("the engine is still there",)
+    if not _gone(below, pid):
+        faults = (*faults, "a process stayed behind")
+    return _left(at_s, path, killed_s, faults, victim)
+
+
+def light_launch(path: Path, cases: int = CASES) -> int:
+    """An engine of light cases."""
+    process = light.launch(path, light.sweep(cases=cases, steps=STEPS), session_id=path.stem)
+    process.returncode = 0  # it is waited for by its number
+    return process.pid
+
+
+def real_launch(path: Path) -> int:
+    """An engine whose workers have torch."""
+    os.environ[light.NOTES] = f"{path}.steps"
+    own = path.parent / "own.py"
+    own.write_text(OWN)
+    text = f'model = "none"\ntask = "{own}:make"\n[measure]\nwarmup = 0\npeaks = false\n'
+    return client.start(parse_sweep(text, "kills", (f"batch_size=1..{CASES}", f"iterations={STEPS}")), path).pid
+
+
+def _chosen(engine: psutil.Process, victim: str) -> psutil.Process:
+    """The fork server or the newest worker, once there is one."""
+    while True:
+        with suppress(psutil.NoSuchProcess):
+            servers = [each for each in engine.children() if "forkserver" in " ".join(each.cmdline())]
+            workers = [child for server in servers for child in server.children()]
+            if found := servers if victim == "fork server" else workers:
+                return found[-1]
+        time.sleep(0.01)
+
+
+def _gone(processes: list[psutil.Process], engine: int) -> bool:
+    """Whether all end in time; our own child is waited for."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while any(each.is_running() and _status(each) != psutil.STATUS_ZOMBIE for each in processes):
+        with suppress(ChildProcessError):
+            os.waitpid(engine, os.WNOHANG)
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _status(process: psutil.Process) -> str:
+    try:
+        return str(process.status())
+    except psutil.Error:
+        return psutil.STATUS_ZOMBIE
+
+
+def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], victim: str) -> Left:
+    try:
+        session = Session.load(path)
+    except BenchtuiError as error:
+        empty = not path.exists() or b"\n" not in path.read_bytes()[2:]
+        found = faults if empty else (*faults, f"the file can't be read: {error}")
+        return Left(at_s, "no session", 0, 0, 0.0, found)
+    done = _noted(Path(f"{path}.steps"), killed_s)
+    kept = {case.index: len(case.measured) for case in session.cases}
+    short = [case.index for case in session.cases if case.state == "ok" and kept[case.index] != STEPS]
+    faults = (*faults, *(f"case {index} had ended, and has {kept[index]} steps" for index in short))
+    in_hand = [case.index for case in session.cases if case.finished is None or case.state == "failed"]
+    lost = [at for index in in_hand for at in done.get(index, [])[kept[index] :]]
+    lost_s = killed_s - min(lost, default=killed_s)
+    if lost_s > KEPT_BACK_S + ON_THE_WAY_S:
+        faults = (*faults, f"steps of {lost_s:.2f} s are lost")
+    failed = sum(case.state == "failed" for case in session.cases)
+    if victim != "engine" and (session.finished is None or failed > 1):
+        faults = (*faults, f"the sweep didn't outlive its {victim}: {failed} cases failed")
+    if "## " not in markdown(session):
+        faults = (*faults, "no report")
+    return Left(at_s, "finished" if session.finished else "cut off", session.done, len(lost), lost_s, faults)
+
+
+def _noted(notes: Path, until_s: float) -> dict[int, list[float]]:
+    """When the steps of each case ended, those before a moment of the monotonic clock."""
+    found: dict[int, list[float]] = {}
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    for line in lines:
+        case, at_s = line.split()
+        if float(at_s) <= until_s:
+            found.setdefault(int(case), []).append(float(at_s))
+    return found
+
+
+def main() -> int:
+    """Kill, and print a line for each and the worst of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=4.0,
+        metavar="S",
+        help="latest instant after start or first step",
+    )
+    parser.add_argument("--light", action="store_true", help="cases without torch")
+    parser.add_argument("--victim", choices=["engine", "fork server", "worker"], default="engine")
+    options = parser.parse_args()
+    random_ = random.Random(options.seed)
+    instants = [random_.uniform(0, options.within) for _ in range(options.kills)]
+    launch = light_launch if options.light else real_launch
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="bt-") as folder:
+        os.environ["BENCHTUI_RUNTIME_DIR"] = f"{folder}/run"
+
+        def kill(number: int, at_s: float) -> Left:
+            path, measuring = Path(folder, f"s{number}.json"), number % 4 > 0
+            return _told(kill_at(at_s, path, launch, options.victim, measuring))
+
+        with ThreadPoolExecutor(4 if options.light else 1) as pool:  # a real engine is told by the environment
+            found = list(pool.map(kill, range(options.kills), instants))
+    bad = [each for each in found if each.faults]
+    worst = max(found, key=lambda each: each.lost_s)
+    print(
+        f"{len(found)} kills, {len(bad)} with faults; most lost: {worst.lost_steps} steps, {worst.lost_s:.3f} s"
+    )
+    return 1 if bad else 0
+
+
+def _told(left: Left) -> Left:
+    faults = "; ".join(left.faults) or "ok"
+    print(
+        f"at {left.at_s:6.3f} s: {left.state:10}  {left.ended:2} cases ended,"
+        f" {left.lost_steps:3} steps of {left.lost_s:.3f} s lost  {faults}",
+        flush=True,
+    )
+    return left
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""An engine with light cases: supervisor, journal, fork server, pipes and signals are real, torch is left out.
+
+``python tests/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be started
+and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic clock. The
+sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step.
+"""
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import msgspec
+
+from benchtui.engine import __main__ as engine_main
+from benchtui.engine import isolation, supervisor
+from benchtui.engine.executors import local
+from benchtui.engine.executors.lines import send
+from benchtui.engine.job import Job
+from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
+from benchtui.sessions.facts import Model
+from benchtui.sessions.sweep import Axes, Measure, Sweep
+
+FLUSH_S = 0.1
+STEP_S = 0.002
+NOTES = "BENCHTUI_TEST_NOTES"
+ROOM = "BENCHTUI_TEST_ROOM"
+"""Bytes that a file of the engine may have."""
+CLOCK = "BENCHTUI_TEST_CLOCK"
+"""Set to ``back``, the wall clock runs backwards by a day a call."""
+
+
+def sweep(cases: int = 3, steps: int = 100, name: str = "light", device: str = "cpu") -> Sweep:
+    """A sweep of light cases of so many steps."""
+    axes = Axes(device=(device,), batch_size=tuple(range(1, cases + 1)))
+    return Sweep(name=name, model="none", axes=axes, measure=Measure(warmup=0, iterations=steps, peaks=False))
+
+
+def launch(
+    path: Path, wanted: Sweep, environment: Mapping[str, str] | None = None, session_id: str = "light"
+) -> subprocess.Popen[bytes]:
+    """Start the engine, its errors going where the client looks for them; doesn't wait for it to come up."""
+    runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
+    runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (runtime / f"{session_id}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, "--id", session_id, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=os.environ | {NOTES: f"{path}.steps"} | (environment or {}),
+            start_new_session=True,
+        )
+    assert process.stdin is not None
+    with process.stdin as pipe:
+        pipe.write(msgspec.json.encode(wanted))
+    return process
+
+
+class _Case:
+    def __init__(self, job: Job, events: Connection) -> None:
+        self._job = job
+        self._events = events
+        self._notes = os.open(os.environ[NOTES], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._times_ms: list[float] = []
+        self._flushed_s = time.monotonic()
+
+    def run(self) -> None:
+        """Prepare, measure and end."""
+        job = self._job
+        uuid = None if job.config.device == "cpu" else "GPU-00000000-0000-0000-0000-000000000000"
+        self._emit(CasePrepared(t=self._now_s(), case=job.case, model=Model(name="none"), gpu_uuid=uuid))
+        begin_s = self._now_s()
+        for _ in range(0 if job.sweep.name == "brief" else job.sweep.measure.iterations):
+            self._step()
+        end_s = self._now_s()
+        self._flush()
+        self._emit(CaseFinished(t=self._now_s(), case=job.case, outcome="ok", measured_s=(begin_s, end_s)))
+
+    def _step(self) -> None:
+        began_s = time.monotonic()
+        if self._job.sweep.name == "hang":
+            ctypes.PyDLL(None).pause()
+        time.sleep(STEP_S)
+        ended_s = time.monotonic()
+        os.write(self._notes, f"{self._job.case} {ended_s}\n".encode())
+        self._times_ms.append(1000 * (ended_s - began_s))
+        if time.monotonic() - self._flushed_s >= FLUSH_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        phase: Phase = "measure"
+        if self._times_ms:
+            self._emit(
+                Steps(
+                    t=self._now_s(),
+                    case=self._job.case,
+                    phase=phase,
+                    round=self._job.round,
+                    wall_ms=self._times_ms,
+                )
+            )
+        self._times_ms, self._flushed_s = [], time.monotonic()
+
+    def _emit(self, event: AnyEvent) -> None:
+        send(self._events, msgspec.json.encode(event))
+
+    def _now_s(self) -> float:
+        return time.monotonic() - self._job.zero_s
+
+
+def run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+    """Take the place of the worker that imports torch."""
+    isolation.isolate()
+    os.dup2(stderr.fileno(), 2)
+    _Case(msgspec.json.decode(job, type=Job), events).run()
+
+
+def run_probe(answer: Connection) -> None:
+    """Answer what torch would be asked: it sees one GPU."""
+    answer.send_bytes(msgspec.json.encode(Runtime(t=0.0, torch="none", cuda="0", cuda_devices=("played",))))
+
+
+class _Backwards(datetime):
+    """A wall clock that is set back by a day whenever it is read."""
+
+    moment = datetime(2020, 1, 1, tzinfo=UTC)
+
+    @classmethod
+    def now(cls, tz: object = None) -> "datetime":
+        """A day before the last call."""
+        cls.moment -= timedelta(days=1)
+        return cls.moment
+
+
+def _set_the_clock_back() -> None:
+    supervisor.datetime = _Backwards  # type: ignore[attr-defined]
+    time.time = lambda: _Backwards.now().timestamp()
+
+
+class LightExecutor(local.LocalExecutor):
+    """The fork server imports the engine alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._context.set_forkserver_preload(["benchtui.engine.__main__"])
+
+
+def main() -> int:
+    """Run the engine's own main with light cases."""
+    local._run_worker, local._run_probe = run_worker, run_probe
+    engine_main.LocalExecutor = LightExecutor  # type: ignore[attr-defined]
+    if room := os.environ.get(ROOM):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(room), resource.RLIM_INFINITY))
+    if os.environ.get(CLOCK) == "back":
+        _set_the_clock_back()
+    return engine_main.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

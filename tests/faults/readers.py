@@ -1,0 +1,283 @@
+"""Everything that reads a file of a stranger's, and what must hold of all that comes out of it."""
+
+import csv
+import io
+import random
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import mutations
+
+from benchtui import themes
+from benchtui.sessions import catalogue, importers, journal, library, reading, sweep_text
+from benchtui.sessions.comparing import Side, compared
+from benchtui.sessions.constraints import Constraints
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.formats import results, steps
+from benchtui.sessions.limits import limit
+from benchtui.sessions.metrics import metrics
+from benchtui.sessions.optimal import NEEDS, Wish, decide, narrowed
+from benchtui.sessions.precedents import Precedents
+from benchtui.sessions.report import comparison, markdown
+from benchtui.sessions.report.comparison_json import as_json as comparison_as_json
+from benchtui.sessions.report.page import page
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import MOST_CASES, cases
+from benchtui.sessions.sweep_file import checked, parse_sweep
+from benchtui.sessions.timeline import Retelling, Timeline
+from benchtui.themes import own
+from benchtui.tui import deciding, plain, settings
+from benchtui.tui.arranging import Arranging
+from benchtui.tui.comparison_text import comparison_text
+from benchtui.tui.draft import Draft
+from benchtui.tui.feed import Feed
+from benchtui.tui.planning import plan_lines
+from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
+from benchtui.tui.views import View
+
+Read = Callable[[Path, random.Random], None]
+SHOWN = themes.UNICODE
+
+
+class HarmError(Exception):
+    """Something got through that must not."""
+
+
+def _document(text: str) -> None:
+    """Markdown or HTML: no tag of the file's, and nothing that a terminal would obey."""
+    if mutations.TAG in text or "<script>alert" in text:
+        raise HarmError("a tag of the file stands in the document")
+    if odd := [letter for letter in text if not letter.isprintable() and letter != "\n"]:
+        raise HarmError(f"{odd[0]!r} stands in the document")
+
+
+def _tables(text: str) -> None:
+    """Every row of a table of markdown has as many cells as its head."""
+    width = 0
+    for line in text.splitlines():
+        cells = line.replace("\\\\", "").replace("\\|", "").count("|") if line.startswith("|") else 0
+        if width and cells and cells != width:
+            raise HarmError(f"a row of {cells} cells in a table of {width}: {line[:200]}")
+        width = cells
+
+
+def _cells(text: str) -> None:
+    rows = list(csv.reader(io.StringIO(text)))
+    if len({len(row) for row in rows}) > 1:
+        raise HarmError("rows of unequal length")
+    begun = {cell[0] for row in rows for cell in row if cell and not _is_number(cell)}
+    if begun & set("=+@-\t\r"):
+        raise HarmError("a cell that a spreadsheet computes")
+    _document(text.replace("\r\n", "\n").replace(mutations.TAG, "").replace("<script>alert", ""))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(snapshot: object) -> None:
+    """No text of a snapshot for the screen has anything that a terminal would obey."""
+    for text in _texts(snapshot):
+        if not text.isprintable():
+            raise HarmError(f"{text[:80]!r} is to be shown")
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _texts(getattr(value, field.name))
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _report(path: Path, dice: random.Random) -> None:
+    text = markdown(Session.load(path, keep_steps=dice.random() < 0.5), dice.choice((None, 2.5)))
+    _document(text)
+    _tables(text)
+    if dice.random() < 0.3:
+        _document(page(text, []).partition("<body")[2].rpartition("<script")[0])
+
+
+def _results(path: Path, dice: random.Random) -> None:
+    session = Session.load(path, keep_steps=dice.random() < 0.5)
+    _cells(results.as_csv(session))
+    results.as_json(session).encode()
+
+
+def _steps(path: Path, _dice: random.Random) -> None:
+    recorded = steps.recorded(path)
+    rows, objects = io.BytesIO(), io.BytesIO()
+    steps.write_csv(recorded, rows)
+    steps.write_json(recorded, objects)
+    _cells(rows.getvalue().decode())
+
+
+def _comparison(path: Path, dice: random.Random) -> None:
+    session = Session.load(path)
+    other = Side.of("other", Session.load(library.demo_path(), keep_steps=False))
+    sides = [Side.of("a|b", session), dice.choice((other, Side.of("itself", session)))]
+    dice.shuffle(sides)
+    found = compared(sides)
+    comparison_text(found).encode("utf-8", "replace")
+    comparison_as_json(found).encode()
+    text = comparison.markdown(found)
+    _document(text)
+    _tables(text)
+
+
+def _optimal(path: Path, dice: random.Random) -> None:
+    session = Session.load(path)
+    tight = Constraints(vram_mb=1.0, p99_ms=1.0, latency_ms=1.0, power_w=1.0)
+    constraints = dice.choice((Constraints(), tight))
+    for need in NEEDS:
+        decision = decide(session, Wish(need, constraints, dice.choice((None, 100))))
+        list(deciding.lines(session, decision))
+        deciding.json_text([decision])
+        if decision.best:
+            text = sweep_text.toml_of(narrowed(session.start.sweep, decision.best.config))
+            parse_sweep(text, "the best")
+
+
+def _replay(path: Path, dice: random.Random) -> None:
+    timeline = Timeline(path)
+    try:
+        while not timeline.complete:
+            timeline.read()
+        with closing(Retelling(timeline)) as telling:
+            for _ in range(4):
+                moment = timeline.end_s * dice.random()
+                telling.seek(moment)
+                while not telling.move(moment):
+                    pass
+    finally:
+        timeline.close()
+
+
+def _lines(path: Path, _dice: random.Random) -> None:
+    session = Session()
+    for line in plain.lines(path, None, session, 0.0, None):
+        line.encode("utf-8", "replace")
+    plain.summary_line(session, path)
+
+
+def _listing(path: Path, _dice: random.Random) -> None:
+    catalogue.summary(path)
+    library.entry_of(path)
+
+
+def _frame(path: Path, _dice: random.Random) -> None:
+    Session.load(path).to_frame()
+
+
+def _precedents(path: Path, _dice: random.Random) -> None:
+    session, learned = Session.load(path), Precedents()
+    learned.learn(session)
+    for case in session.cases:
+        learned.predict(checked(case.config), session.start.sweep)
+
+
+def _whole(path: Path, _dice: random.Random) -> None:
+    journal.read(path)
+    reading.load(path)
+
+
+def _screen(path: Path, dice: random.Random) -> None:
+    """The Monitor's snapshots, and the sections of a case."""
+    feed = Feed(path, None, lambda: 0.0)
+    try:
+        while not feed.caught_up and feed.problem is None:
+            feed.poll()
+        if feed.session.started is None:
+            return
+        view = View(feed, SHOWN, "name")
+        view.renew()
+        arranging = Arranging(feed.session, view.book.value)
+        chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
+        rows = view.rows(arranging)
+        shown = [view.heading(()), view.current(chosen), view.band(chosen), view.parts(chosen), view.machines()]
+        _shown((*shown, *(rows.row(place) for place in range(min(rows.count, 10)))))
+        if chosen is not None:
+            _section(feed.session, chosen)
+    finally:
+        feed.close()
+
+
+def _section(session: Session, chosen: int) -> None:
+    case = session.cases[chosen]
+    known, reached = metrics(case), limit(case, session.peaks)
+    _shown(detail_lines(case, known, 80, SHOWN) + machine_lines(case, reached, 80, SHOWN))
+    _shown(error_lines(case, 80, SHOWN))
+    _document(case_markdown(case, known, reached, SHOWN))
+
+
+def _draft(path: Path, _dice: random.Random) -> None:
+    """The editor, on a sweep or on the sweep of a session."""
+    draft = Draft.of(path)
+    draft.text()
+
+
+def _sweep(path: Path, dice: random.Random) -> None:
+    data = path.read_bytes()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return
+    sweep = parse_sweep(text, "sweep.toml")
+    if sweep.planned < MOST_CASES / 100:
+        cases(sweep)
+        again = parse_sweep(sweep_text.toml_of(sweep), "written")
+        if again != sweep:
+            raise HarmError("written back it is another sweep")
+        if dice.random() < 0.2:
+            for line in plan_lines(sweep, Precedents()):
+                line.encode("utf-8", "replace")
+
+
+def _settings(path: Path, _dice: random.Random) -> None:
+    settings.read(path)
+
+
+def _theme(path: Path, _dice: random.Random) -> None:
+    folder = path.parent / "themes"
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.toml").write_bytes(path.read_bytes())
+    own.shelf(folder)
+
+
+def _import(path: Path, _dice: random.Random) -> None:
+    target = path.with_suffix(".session")
+    target.unlink(missing_ok=True)
+    importers.write(importers.read(path), target)
+    session = Session.load(target)
+    if session.torn or session.cut_off:
+        raise HarmError("the session that was written is cut off")
+    text = markdown(session)
+    _document(text)
+    _tables(text)
+
+
+OF_SESSIONS: tuple[Read, ...] = (
+    *(_report, _results, _steps, _comparison, _optimal, _replay, _lines, _listing, _frame, _whole),
+    *(_screen, _draft, _precedents),
+)
+OF_KINDS: dict[str, tuple[Read, ...]] = {
+    "session": OF_SESSIONS,
+    "sweep": (_sweep, _draft),
+    "settings": (_settings,),
+    "theme": (_theme,),
+    "import": (_import,),
+}
+
+
+def refused_in_one_line(error: BenchtuiError) -> bool:
+    """Whether a message is one that a terminal can show in a line or two of its own."""
+    return "\n" not in str(error).strip() and len(str(error)) < 3_000

@@ -1,0 +1,112 @@
+"""Cases that end badly, in one sweep: each is a recorded outcome, and the others are measured."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import psutil
+import pytest
+from watching import Watched
+
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Sweep
+
+WAYS = {
+    "aborts": "os.abort",
+    "ends well too early": "lambda: os._exit(0)",
+    "ends in a fault of memory": "lambda: ctypes.string_at(0)",
+    "hangs in Python": "lambda: time.sleep(1000)",
+    "hangs in C code": "lambda: ctypes.PyDLL(None).pause()",
+    "shouts": "shout",
+    "leaves children behind": "lambda: [subprocess.Popen(['sleep', '1000']) for _ in range(20)]",
+    "is well": "lambda: time.sleep(0.001)",
+    "runs out of memory": "greed",
+}
+"""What a case does in its step, by its batch size, from 1 up: one larger than the last wouldn't be run."""
+SHOUTED_MB = 350
+"""Written to each of standard output and standard error, over all steps."""
+ITERATIONS = 4
+
+BODY = f"""
+import resource
+mega = b"x" * 999_999 + b"\\n"
+def shout():
+    for stream in (1, 2):
+        for _ in range({SHOUTED_MB} // {ITERATIONS}):
+            os.write(stream, mega)
+def greed():
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, resource.RLIM_INFINITY))
+    torch.ones(1_000_000_000)
+return Step([{", ".join(WAYS.values())}][case.batch_size - 1])"""
+
+
+@pytest.fixture(scope="module")
+def ended() -> dict[str, tuple[Session, int]]:
+    """The session, once it has been run, and the engine's peak of memory in bytes."""
+    return {}
+
+
+@pytest.fixture
+def case(
+    ended: dict[str, tuple[Session, int]],
+    start: Callable[[Sweep], Watched],
+    own: Callable[..., Sweep],
+) -> Callable[[str], CaseState]:
+    """A case by what it does."""
+    if not ended:
+        watched = start(own(BODY, f"batch_size=1..{len(WAYS)}", f"iterations={ITERATIONS}", "timeout=6s"))
+        engine, most = psutil.Process(watched.engine.pid), 0
+
+        def look() -> bool:
+            nonlocal most
+            with suppress(psutil.Error):
+                most = max(most, engine.memory_info().rss)
+            return not watched.engine.alive()
+
+        watched.until(look)
+        ended["session"] = watched.until_ended(), most
+    cases = ended["session"][0].cases
+    return lambda way: cases[list(WAYS).index(way)]
+
+
+@pytest.mark.parametrize(("way", "name"), [("aborts", "SIGABRT"), ("ends in a fault of memory", "SIGSEGV")])
+def test_a_signal_is_named(case: Callable[[str], CaseState], way: str, name: str) -> None:
+    end = case(way).finished
+    assert end is not None
+    assert (end.outcome, end.signal, end.reason) == ("failed", name, f"the worker was killed by {name}")
+
+
+def test_ending_well_before_the_case_is_done_is_a_failure(case: Callable[[str], CaseState]) -> None:
+    end = case("ends well too early").finished
+    assert end is not None
+    assert (end.outcome, end.exit_code) == ("failed", 0)
+    assert end.reason == "the worker ended with exit status 0 before it was done"
+
+
+@pytest.mark.parametrize("way", ["hangs in Python", "hangs in C code"])
+def test_what_hangs_is_killed_when_its_time_is_over(case: Callable[[str], CaseState], way: str) -> None:
+    end = case(way).finished
+    assert end is not None
+    assert (end.outcome, end.reason) == ("timeout", "still running after 6 s")
+
+
+def test_memory_that_the_host_refuses_is_out_of_memory(case: Callable[[str], CaseState]) -> None:
+    end = case("runs out of memory").finished
+    assert end is not None
+    assert end.outcome == "oom" and end.reason is not None and end.reason.startswith("out of memory on cpu: ")
+
+
+def test_gigabytes_of_output_neither_block_nor_fill_anything(
+    case: Callable[[str], CaseState], ended: dict[str, tuple[Session, int]]
+) -> None:
+    shouting = case("shouts")
+    session, most = ended["session"]
+    assert shouting.state == "ok" and len(shouting.measured) == ITERATIONS
+    assert most < 300e6, "the engine's memory stays what it was"
+    assert sum(len(message.text) for message in session.messages) < 100_000
+
+
+def test_the_others_are_measured(case: Callable[[str], CaseState]) -> None:
+    assert case("leaves children behind").state == case("is well").state == "ok"
+    assert len(case("is well").measured) == ITERATIONS

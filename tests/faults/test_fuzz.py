@@ -1,0 +1,75 @@
+"""A few seconds of the fuzzer, properties of the readers under any text, and every fault it ever found."""
+
+import random
+from pathlib import Path
+
+import fuzz
+import pytest
+import readers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep_file import parse_sweep
+
+SAME_FOLDER = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+KEPT = Path(__file__).parent / "kept"
+"""Files that once were a fault, by kind."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [(kind, 40 * weight) for kind, (weight, _, _) in fuzz.KINDS.items()]
+)
+def test_broken_files_are_read_or_refused(kind: str, count: int) -> None:
+    found = fuzz.run(20261121, range(count), kind)
+    assert {name: told for name, (told, _) in found.faults.items()} == {}
+    assert found.counts[f"{kind} read"], "the fuzzer leaves some whole"
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_once_was_a_fault_is_read_or_refused(path: Path, tmp_path: Path) -> None:
+    for seed in range(3):
+        found = fuzz.examine(path.parent.name, path.read_bytes(), tmp_path, random.Random(seed), every=True)
+        assert {name: told for name, (told, _) in found.faults.items()} == {}
+
+
+def read_all(kind: str, data: bytes, folder: Path) -> None:
+    (folder / "file").write_bytes(data)
+    for read in readers.OF_KINDS[kind]:
+        try:
+            read(folder / "file", random.Random(0))
+        except BenchtuiError as error:
+            assert readers.refused_in_one_line(error)
+
+
+@SAME_FOLDER
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_as_a_session_and_as_results(tmp_path: Path, data: bytes) -> None:
+    read_all("session", data, tmp_path)
+    read_all("import", data, tmp_path)
+
+
+@SAME_FOLDER
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["name", "model", "task", "dataset", "device", "batch_size", "warmup", "until", "env.A"]
+        ),
+        st.text(max_size=30) | st.integers() | st.floats() | st.booleans(),
+    )
+)
+def test_any_entries_make_a_sweep_or_are_refused(tmp_path: Path, entries: dict[str, object]) -> None:
+    overrides = [f"{key}={value}" for key, value in entries.items()]
+    try:
+        parse_sweep('model = "m"', "test", overrides)
+    except BenchtuiError as error:
+        assert readers.refused_in_one_line(error)
+
+
+@SAME_FOLDER
+@given(st.text(max_size=200))
+def test_any_text_is_refused_as_settings_theme_or_sweep(tmp_path: Path, text: str) -> None:
+    for kind in ("settings", "theme", "sweep"):
+        read_all(kind, text.encode("utf-8", "replace"), tmp_path)

@@ -1,0 +1,163 @@
+"""A session with hostile text in every field that takes text: none of it is obeyed, and no code of it runs."""
+
+import copy
+import json
+import random
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import corpus
+import mutations
+import pytest
+import readers
+
+from benchtui.sessions import keeping, library
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.session import Session
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.surroundings import Surroundings, library_name
+
+HOSTILE = {
+    "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
+    "control": "a\x1b[2J\x1b]0;title\x07\x9b31m\r\nb\u202e\u2028",
+    "markup": "[bold red]x[/bold red] [@click=app.quit]y[/] [/] [",
+    "table": "a|b\\|c `d` **e** [f](javascript:alert(1))",
+    "template": "{{ 7 * 7 }}{% raw %}$x$ %s %(a)s {0}",
+    "formula": "=1+1|'cmd'!A0",
+    "path": "../../../../tmp/escaped",
+    "root": "/tmp/escaped",
+    "nul": "a\x00b",
+    "long": "x" * 20_000,
+    "code": "trap.py:make",
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every text within a JSON value."""
+    if isinstance(value, str):
+        return [path]
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in pairs for found in places(inner, (*path, key))]
+
+
+def set_at(value: Any, path: tuple[Any, ...], new: str) -> Any:
+    changed = copy.deepcopy(value)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = new
+    return changed
+
+
+def filled(text: str, folder: Path) -> Path:
+    """A session with this text wherever one may stand."""
+    events, path, took = json.loads(corpus.written(corpus.session())), folder / "hostile.json", 0
+    for at, event in enumerate(events):
+        for place in places(event):
+            changed = set_at(event, place, text)
+            path.write_text(json.dumps([*events[:at], changed, *events[at + 1 :]]))
+            try:
+                Session.load(path)
+            except BenchtuiError:
+                continue
+            event, took = changed, took + 1
+        events[at] = event
+    path.write_text("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
+    assert took > 50
+    return path
+
+
+@pytest.mark.parametrize("kind", list(HOSTILE))
+def test_every_reader_makes_it_harmless(kind: str, tmp_path: Path) -> None:
+    hostile = filled(HOSTILE[kind], tmp_path)
+    for seed in range(2):
+        for read in readers.OF_SESSIONS:
+            try:
+                read(hostile, random.Random(seed))
+            except BenchtuiError as error:
+                assert readers.refused_in_one_line(error)
+
+
+@pytest.mark.parametrize("kind", ["control", "markup", "long", "code"])
+async def test_the_screen_shows_it_as_text(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    hostile = filled(HOSTILE[kind], home)
+    (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
+    keeping.take_in(hostile)
+    here = Surroundings(
+        start=lambda _sweep: pytest.fail("nothing is to be started"),
+        running=list,
+        find=lambda _path: None,
+        recorded=library.entries,
+        name_of=library_name,
+        folder=home,
+    )
+    app = BenchtuiApp(here, hostile)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for keys in ("2", "enter", "escape", "z", "z", "z", "escape", "3", "4", "enter", "4", "1", "2", "l"):
+            await pilot.press(keys)
+            await pilot.pause()
+            shown = [strip.text for strip in app.screen._compositor.render_strips()]
+            assert all(text.isprintable() for text in shown)
+    assert not list(home.rglob("*.sprung"))
+
+
+COMMANDS = (
+    ("export", "S"),
+    ("export", "S", "--format", "html"),
+    ("export", "S", "--format", "csv"),
+    ("compare", "S", "S"),
+    ("optimal", "S"),
+    ("replay", "S", "--plain"),
+    ("sessions",),
+)
+
+
+def test_the_commands_print_it_as_text(home: Path, command: str) -> None:
+    path = filled(HOSTILE["control"], home)
+    keeping.take_in(path)
+    for words in COMMANDS:
+        arguments = [str(path) if word == "S" else word for word in words]
+        ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)
+        assert ran.returncode in (0, 1), ran.stderr
+        for out in (ran.stdout.decode().replace("\r\n", "\n"), ran.stderr.decode()):
+            odd = [letter for letter in out if not letter.isprintable() and letter not in "\n\t"]
+            assert odd == [], (words, odd[:5])
+            assert "Traceback" not in out
+
+
+def test_reading_in_every_way_imports_nothing_of_the_sessions_task(tmp_path: Path) -> None:
+    path = filled(HOSTILE["code"], tmp_path)
+    (tmp_path / "trap.py").write_text("raise SystemExit('sprung')\n")
+    script = (
+        "import random, sys; from pathlib import Path; sys.path.insert(0, '')\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import readers\nfrom benchtui.sessions.errors import BenchtuiError\n"
+        "for read in readers.OF_SESSIONS:\n"
+        "    try:\n"
+        f"        read(Path({str(path)!r}), random.Random(0))\n"
+        "    except BenchtuiError:\n"
+        "        pass\n"
+        "assert not {'trap', 'torch'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE.values(), "..", ".", "", "\udcff", "a/b", "-rf", "CON", "é" * 300])
+def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
+    path = library.new_path(name, datetime(2026, 11, 21, tzinfo=UTC))
+    assert path.parent == library.folder() and path.resolve().parent == library.folder().resolve()
+    path.write_text("")
+    assert len(path.name.encode()) <= 255 and path.name.isprintable()
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "a\x00b", "", "..", "x" * 5000, "latest", "-x"])
+def test_a_session_is_renamed_within_the_library_alone(name: str, home: Path) -> None:
+    (home / "plain.json").write_bytes(corpus.SESSIONS[0])
+    session = keeping.take_in(home / "plain.json")
+    with pytest.raises(BenchtuiError):
+        keeping.rename(session, name, ())
+    assert session.exists()

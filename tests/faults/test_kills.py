@@ -1,0 +1,57 @@
+"""Engines and their processes killed at random instants: what is left is readable, and nearly all of it."""
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import light
+import psutil
+import pytest
+from kills import CASES, Left, kill_at, light_launch
+from watching import Watched, wait_gone
+
+from benchtui.engine import client
+
+SEED = 20261121
+
+
+def left_of(instants: list[float], folder: Path, victim: str = "engine", cases: int = CASES) -> list[Left]:
+    """Every other one is killed so long after its first step."""
+
+    def kill(place: int, at_s: float) -> Left:
+        launch, measuring = partial(light_launch, cases=cases), place % 2 == 1
+        return kill_at(at_s, folder / f"s{place}.json", launch, victim, measuring)
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(kill, range(len(instants)), instants))
+
+
+def test_an_engine_killed_at_any_instant_loses_no_more_than_what_was_on_its_way(home: Path) -> None:
+    dice = random.Random(SEED)
+    found = left_of([0.0, *(dice.uniform(0, 2) for _ in range(24))], home)
+    assert [left for left in found if left.faults] == []
+    assert {left.state for left in found} == {"no session", "cut off"}
+    assert client.running() == [], "and what it left in the runtime folder is swept up"
+    assert list(Path(client.runtime_folder()).glob("*.sock")) == []
+
+
+@pytest.mark.parametrize("victim", ["worker", "fork server"])
+def test_a_killed_process_below_the_engine_costs_one_case_at_most(home: Path, victim: str) -> None:
+    dice = random.Random(SEED)
+    found = left_of([dice.uniform(0, 1) for _ in range(4)], home, victim, cases=3)
+    assert [left for left in found if left.faults] == []
+    assert {left.state for left in found} == {"finished"}
+
+
+def test_a_case_that_hangs_goes_with_its_engine(begin: Callable[..., Watched]) -> None:
+    watched = begin(light.sweep(name="hang"))
+    watched.until(lambda: watched.session.cases and watched.session.cases[0].prepared)
+    engine = psutil.Process(watched.engine.pid)
+    below = engine.children(recursive=True)
+    assert len(below) >= 2
+    engine.kill()
+    watched.until_ended()
+    for process in below:
+        wait_gone(process.pid)

@@ -1,0 +1,102 @@
+"""What befalls the machine of a running sweep: it stands still, its clock is set back, GPU or hub are lost."""
+
+import ast
+import math
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import light
+import psutil
+import pytest
+from watching import Watched
+
+from benchtui.sessions.events import CaseFinished, CaseStarted
+from benchtui.sessions.report import markdown
+from benchtui.sessions.sweep import Sweep
+
+ROOT = Path(__file__).parents[2]
+STILL_S = 2.5
+Begin = Callable[..., Watched]
+
+
+def test_a_case_during_which_everything_stood_still_is_marked(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=2, steps=600))
+    watched.until_steps(0)
+    engine = psutil.Process(watched.engine.pid)
+    everything = [engine, *engine.children(recursive=True)]
+    for process in everything:
+        process.send_signal(signal.SIGSTOP)
+    time.sleep(STILL_S)  # this is the fault itself
+    for process in everything:
+        process.send_signal(signal.SIGCONT)
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    marks = [[mark for mark in case.marks if "stood still" in mark] for case in session.cases]
+    assert [len(each) for each in marks] == [1, 0], marks
+    assert marks[0][0].startswith("disturbed: stood still for ")
+    told = [message.text for message in session.messages if "stood still" in message.text]
+    assert len(told) == 1 and told[0].startswith("engine and cases stood still for ")
+    assert "stood still" in markdown(session)
+
+
+def test_a_clock_that_is_set_back_touches_no_time_of_the_record(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=3, steps=50), {light.CLOCK: "back"})
+    session = watched.until_ended()
+    assert watched.states == ["ok"] * 3
+    assert session.start.created < "2020"
+    moments = [event.t for event in watched.events if isinstance(event, CaseStarted | CaseFinished)]
+    assert moments == sorted(moments) and 0 < moments[0] < moments[-1] < 1000
+    assert all(time_ms > 0 for case in session.cases for time_ms in case.measured.wall_ms)
+
+
+def test_wall_time_is_read_for_names_and_dates_alone() -> None:
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("engine", "sessions", "tui", "themes")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and (ast.unparse(node) in ("time.time", "time.time_ns") or node.attr in ("utcnow", "now", "today"))
+        and ast.unparse(node.value) in ("time", "datetime", "date")
+    }
+    assert readers == {
+        "engine/supervisor.py",
+        "sessions/importers/writing.py",
+        "tui/cli.py",
+        "tui/surroundings.py",
+    }
+
+
+def test_a_gpu_lost_in_mid_case_leaves_its_readings_absent_and_the_sweep_going(
+    begin: Begin, fake_nvml: Path
+) -> None:
+    environment = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML_GPUS": "2", "FAKE_NVML_FAIL": "0:*:15:60"}
+    watched = begin(light.sweep(cases=2, steps=900, device="cuda:0"), environment)
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    lost, other = session.gpus[0].columns["power_w"], session.gpus[1].columns["power_w"]
+    assert not math.isnan(lost[0]) and math.isnan(lost[-1])
+    assert not any(map(math.isnan, other))
+    assert "gpu" in session.gpu_readings[0].absent
+    last = session.cases[-1].finished
+    assert last is not None and last.energy is not None
+    assert last.energy.energy_j is None
+    assert last.energy.absent == session.gpu_readings[0].absent["gpu"]
+
+
+def test_a_hub_out_of_reach_is_a_failed_case_that_says_what_to_do(
+    start: Callable[[Sweep], Watched],
+    tiny_sweep: Callable[..., Sweep],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "empty"))
+    session = start(tiny_sweep("model=nobody/has-this", "batch_size=1,2")).until_ended()
+    assert [case.state for case in session.cases] == ["failed", "failed"]
+    end = session.cases[0].finished
+    assert end is not None and end.reason is not None
+    assert "nobody/has-this" in end.reason and "without the hub: " in end.reason
+    assert "\n" not in end.reason
