@@ -7,26 +7,34 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import GIVES_UP, Answer, log_path
+from benchtui.engine.control import GIVES_UP, Answer, Resumption, log_path
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.sweep import Sweep
 
 
 def main() -> int:
     """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up, 1 when it can't go on."""
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
-    parser.add_argument("--id", required=True, help="the session's id")
+    parser.add_argument("--id", required=True, help="the engine's id, and that of a session it begins")
+    parser.add_argument("--resume", action="store_true", help="go on with the session of that file")
     parser.add_argument("path", type=Path, help="the session file to be written")
     arguments = parser.parse_args()
     try:
-        sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
-        supervisor = Supervisor(arguments.id, sweep, arguments.path, LocalExecutor())
+        supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
-        _say(Answer(ok=False, error=str(error)))
+        _say(Answer(ok=False, error=str(error), nothing_left=isinstance(error, NothingLeftError)))
         return 2
-    _say(Answer(ok=True, id=arguments.id, path=str(arguments.path), pid=os.getpid()))
+    _say(
+        Answer(
+            ok=True,
+            id=arguments.id,
+            path=str(arguments.path),
+            pid=os.getpid(),
+            resumed_s=supervisor.resumed_s,
+        )
+    )
     try:
         supervisor.run()
     except BenchtuiError as error:
@@ -34,6 +42,18 @@ def main() -> int:
         return 1
     log_path(arguments.id).unlink(missing_ok=True)
     return 0
+
+
+def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
+    """A supervisor that has begun a session, or resumed one; what it is asked to do comes on the input."""
+    asked = sys.stdin.buffer.read()
+    if not resume:
+        return Supervisor(session_id, msgspec.json.decode(asked, type=Sweep), path, LocalExecutor())
+    # reading a session and what differs loads much that an engine otherwise doesn't need
+    from benchtui.engine.resuming import Left
+
+    left = Left(path, msgspec.json.decode(asked, type=Resumption))
+    return Supervisor(session_id, left.session.start.sweep, path, LocalExecutor(), left)
 
 
 def _say(answer: Answer) -> None:

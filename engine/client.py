@@ -6,14 +6,23 @@ import sys
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.engine.control import GIVES_UP, Answer, Command, ask, log_path, runtime_folder, socket_path
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.engine.control import (
+    GIVES_UP,
+    Answer,
+    Command,
+    Resumption,
+    ask,
+    log_path,
+    runtime_folder,
+    socket_path,
+)
+from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.sweep import Config, Sweep
 
 if TYPE_CHECKING:
@@ -31,6 +40,8 @@ class Engine:
     path: Path
     """Its session file."""
     pid: int
+    resumed_s: float | None = field(default=None, compare=False)
+    """Session time at which it was started to go on with the session, where that is known."""
 
     def skip(self, case: int | None = None) -> None:
         """End a running or pending case as skipped and go on; without its number the one that runs."""
@@ -94,19 +105,38 @@ def start(sweep: Sweep, path: Path) -> Engine:
     Raises:
         BenchtuiError: where the session file can't be made or the engine doesn't come up.
     """
+    return _start(path, msgspec.json.encode(sweep))
+
+
+def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> Engine:
+    """Start an engine that goes on with a recorded session; returns once the record says so.
+
+    Cases that failed or took too long begin again only where they are to be retried; where machine or software
+    have changed since, it goes on only ``anyway``.
+
+    Raises:
+        NothingLeftError: where nothing is left to run.
+        BenchtuiError: where the session can't be resumed as asked, or the engine doesn't come up. The file
+            is as it was then.
+    """
+    how = Resumption(retry_failed=retry_failed, anyway=anyway)
+    return _start(path, msgspec.json.encode(how), "--resume")
+
+
+def _start(path: Path, asked: bytes, *options: str) -> Engine:
     session_id = uuid.uuid4().hex[:12]
     path = path.absolute()
     log = log_path(session_id)
     with open(log, "wb", opener=_for_the_user_alone) as stderr:
         process = subprocess.Popen(
             # -P: a file of the working folder that is named like a library must not take its place
-            [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, str(path)],
+            [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, *options, str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
             start_new_session=True,
         )
-    answer = _come_up(process, sweep)
+    answer = _come_up(process, asked)
     if answer is None:
         process.wait()
         said = log.read_text("utf-8", "replace").strip().splitlines()
@@ -116,9 +146,10 @@ def start(sweep: Sweep, path: Path) -> Engine:
     if not answer.ok:
         process.wait()
         log.unlink(missing_ok=True)
-        raise BenchtuiError(answer.error or "the engine didn't come up")
+        refused = NothingLeftError if answer.nothing_left else BenchtuiError
+        raise refused(answer.error or "the engine didn't come up")
     process.returncode = 0  # it lives on by intention; silences the warning about a child left behind
-    return Engine(session_id, path, process.pid)
+    return Engine(session_id, path, process.pid, answer.resumed_s)
 
 
 def running() -> list[Engine]:
@@ -140,11 +171,11 @@ def find(path: Path) -> Engine | None:
     return next((engine for engine in running() if engine.path == wanted), None)
 
 
-def _come_up(process: subprocess.Popen[bytes], sweep: Sweep) -> Answer | None:
+def _come_up(process: subprocess.Popen[bytes], asked: bytes) -> Answer | None:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the engine is started with pipes")
     with suppress(BrokenPipeError), process.stdin:
-        process.stdin.write(msgspec.json.encode(sweep))
+        process.stdin.write(asked)
     with process.stdout:
         line = process.stdout.readline()
     return msgspec.json.decode(line, type=Answer) if line else None

@@ -1,6 +1,6 @@
 """The control socket of an engine: one JSON line a command, each answered with one.
 
-It lies in a runtime folder of the user's under the session's id, for the user's eyes alone. That is a folder in
+It lies in a runtime folder of the user's under the engine's id, for the user's eyes alone. That is a folder in
 /tmp and not $XDG_RUNTIME_DIR, which systemd removes when the user's last login ends: just when it is needed.
 """
 
@@ -35,6 +35,15 @@ class Command(Record, frozen=True, kw_only=True):
     """The cases to add."""
 
 
+class Resumption(Record, frozen=True, kw_only=True):
+    """How a session is to be resumed."""
+
+    retry_failed: bool = False
+    """Whether cases that failed or took too long begin again as well."""
+    anyway: bool = False
+    """Whether to go on where machine or software have changed."""
+
+
 class Answer(Record, frozen=True, kw_only=True):
     """What the engine says to it."""
 
@@ -46,6 +55,10 @@ class Answer(Record, frozen=True, kw_only=True):
     pid: int | None = None
     cases: tuple[int, ...] = ()
     """Numbers of the cases that the command made."""
+    resumed_s: float | None = None
+    """Session time at which this engine went on with the session; null for one that it began."""
+    nothing_left: bool = False
+    """Whether a session was to be resumed of which nothing is left to run."""
 
 
 Handle = Callable[[Command], Answer]

@@ -5,14 +5,17 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from benchtui.engine.batch_search import Found, Try
-from benchtui.engine.batch_sizes import BatchSizes
+from benchtui.engine.batch_sizes import ENDS, BatchSizes, Owed
 from benchtui.engine.queue import Queue
 from benchtui.engine.round_run import Launch, RoundRun
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
+from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished, Outcome, Runtime
 from benchtui.sessions.facts import Host
+from benchtui.sessions.journal import Read
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Case, Config, Sweep
 
 
@@ -29,6 +32,21 @@ class Course:
         self._rounds = rounds
         self._sizes = BatchSizes(sweep, self.queue, host)
         self._runtime: Runtime | None = None
+        self._owed: list[Owed] = []
+        """What ends of cases led to and a record that broke off didn't hold any more."""
+        self._unskipped: list[tuple[Case, Case]] = []
+        """Cases that are to be skipped for one that ran out of memory, which it didn't hold any more either."""
+
+    def take_up(self, session: Session, record: Iterable[Read]) -> None:
+        """Stand where a session was left, by its fold and its record; both know of the resume."""
+        self.queue.take_up(session)
+        self._rounds.take_up(session)
+        self._owed = self._sizes.retrace(record)
+        self._unskipped = [
+            (case, smaller)
+            for case, smaller in self.queue.too_large()
+            if not _added_since(session.cases[case.index], session.cases[smaller.index])
+        ]
 
     @property
     def pids(self) -> list[int]:
@@ -61,6 +79,10 @@ class Course:
         """Record what can't be run on this machine before anything runs, as far as torch has told."""
         self._runtime = runtime
         self._refuse(self.queue.pending)
+        for case, smaller in self._unskipped:
+            self._skip(case, smaller)
+        for owed in self._owed:
+            self._follow(owed.case, owed.step)
 
     def advance(self) -> bool:
         """Take in what has happened and start what may start; False once the sweep is over.
@@ -117,25 +139,33 @@ class Course:
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
             for case in self.queue.as_large_as(end.case):
-                size = "as large as" if _same_size(case.config, run.turn.case.config) else "larger than"
-                self.dismiss([case], "skipped", f"{size} case {end.case}, which ran out of memory")
+                self._skip(case, run.turn.case)
         if run.turn.round == 0 and not self.stopping:
             self._search(end)
 
+    def _skip(self, case: Case, smaller: Case) -> None:
+        """End a pending case that is no smaller than one which ran out of memory, unless it has ended."""
+        if not self.queue.has_ended(case.index):
+            size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
+            self.dismiss([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
+
     def _search(self, end: CaseFinished) -> None:
         """Let the search that a case belongs to go on from its end."""
-        match self._sizes.ended(end):
+        self._follow(end.case, self._sizes.ended(end))
+
+    def _follow(self, index: int, step: Try | Found | None) -> None:
+        match step:
             case Found(text):
                 self.log.tell(text)
             case Try(size, why):
-                self._try(end.case, size, why)
+                self._try(index, size, why)
 
     def _try(self, before: int, size: int, why: str) -> None:
         config = replace(self.queue.cases[before].config, batch_size=size)
         try:
             case = self._planned(config, why, after=before)
         except BenchtuiError as error:
-            self.log.tell(f"the search for the batch size of {config.family} ends: {error}", "warning")
+            self.log.tell(f"{ENDS}{config.family} ends: {error}", "warning")
             return
         self._sizes.expect(case)
         self._refuse([case])
@@ -151,6 +181,11 @@ class Course:
         for case in cases:
             if reason := case.skip or _missing_device(case, self._runtime):
                 self.dismiss([case], "skipped", reason)
+
+
+def _added_since(case: CaseState, smaller: CaseState) -> bool:
+    """Whether a case was asked for in spite of one that had run out of memory."""
+    return case.added is not None and smaller.finished is not None and case.added.t > smaller.finished.t
 
 
 def _same_size(one: Config, other: Config) -> bool:

@@ -3,7 +3,7 @@
 It knows no process and no clock: what happens to cases is told to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome
 from benchtui.sessions.order import Order
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import MOST_CASES, Case, Config, Sweep, cases, senseless, unfit
 
 
@@ -37,6 +38,14 @@ class Queue:
         self._order = Order(range(len(self.cases)))
         self._ran_out: list[Case] = []
         """The cases that ran out of memory."""
+
+    def take_up(self, session: Session) -> None:
+        """Stand as a recorded session left its queue; nothing runs, and nothing is paused."""
+        self.cases = [self._case(case.index, case.config) for case in session.cases]
+        self._pending = {case.index for case in session.pending}
+        self._rounds_done = {case.index: len(case.rounds) for case in session.cases if case.rounds}
+        self._order = Order(session.order)
+        self._ran_out = [self.cases[case.index] for case in session.cases if case.state == "oom"]
 
     @property
     def pending(self) -> list[Case]:
@@ -74,8 +83,7 @@ class Queue:
         """A new pending case, behind another one or at the end; raises BenchtuiError where the plan is full."""
         if len(self.cases) >= MOST_CASES:
             raise BenchtuiError(f"the plan is full: at most {MOST_CASES:,} cases are allowed")
-        skip = senseless(config) or unfit(config, self._sweep)
-        case = Case(len(self.cases), config, skip)
+        case = self._case(len(self.cases), config)
         self.cases.append(case)
         self._pending.add(case.index)
         self._order.add(case.index, after)
@@ -102,6 +110,16 @@ class Queue:
         fresh = (case for case in self.pending if not self._done(case.index))
         return [case for case in fresh if _fits_into(self.cases[index].config, case.config)]
 
+    def too_large(self) -> Iterator[tuple[Case, Case]]:
+        """Pending cases, never measured, each with one of its family that ran out of memory, no larger."""
+        families: dict[Config, list[Case]] = {}
+        for case in self._ran_out:
+            families.setdefault(_sizeless(case.config), []).append(case)
+        for case in (each for each in self.pending if not self._done(each.index)):
+            for smaller in families.get(_sizeless(case.config), ()):
+                if _fits_into(smaller.config, case.config):
+                    yield case, smaller
+
     def ran_out_below(self, config: Config) -> Case | None:
         """A case that ran out of memory with all else equal and no larger batch size and sequence length."""
         return next((case for case in self._ran_out if _fits_into(case.config, config)), None)
@@ -124,6 +142,9 @@ class Queue:
         """Whether a case is neither pending nor running; raises BenchtuiError where there is none."""
         return self.require(index).index not in self._pending and index not in self.running
 
+    def _case(self, index: int, config: Config) -> Case:
+        return Case(index, config, senseless(config) or unfit(config, self._sweep))
+
     def _start(self, case: Case) -> Turn:
         self._pending.remove(case.index)
         turn = self.running[case.index] = Turn(case, self._done(case.index))
@@ -131,6 +152,11 @@ class Queue:
 
     def _done(self, index: int) -> int:
         return self._rounds_done.get(index, 0)
+
+
+def _sizeless(config: Config) -> Config:
+    """What a case has in common with those of other sizes."""
+    return replace(config, batch_size=1, sequence_length=1, repeat=0)
 
 
 def _fits_into(small: Config, large: Config) -> bool:

@@ -9,6 +9,7 @@ from benchtui.engine import energy
 from benchtui.sessions.disturbance import over_rounds, sharing, throttling
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.facts import Memory
+from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Measure
 
 THROTTLED_RETRIES = 2
@@ -32,6 +33,11 @@ class Rounds:
         self._rules = rules
         self._ends: dict[int, list[CaseFinished]] = defaultdict(list)
         self._processes = 0
+
+    def take_up(self, session: Session) -> None:
+        """Know the rounds that have ended in a recorded session."""
+        for case in session.cases:
+            self._ends[case.index] = [as_end(each) for each in case.rounds]
 
     def scratch(self, case: int) -> str:
         """Name of the folder for a new process's compiler caches: empty, unless the sweep shares one."""
@@ -61,6 +67,12 @@ class Rounds:
         if turn < self._rules.rounds - 1:
             return _round(end, turn)
         return end if len(ends) == 1 else _case(ends)
+
+
+def as_end(record: RoundFinished) -> CaseFinished:
+    """The end of a round as the worker told it, as far as its record says."""
+    told = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
+    return CaseFinished(**told, outcome="ok")
 
 
 def _round(end: CaseFinished, turn: int) -> RoundFinished:

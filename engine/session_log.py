@@ -1,6 +1,5 @@
 """The session's record as the engine writes it: the journal with the session's clock."""
 
-from pathlib import Path
 from time import monotonic
 
 from benchtui.sessions.events import AnyEvent, Level, Message
@@ -10,11 +9,11 @@ from benchtui.sessions.journal import Journal
 class SessionLog:
     """Writes events; safe to call from several threads."""
 
-    def __init__(self, path: Path) -> None:
-        """Create the file; raises BenchtuiError where it exists or can't be made."""
-        self.zero_s = monotonic()
-        """Monotonic clock at the session's start."""
-        self._journal = Journal(path)
+    def __init__(self, journal: Journal, at_s: float = 0.0) -> None:
+        """Begin a session, or go on with one at a moment of its time."""
+        self.zero_s = monotonic() - at_s
+        """Monotonic clock at the session's start, as if it had never paused."""
+        self._journal = journal
 
     def now_s(self) -> float:
         """Session time."""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from benchtui.engine import client, peaks
 from benchtui.engine.case_run import CaseRun
@@ -40,7 +41,11 @@ from benchtui.sessions.events import (
     SessionStarted,
     Telemetry,
 )
+from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Sweep, on_gpus, own_code
+
+if TYPE_CHECKING:
+    from benchtui.engine.resuming import Left
 
 _IDLE_S = 1.25
 """How long power is watched before the first case, where it can be: five samples."""
@@ -51,12 +56,20 @@ _PROBE_S = 300.0
 class Supervisor:
     """One sweep, from its first event to its last."""
 
-    def __init__(self, session_id: str, sweep: Sweep, path: Path, executor: Executor) -> None:
-        """Create the session file and its control socket; raises BenchtuiError where that can't be done."""
+    def __init__(
+        self, session_id: str, sweep: Sweep, path: Path, executor: Executor, left: "Left | None" = None
+    ) -> None:
+        """Begin the session's file, or go on with what is left of one, and listen for commands.
+
+        Raises:
+            BenchtuiError: where that can't be done; a file that was there is as it was.
+        """
         _require_own_code(sweep.task)
         nvml = open_nvml()
         self._nvml = None if isinstance(nvml, Absent) else nvml
         self._host = describe_host(nvml)
+        self._left = left
+        resumed = left.resumed(self._host) if left else None
         setting = sweep.env.get(VARIABLE, os.environ.get(VARIABLE))
         self._sweep = on_gpus(sweep, visible_gpus(self._host.gpus, setting))
         self._id = session_id
@@ -64,7 +77,7 @@ class Supervisor:
         self._executor = executor
         self._scratch = ""
         self._loop = Loop()
-        self._log = SessionLog(path)
+        self._log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         self._others = client.running()
         self._control = ControlServer(session_id, self._loop.selector, self._on_command)
         self._readings = Readings()
@@ -72,6 +85,15 @@ class Supervisor:
         self._sampler = Sampler(self._nvml, clock=self._log.now_s, emit=self._on_telemetry, rapl=rapl)
         self._rounds = Rounds(self._sweep.measure)
         self._course = Course(self._sweep, self._host, self._log, self._launch, self._rounds)
+        if left:
+            self._course.take_up(left.session, left.record())
+        self.resumed_s = resumed.t if resumed else None
+        """Session time at which this engine goes on; None where it begins the session."""
+        try:
+            self._log.write(resumed or self._session_started())
+        except OSError as error:
+            self._control.close()
+            raise self._cut_off(error) from error
 
     def run(self) -> None:
         """Run every case, and close the session; the journal tells how it went.
@@ -81,7 +103,6 @@ class Supervisor:
         """
         self._loop.catch_signals(self._course.stop)
         try:
-            self._log.write(self._session_started())
             self._measure()
             stopped = self._course.stopping
             outcome: SessionOutcome = "interrupted" if stopped else "completed"
@@ -113,6 +134,8 @@ class Supervisor:
         """Tell what is known before the first case, and ask the machine what isn't."""
         for reading, missing in self._host.absent.items():
             self._log.tell(f"no {reading} readings: {missing}")
+        if changed := self._left.session.resumed[-1].changed if self._left else ():
+            self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
         if own := own_code(self._sweep.task):
             self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
         for other in self._others:
@@ -147,7 +170,7 @@ class Supervisor:
         runtime = probe.result(self._log.now_s())
         if isinstance(runtime, Runtime):
             self._log.write(runtime)
-            for word in untested(runtime):
+            for word in (*untested(runtime), *(self._left.torch_changes(runtime) if self._left else ())):
                 self._log.tell(word, "warning")
             return runtime
         self._log.tell(f"torch doesn't answer: {runtime}", "error")

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from benchtui.sessions.metrics import Metrics
 
 
+CUT_SHORT = ("running", "interrupted")
+"""States of cases that begin again when a session is resumed."""
+LEFT = ("queued", *CUT_SHORT)
+"""States of cases that are left to be run then."""
+
+
 @dataclass(slots=True)
 class CaseState:
     """What is known of one case."""
@@ -75,14 +81,26 @@ class CaseState:
         copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
         return copied
 
+    def begun_again(self) -> CaseState:
+        """The case as it waits to be resumed: the rounds that ended stay, and nothing of what came after."""
+        turn = len(self.rounds)
+        case = copy(self)
+        case.finished, case.figures, case.resting = None, None, turn > 0
+        if not turn:
+            case.started = case.prepared = None
+        if case._columns is not None:
+            case.renew_columns()
+            case.drop(turn)
+        return case
+
+    def drop(self, turn: int) -> None:
+        """Forget the steps of a round and of those after it."""
+        for columns in (self._columns or {}).values():
+            columns.drop(turn)
+
     def renew_columns(self) -> None:
         """Go on with copies of the columns, whoever else holds them."""
         self._columns = self.first(self.sizes())._columns
-
-    def drop(self, turn: int) -> None:
-        """Forget the steps of a round and of those after it: it is measured once more."""
-        self.warmup.drop(turn)
-        self.measured.drop(turn)
 
     def forget_steps(self) -> None:
         """Let go of all steps: what was wanted of them is known."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.case_state import LEFT, CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
@@ -47,6 +47,11 @@ class Summary(Record, frozen=True, kw_only=True):
     def cases(self) -> int:
         """All cases, those among them that were added while it ran."""
         return sum(self.counts.values())
+
+    @property
+    def left(self) -> int:
+        """Cases that are left to be run."""
+        return sum(self.counts.get(state, 0) for state in LEFT)
 
     @property
     def measured(self) -> int:
@@ -138,7 +143,8 @@ def _take(rates: dict[int, float], session: Session, event: Read) -> None:
     if isinstance(event, CaseFinished):
         case = session.cases[event.case]
         _rate(case, rates)
-        case.forget_steps()
+        if case.state == "ok":  # any other may begin again, with the rounds it has
+            case.forget_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:

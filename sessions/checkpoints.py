@@ -106,6 +106,19 @@ class CaseNumber:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The first cases of a list that goes on to grow."""
+
+    growing: list[CaseState]
+    count: int
+
+    @property
+    def cases(self) -> list[CaseState]:
+        """These cases."""
+        return self.growing[: self.count]
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A session as it was, but for its cases, and where its file goes on."""
 
@@ -113,26 +126,26 @@ class Checkpoint:
     now_s: float
     cases: int
     """How many cases there were."""
-    ended: int
-    """How many of them had ended."""
+    ended: Ended
+    """Those of them that had ended, in that order."""
     open: tuple[int, ...]
     """Numbers of those that had begun and not ended."""
     others: dict[str, Any]
     """All other attributes."""
 
     @classmethod
-    def of(cls, whole: Whole, spot: Spot, ended: int = 0, begun: Iterable[int] = ()) -> "Checkpoint":
+    def of(cls, whole: Whole, spot: Spot, ended: list[CaseState], begun: Iterable[int] = ()) -> "Checkpoint":
         """The session as it is now, its file read up to a spot."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
-        return cls(spot, whole.now_s, len(whole.cases), ended, tuple(begun), others)
+        return cls(spot, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
 
-    def restore(self, whole: Whole, ended: Iterable[int], cuts: Iterable[CaseCut]) -> Retold:
+    def restore(self, whole: Whole, cuts: Iterable[CaseCut]) -> Retold:
         """The session as it was: with the cases that had ended, those that had begun, the others as planned."""
         session = Retold(whole)
         session.cases = (whole.untouched or whole.cases)[: self.cases]
-        for index in ended:
-            session.cases[index] = whole.cases[index]
+        for case in self.ended.cases:
+            session.cases[case.index] = case
         for cut in cuts:
             session.take_over(cut.case.first(cut.sizes))
         vars(session).update({name: _restored(value, session.cases) for name, value in self.others.items()})

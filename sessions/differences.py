@@ -4,7 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec import structs
 
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.facts import Host
 from benchtui.sessions.report.facts import NAMED_ELSEWHERE, Fact, models, system
 from benchtui.sessions.session import Session
 
@@ -13,6 +16,9 @@ SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", 
 APART = "Other packages"
 """A fact of a system that lists many; here each is held against its own."""
 GROUPS = ("machine", "software", "work", "settings")
+
+MEMORY_SHARE = 0.01
+"""What a kernel keeps for itself differs from one to the next."""
 
 Facts = dict[tuple[str, str], str]
 """Values by group and name."""
@@ -36,6 +42,26 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     rows = (Difference(group, what, tuple(facts.get((group, what)) for facts in known)) for group, what in keys)
     differing = [row for row in rows if len(set(row.values)) > 1]
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
+
+
+def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...]:
+    """What of machine and software isn't as it was when a session was begun, or was last resumed.
+
+    What can't be read any more is no change, nor is a memory that differs by less than ``MEMORY_SHARE``.
+    """
+    was = session.resumed[-1] if session.resumed else session.start
+    if was.host.memory_mb and host.memory_mb and abs(host.memory_mb / was.host.memory_mb - 1) < MEMORY_SHARE:
+        host = structs.replace(host, memory_mb=was.host.memory_mb)
+    places = ((was.host, was.version), (host, version))
+    found = differences([_begun_at(host, version, session.start) for host, version in places])
+    return tuple(f"{each.what}: {each.values[0] or 'none'} → {each.values[1] or 'none'}" for each in found)
+
+
+def _begun_at(host: Host, version: str | None, start: SessionStarted) -> Session:
+    """A session of which nothing is known but that it began on this machine."""
+    session = Session()
+    session.apply(structs.replace(start, plan=(), host=structs.replace(host, absent={}), version=version))
+    return session
 
 
 def _facts(session: Session) -> Facts:

@@ -7,3 +7,7 @@ class BenchtuiError(Exception):
 
 class CaseSkippedError(BenchtuiError):
     """A case turned out to make no sense; its text is the recorded reason."""
+
+
+class NothingLeftError(BenchtuiError):
+    """A session was to be resumed of which nothing is left to run."""

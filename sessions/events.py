@@ -28,8 +28,9 @@ from benchtui.sessions.facts import (
 )
 from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep
 
-SCHEMA = 1
+SCHEMA = 2
 # 1  2026-11: the first.
+# 2  2026-11: a session may be resumed; who doesn't know that would count steps that were measured again.
 
 Phase = Literal["warmup", "measure"]
 Outcome = Literal["ok", "oom", "skipped", "failed", "timeout", "interrupted"]
@@ -209,7 +210,7 @@ class CaseRepeated(Event, tag="case_repeated", frozen=True, kw_only=True):
 
 
 class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
-    """How a case ended. Every planned case has exactly one.
+    """How a case ended. Every planned case has exactly one; one that begins again has another.
 
     After several rounds ``memory`` holds the highest peaks of all of them, ``energy`` their sum and ``marks``
     all that any of them earned; the other fields are those of the last round.
@@ -240,6 +241,25 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     reported: Reported | None = None
 
 
+class Resumed(Event, tag="resumed", frozen=True, kw_only=True, omit_defaults=False):
+    """Another engine goes on with the session, whose clock goes on with it: the pause isn't counted.
+
+    Runtime, idle power and peaks are told anew after it.
+    """
+
+    schema: int = SCHEMA
+    """So that a version which doesn't know this event says so, whichever one began the file."""
+    created: str
+    """UTC, ISO 8601."""
+    version: str | None = None
+    """Version of benchtui."""
+    host: Host
+    changed: tuple[str, ...] = ()
+    """What isn't as it was before, of machine and software: ``Python: 3.11.7 → 3.12.1``."""
+    cases: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_CASES)]
+    """The cases that begin again: their rounds that ended stay, and steps measured after those don't count."""
+
+
 class Message(Event, tag="message", frozen=True, kw_only=True):
     """A line for the log."""
 
@@ -248,7 +268,7 @@ class Message(Event, tag="message", frozen=True, kw_only=True):
 
 
 class SessionFinished(Event, tag="session_finished", frozen=True, kw_only=True):
-    """The last event."""
+    """The last event, unless the session is resumed."""
 
     outcome: SessionOutcome
     reason: str | None = None
@@ -270,6 +290,7 @@ AnyEvent = (
     | RoundFinished
     | CaseRepeated
     | CaseFinished
+    | Resumed
     | Message
     | SessionFinished
 )

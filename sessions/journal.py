@@ -5,9 +5,11 @@ was cut off lacks that bracket and perhaps the end of its last line, and is read
 """
 
 import errno
+import fcntl
 import os
 import threading
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +17,8 @@ from typing import IO, Any
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, SessionFinished
+from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished
+from benchtui.sessions.mending import mend
 from benchtui.sessions.sweep import Seconds
 
 _encoder = msgspec.json.Encoder()
@@ -56,21 +59,25 @@ class Recording:
 
 
 class Journal:
-    """Writes a session file; safe to call from several threads."""
+    """Writes a session file, as the only one that does; safe to call from several threads."""
 
-    def __init__(self, path: Path) -> None:
-        """Create the file for its owner alone; raises BenchtuiError where it exists or can't be made."""
+    def __init__(self, path: Path, *, resumed: bool = False) -> None:
+        """Create the file for its owner alone, or open one that is to be gone on with.
+
+        One that is gone on with stays as it is until the first event is appended.
+
+        Raises:
+            BenchtuiError: where it exists, or can't be made; where it can't be written, or another engine
+                writes it.
+        """
         self._lock = threading.Lock()
-        try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        except FileExistsError as error:
-            raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
-        except OSError as error:
-            raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
-        self.bytes_written = 0
+        self._fd = _resumed(path) if resumed else _created(path)
+        self._begun = False
+        """Whether this journal has written an event."""
+        self.bytes_written = os.fstat(self._fd).st_size
 
     def append(self, event: AnyEvent) -> None:
-        """Write one event as one whole line; a finished case reaches the disk before this returns.
+        """Write one event as one whole line; a finished case, or a resume, is on disk before this returns.
 
         Raises:
             OSError: where the disk is full or gone, or the file was removed; nothing of the line is left in the
@@ -78,14 +85,22 @@ class Journal:
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
-            lead = b"" if self.bytes_written else b"[\n"
-            self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
-            if last or isinstance(event, CaseFinished):
+            self._write(self._lead() + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
+            self._begun = True
+            if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
 
     def close(self) -> None:
         """Close the file; the closing bracket has come with the last event, or is missing."""
         os.close(self._fd)
+
+    def _lead(self) -> bytes:
+        """What has to stand before the next line."""
+        if self._begun:
+            return b""
+        lead = mend(self._fd) if self.bytes_written else b"[\n"
+        self.bytes_written = os.lseek(self._fd, 0, os.SEEK_END)
+        return lead
 
     def _write(self, line: bytes) -> None:
         if not os.fstat(self._fd).st_nlink:
@@ -96,6 +111,7 @@ class Journal:
                 view = view[os.write(self._fd, view) :]
         except OSError:
             os.ftruncate(self._fd, self.bytes_written)  # half a line would break the next one too
+            os.lseek(self._fd, 0, os.SEEK_END)
             raise
         self.bytes_written += len(line)
 
@@ -155,12 +171,21 @@ class Tail:
         """
         if self._broken:
             raise self._broken
+        begun = bool(self._begun)
         lines = self._lines(self._file.read(most_bytes))
         events = self._good(lines)
+        if self._broken and not events and begun:
+            return self._read_anew()
         self._spot = Spot(self._spot.offset + sum(map(len, lines)) + len(lines), self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
         return events
+
+    def _read_anew(self) -> list[Read]:
+        """Read a line from its beginning: who resumed the session may have put another one in its place."""
+        place = self._file.tell()
+        self.go(self._spot)
+        return self.read(place - self._spot.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
         """The lines that have become whole with more data, without their ends."""
@@ -267,6 +292,40 @@ def _tag(event: Read) -> str:
     if isinstance(event, Unknown):
         return event.event
     return str(event.__struct_config__.tag)
+
+
+def _created(path: Path) -> int:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
+    except OSError as error:
+        raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
+    with suppress(OSError):  # a file system without locks: nobody can resume a session there
+        _lock(fd)
+    return fd
+
+
+def _resumed(path: Path) -> int:
+    try:
+        fd = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise BenchtuiError(f"{path}: the session can't be written: {error.strerror}") from error
+    try:
+        _lock(fd)
+    except OSError as error:
+        os.close(fd)
+        if isinstance(error, BlockingIOError):
+            said = f"is being written by a running sweep; `benchtui attach {path}` shows it"
+        else:
+            said = f"can't be locked, and so not be resumed: {error.strerror}"
+        raise BenchtuiError(f"{path}: {said}") from error
+    return fd
+
+
+def _lock(fd: int) -> None:
+    """Keep other writers from a file for as long as this process has it open; raises OSError where one has."""
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _open(path: Path) -> IO[bytes]:

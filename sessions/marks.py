@@ -14,6 +14,7 @@ from benchtui.sessions.events import (
     Level,
     Message,
     Outcome,
+    Resumed,
     RoundFinished,
     Steps,
     Telemetry,
@@ -22,7 +23,7 @@ from benchtui.sessions.facts import GpuReadings
 from benchtui.sessions.journal import Read
 from benchtui.sessions.session import Session
 
-Kind = Literal["begin", "round", "repeated", "throttled", "outlier"] | Outcome | Level
+Kind = Literal["begin", "round", "repeated", "resumed", "throttled", "outlier"] | Outcome | Level
 
 ENDS = frozenset({"round", *get_args(Outcome)})
 """Kinds of marks at which a case ends, or its round."""
@@ -70,6 +71,8 @@ class Marks:
             case CaseFinished():
                 self.all.append(Mark(now_s, event.outcome, event.case, event.reason or ""))
                 self._unexamined.append(session.cases[event.case])
+            case Resumed():
+                self._resumed(event, session)
             case Message():
                 self.all.append(Mark(now_s, event.level, text=event.text))
 
@@ -117,11 +120,21 @@ class Marks:
         progress = self._progress.get(event.case, [])
         self._progress[event.case] = [each for each in progress if each[0] <= kept]
 
+    def _resumed(self, event: Resumed, session: Session) -> None:
+        """Forget what was found in steps of cases that begin again: those kept are looked at once they end."""
+        again = frozenset(event.cases)
+        self.all = [mark for mark in self.all if mark.kind != "outlier" or mark.case not in again]
+        self._unexamined = deque(case for case in self._unexamined if case.index not in again)
+        for case in (session.cases[index] for index in again):
+            self._progress[case.index] = list(case.measured.told) if case.rounds else []
+        text = f"{session.left} of {len(session.cases)} cases left, {len(again)} begin again"
+        self.all.append(Mark(session.now_s, "resumed", text=text))
+
 
 def words(mark: Mark, session: Session) -> str:
     """A mark in words, with text of the record in it."""
     if mark.case is None:
-        return f"throttled: {mark.text}" if mark.kind == "throttled" else mark.text
+        return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
     case = session.cases[mark.case]
     does = {"begin": "begins", "round": "ends a round", "repeated": "is repeated"}.get(
         mark.kind, str(mark.kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from benchtui.sessions import journal
-from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.case_state import LEFT, CaseState
 from benchtui.sessions.columns import GPU_COLUMNS, HOST_COLUMNS, Held, Trace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
@@ -26,6 +26,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Peaks,
+    Resumed,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -55,6 +56,7 @@ class Session:
         self.started: SessionStarted | None = None
         self.runtime: Runtime | None = None
         self.idle: Idle | None = None
+        """As they were told before the session was resumed, which is what ``started`` goes with."""
         self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
@@ -62,6 +64,8 @@ class Session:
         """The cases that have a worker, or rest before they are repeated, in the order of their start."""
         self.paused = False
         """Whether no further case starts."""
+        self.resumed: list[Resumed] = []
+        """Each time that another engine went on with the session."""
         self.done = 0
         """How many cases have ended, in whatever way."""
         self.messages: list[Message] = []
@@ -146,6 +150,12 @@ class Session:
         """Whether the record ends without saying that the session has; of a running engine it says so too."""
         return self.finished is None
 
+    @property
+    def left(self) -> int:
+        """How many cases would run if the session were resumed, now that no engine is at work on it."""
+        imported = self.started is not None and self.started.source is not None
+        return 0 if imported else sum(case.state in LEFT for case in self.cases)
+
     def apply_all(self, events: Iterable[journal.Read]) -> None:
         """Fold events in order."""
         for event in events:
@@ -169,26 +179,34 @@ class Session:
                 self._machine_event(event)
             case Message():
                 self.messages.append(event)
+            case Resumed():
+                self._resumed(event)
             case SessionFinished():
                 self.finished, self.running = event, []
 
     def _session_started(self, event: SessionStarted) -> None:
-        if event.schema > SCHEMA:
-            raise BenchtuiError(
-                f"written with schema {event.schema}; this version reads up to {SCHEMA}: update benchtui"
-            )
+        _require_known(event.schema)
         if self.started:
             raise BenchtuiError("a second session_started event; a file holds one session")
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
 
+    def _resumed(self, event: Resumed) -> None:
+        _require_known(event.schema)
+        self.resumed.append(event)
+        for index in event.cases:
+            case = self._case(index)
+            self.done -= case.finished is not None
+            self.cases[index] = case.begun_again()
+        self.finished, self.running, self.paused = None, [], False
+
     def _machine_event(self, event: Runtime | Idle | Peaks) -> None:
         match event:
             case Runtime():
-                self.runtime = event
+                self.runtime = (self.resumed and self.runtime) or event
             case Idle():
-                self.idle = event
+                self.idle = (self.resumed and self.idle) or event
             case Peaks():
                 self.peaks.append(event)
 
@@ -273,3 +291,8 @@ class Session:
         """The readings with every reason told so far: the sampler tells each once."""
         before = self.gpu_readings.get(readings.index)
         return structs.replace(readings, absent=before.absent | readings.absent) if before else readings
+
+
+def _require_known(schema: int) -> None:
+    if schema > SCHEMA:
+        raise BenchtuiError(f"written with schema {schema}; this version reads up to {SCHEMA}: update benchtui")

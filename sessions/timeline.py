@@ -7,12 +7,13 @@ it and folds on from there.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
+from copy import copy
 from pathlib import Path
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.checkpoints import CaseCut, Checkpoint, Retold, Whole
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.journal import Read, Spot, Tail
 from benchtui.sessions.marks import Marks
 from benchtui.sessions.session import Session
@@ -37,11 +38,11 @@ class Timeline:
         """Session times at which something was recorded, each once, in order."""
         self.problem: str | None = None
         """Why the file can't be read any further."""
-        self.ended: list[int] = []
-        """Numbers of the cases that have ended, in that order."""
+        self.ended: list[CaseState] = []
+        """The cases that have ended, in that order; another list once some of them have begun again."""
         self._tail = Tail(path)
         self._read_all = False
-        self._checkpoints = [Checkpoint.of(self.whole, Spot())]
+        self._checkpoints = [Checkpoint.of(self.whole, Spot(), self.ended)]
         self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
         """Each case as it was at the checkpoints before which it had changed, with their numbers."""
         self._begun: dict[int, None] = {}
@@ -83,10 +84,8 @@ class Timeline:
     def restore(self, number: int) -> tuple[Retold, list[CaseState]]:
         """The session as it was at a checkpoint, and the cases that had ended by then, in that order."""
         checkpoint = self._checkpoints[number]
-        ended = self.ended[: checkpoint.ended]
         cuts = [self._cut(index, number) for index in checkpoint.open]
-        session = checkpoint.restore(self.whole, ended, cuts)
-        return session, [session.cases[index] for index in ended]
+        return checkpoint.restore(self.whole, cuts), checkpoint.ended.cases
 
     def moment(self, t: float, steps: int) -> float:
         """The recorded moment that many after another, or before it; at most the last one, or the first."""
@@ -101,7 +100,9 @@ class Timeline:
         self.whole.apply(event)
         self.marks.see(event, self.whole)
         if isinstance(event, CaseFinished):
-            self.ended.append(event.case)
+            self.ended.append(self.whole.cases[event.case])
+        elif isinstance(event, Resumed):
+            self.ended = still_ended(self.ended, event)
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
 
@@ -109,13 +110,13 @@ class Timeline:
         number = len(self._checkpoints)
         for index in self.whole.touched:
             case = self.whole.cases[index]
-            if case.finished:
+            if case.finished or case == self.whole.untouched[index]:
                 self._begun.pop(index, None)
             else:
                 self._begun[index] = None
                 self._cuts.setdefault(index, []).append((number, CaseCut.of(case)))
         self.whole.touched.clear()
-        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.spot, len(self.ended), self._begun))
+        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.spot, self.ended, self._begun))
 
     def _cut(self, index: int, number: int) -> CaseCut:
         cuts = self._cuts[index]
@@ -168,6 +169,14 @@ class Retelling:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
             self.ended.append(self.session.cases[event.case])
+        elif isinstance(event, Resumed):
+            self.session, self.ended = copy(self.session), still_ended(self.ended, event)
+
+
+def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
+    """Those of the cases that don't begin again."""
+    again = frozenset(event.cases)
+    return [case for case in ended if case.index not in again]
 
 
 def _now_s(checkpoint: Checkpoint) -> float:

@@ -231,7 +231,7 @@ class BenchtuiApp(App[Ending]):
     def _opened(self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None) -> Feed:
         """A session to be shown as it is, or to be played; raises BenchtuiError where it can't be read."""
         if not replay:
-            return Feed(path, engine, self._clock)
+            return Feed(path, engine, self._clock, self._surroundings.find)
         from benchtui.tui.replay import Replay  # most sessions are opened without it
 
         return Replay(path, engine, self._clock, start)

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from benchtui.tui.decision_commands import Choice, import_results, objective_option, optimal, wanted_sweep
-from benchtui.tui.engine_commands import go_on, pause, stop
+from benchtui.tui.engine_commands import go_on, pause, resumed_engine, stop
 from benchtui.tui.exporting import export
 from benchtui.tui.options import (
     Look,
+    Resume,
+    anyway_option,
     ascii_option,
     complete_session,
     complete_sweep,
     plain_option,
+    resume_option,
+    retry_option,
     session_option,
     set_option,
     speed_option,
@@ -37,6 +41,10 @@ if TYPE_CHECKING:
     from benchtui.tui.player import Start
 
 USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
+
+
+class _Asked(Choice, Resume):
+    """What else than a sweep can be run."""
 
 
 class _Commands(click.Group):
@@ -120,15 +128,18 @@ def open_app(
 @session_option
 @click.option("--optimal-from", "chosen", metavar="SESSION", help="Run the best case of a session instead.")
 @objective_option
+@resume_option
+@retry_option
+@anyway_option
 @click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
 def run(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
     as_json: bool,
-    **choice: Unpack[Choice],
+    **asked: Unpack[_Asked],
 ) -> None:
-    """Run a sweep without the app.
+    """Run a sweep without the app, or go on with one that was stopped or cut off.
 
     Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
     case failed, 2 wrong usage or input, 130 interrupted.
@@ -137,7 +148,9 @@ def run(
     from benchtui.sessions.session import Session
     from benchtui.tui import plain
 
-    engine = _start(wanted_sweep(sweep, overrides, **choice), session_path)
+    engine = _begin(sweep, overrides, session_path, asked)
+    if engine is None:
+        return
     signal.signal(signal.SIGINT, lambda *_: _stop(engine))
     session = Session()
     for event in plain.follow(engine, session):
@@ -260,6 +273,23 @@ for _command in _COMMANDS:
     app.add_command(_command)
 
 
+def _begin(
+    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, asked: _Asked
+) -> "Engine | None":
+    """Start an engine on what is asked for; None where a session is to be resumed that has nothing left."""
+    if asked["resumed"] is None:
+        if asked["retry_failed"] or asked["anyway"]:
+            raise click.UsageError("--retry-failed and --anyway need --resume SESSION")
+        loaded = wanted_sweep(sweep, overrides, chosen=asked["chosen"], need=asked["need"])
+        return _start(loaded, session_path)
+    if sweep or overrides or session_path or asked["chosen"]:
+        raise click.UsageError(
+            "--resume goes on with a session's own sweep in its own file; SWEEP, --set, -o and --optimal-from"
+            " can't stand beside it"
+        )
+    return resumed_engine(asked["resumed"], asked["retry_failed"], asked["anyway"])
+
+
 def _start(sweep: "Sweep", session_path: Path | None) -> "Engine":
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
@@ -305,9 +335,10 @@ def _show(
 
 _FAREWELLS = {
     "detached": "the sweep goes on: benchtui attach {path}",
-    "stopped": "stopped; what was measured: benchtui export {path}",
+    "stopped": "stopped; what was measured: benchtui export {path}; to go on: benchtui run --resume {path}",
     "finished": "the report: benchtui export {path}",
-    "cut off": "the engine is gone and the record was cut off; what was measured: benchtui export {path}",
+    "cut off": "the engine is gone and the record was cut off; what was measured: benchtui export {path}; "
+    "to go on: benchtui run --resume {path}",
     "closed": "session {path}",
     "lost": "the terminal is gone; session {path}",
 }

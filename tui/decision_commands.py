@@ -153,7 +153,7 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
 
     session = choice["chosen"]
     if (sweep is None) is (session is None):
-        raise click.UsageError("give a SWEEP, or --optimal-from SESSION")
+        raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
     if session is None:
         return load_sweep(str(sweep), overrides)
     text = _sweep_text(sessions.load(session), Wish(choice["need"]))

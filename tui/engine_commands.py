@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchtui.tui.options import complete_session
+from benchtui.tui.options import complete_session, printable
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -37,6 +37,19 @@ def go_on(session: str | None) -> None:
     engine = _meant(session)
     engine.go_on()
     click.echo(f"continued; session {engine.path}", err=True)
+
+
+def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
+    """Start an engine that goes on with a session; None, said in a line, where nothing of it is left."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions import library
+    from benchtui.sessions.errors import NothingLeftError
+
+    try:
+        return client.resume(library.resolve(session), retry_failed=retry_failed, anyway=anyway)
+    except NothingLeftError as error:
+        click.echo(printable(str(error)), err=True)
+        return None
 
 
 def _meant(session: str | None) -> "Engine":

@@ -1,15 +1,18 @@
 """Where the screen's knowledge comes from: a session file read on as it grows, and word of its engine."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
 from pathlib import Path
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import Session
+from benchtui.sessions.timeline import still_ended
 from benchtui.tui.holding import Holding
 from benchtui.tui.outlook import Outlook
 
@@ -20,6 +23,8 @@ LOOK_S = 1.0
 """How often to look whether the engine still lives."""
 
 Clock = Callable[[], float]
+Find = Callable[[Path], Engine | None]
+"""Looks for the engine that writes a session file."""
 
 
 class Feed:
@@ -28,7 +33,7 @@ class Feed:
     replayed = False
     """Whether the session is played again, by a clock of its own."""
 
-    def __init__(self, path: Path, engine: Engine | None, clock: Clock) -> None:
+    def __init__(self, path: Path, engine: Engine | None, clock: Clock, find: Find = lambda path: None) -> None:
         """Open the file; raises BenchtuiError where it can't be read."""
         self.path = path
         self.engine = engine
@@ -44,6 +49,9 @@ class Feed:
         self.last_words: str | None = None
         """Why the engine gave up, where it did and said so."""
         self._clock = clock
+        self._find = find
+        self._orphaned = False
+        """Whether the session was resumed by an engine that isn't known yet."""
         self._tail = Tail(path)
         self._read_bytes = 0
         self._engine_lives = engine is not None
@@ -60,6 +68,8 @@ class Feed:
             self._read(began_s)
         except BenchtuiError as error:
             self.problem = str(error)
+        with suppress(BenchtuiError):  # without the runtime folder there is no engine to be found
+            self._look_for_engine()
 
     @property
     def done(self) -> int:
@@ -131,6 +141,16 @@ class Feed:
             case = self.session.cases[event.case]
             self.ended.append(case)
             self.holding.take_in(case)
+        elif isinstance(event, Resumed):  # another session: what was made of its cases doesn't hold any more
+            self.session, self.ended = copy(self.session), still_ended(self.ended, event)
+            self._orphaned = not self._engine_lives
+
+    def _look_for_engine(self) -> None:
+        """Have the engine that goes on with a session take the place of the one that is gone."""
+        if self._orphaned and self.caught_up and self.session.finished is None:
+            self._orphaned = False
+            self.engine = self._find(self.path)
+            self._engine_lives = self.engine is not None
 
     def _size(self) -> int:
         try:

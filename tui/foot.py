@@ -14,6 +14,7 @@ QUIT_KEYS: Keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
 STOP = "Stop the sweep?  What was measured is kept.  s: stop it.  esc: back."
 STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
 CUT_OFF = "engine gone: the record was cut off; what was measured is kept"
+GO_ON = "engine gone; to go on: benchtui run --resume {name}"
 WORD_S = 5.0
 """How long the screen's own word stays."""
 MOST_MESSAGES = 20
@@ -33,7 +34,7 @@ class Question:
 class Foot:
     """What is asked and said at the bottom, and what can be pressed."""
 
-    def __init__(self, feed: Feed, symbols: Symbols, clock: Clock) -> None:
+    def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
         self.question: Question | None = None
         """What waits for an answer."""
         self.typing: str | None = None
@@ -41,6 +42,8 @@ class Foot:
         self.aside = ""
         """What stands there while there is nothing else to say."""
         self._feed = feed
+        self._name = name
+        """What the command line knows the session by."""
         self._symbols = symbols
         self._clock = clock
         self._word, self._until_s = "", 0.0
@@ -61,7 +64,9 @@ class Foot:
         if self._clock() < self._until_s:
             return Log(messages, self._word)
         if self._feed.cut_off:
-            return Log(messages, CUT_OFF, "bad")
+            session = self._feed.session
+            word = GO_ON.format(name=self._name) if session.done < len(session.cases) else CUT_OFF
+            return Log(messages, clean(word), "bad")
         return Log(messages, self.waiting() or self.aside, "plain")
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:

@@ -70,7 +70,12 @@ class Holding:
             self._spots.append((t, spot))
 
     def take_in(self, case: CaseState) -> None:
-        """Take in a case that has ended; the oldest are summed up, so that not too many steps are held."""
+        """Take in a case that has ended; the oldest are summed up, so that not too many steps are held.
+
+        One that didn't end well keeps its steps: a resumed session may go on with it.
+        """
+        if case.state != "ok":
+            return
         if len(case.measured) > MANY and case.figures is None:
             self._due[case.index] = case
         if self._lets_go and len(case.measured) > FEW:

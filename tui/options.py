@@ -42,6 +42,19 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="Override an entry: --set batch_size=1..64*2.",
 )
+resume_option = click.option(
+    "--resume",
+    "resumed",
+    metavar="SESSION",
+    shell_complete=complete_session,
+    help="Go on with a session that was stopped or cut off: a path, a name of the library, or `latest`.",
+)
+retry_option = click.option(
+    "--retry-failed", is_flag=True, help="With --resume: begin cases again that failed or took too long."
+)
+anyway_option = click.option(
+    "--anyway", is_flag=True, help="With --resume: go on although machine or software have changed."
+)
 session_option = click.option(
     "-o",
     "--output",
@@ -70,6 +83,14 @@ plain_option = click.option(
 speed_option = click.option(
     "--speed", type=click.FloatRange(0.25, 64), help="How fast to play; 1 is as it was."
 )
+
+
+class Resume(TypedDict):
+    """A session to go on with, and how."""
+
+    resumed: str | None
+    retry_failed: bool
+    anyway: bool
 
 
 class Look(TypedDict):

@@ -16,6 +16,7 @@ from benchtui.sessions.events import (
     Message,
     OrderChanged,
     Paused,
+    Resumed,
     SessionStarted,
 )
 from benchtui.sessions.facts import Host
@@ -33,15 +34,23 @@ _BATCH_BYTES = 1 << 16
 
 
 def follow(engine: Engine, session: Session) -> Iterator[Read]:
-    """Fold a running engine's events and pass them on as they come, until its record ends."""
-    return told(engine.path, engine, session)
+    """Fold the record of a running engine to its end, and pass on its own events as they come.
+
+    What stood there before the engine went on with it is folded alone.
+    """
+    since_s = engine.resumed_s
+    own = since_s is None
+    for event in told(engine.path, engine, session):
+        own = own or (isinstance(event, Resumed) and event.t == since_s)
+        if own:
+            yield event
 
 
 def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
     """Fold the events of a record and pass them on, as they come while an engine writes it."""
     tail = Tail(path)
     try:
-        while session.finished is None:
+        while session.finished is None or not tail.at_end:
             alive = engine is not None and engine.alive()  # first: what a dying engine wrote last is still read
             events = tail.read(_BATCH_BYTES)
             for event in events:
@@ -129,6 +138,9 @@ def progress_line(session: Session, event: Read) -> str | None:
             return "  paused: no further case starts"
         case Continued():
             return "  continued"
+        case Resumed():
+            left = f"{session.left} of {len(session.cases)} cases left"
+            return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} begin again"
     return None
 
 
@@ -211,7 +223,8 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    return f"{len(session.cases)} cases: {outcomes}{_cut_off_text(session, engine)}; session {path}"
+    onward = f"; benchtui run --resume {path} goes on" if session.left else ""
+    return f"{len(session.cases)} cases: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"
 
 
 def _cut_off_text(session: Session, engine: Engine | None) -> str:

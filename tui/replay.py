@@ -47,8 +47,8 @@ class Replay(Feed):
         while not self.timeline.complete and self._clock() - began_s < PATIENCE_S:
             taken = len(self.timeline.ended)
             self.timeline.read()
-            for index in self.timeline.ended[taken:]:
-                self.holding.take_in(self.timeline.whole.cases[index])
+            for case in self.timeline.ended[taken:]:
+                self.holding.take_in(case)
         arrived = self.caught_up
         if self.timeline.complete:
             self.player.end_at(self.timeline.end_s)

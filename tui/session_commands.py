@@ -188,6 +188,9 @@ def _line(entry: "Entry", summary: "Summary | None") -> str:
     ]
     if summary:
         fields.append(f"{summary.outcome}, {summary.measured} measured")
+    if summary and summary.left and not started.source:
+        onward = f"benchtui run --resume {printable(entry.path.stem)}"
+        fields.append(f"{summary.left} of {summary.cases} left: {onward}")
     if summary and summary.best:
         fields.append(f"best {summary.best.samples_per_s:,.1f} samples/s: {printable(summary.best.case)}")
     if text := keeping.note_of(entry.path):

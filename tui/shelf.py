@@ -69,6 +69,12 @@ class Item:
         return self.summary.outcome if self.summary else ""
 
     @property
+    def left(self) -> int:
+        """Cases that a resume would run; none while an engine is at work, or where another tool measured."""
+        known = self.engine is None and self.entry.started.source is None
+        return self.summary.left if known and self.summary else 0
+
+    @property
     def best(self) -> float | None:
         """Samples per second of the best case."""
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchtui.sessions import keeping, reading
 from benchtui.tui.shelf import Item
+from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.widgets.errands import Done, Question, Work
 
 ASKED = {
@@ -46,6 +47,18 @@ def deleting(item: Item, busy: Collection[Path]) -> Question:
     """The question before a session is deleted."""
     text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
     return Question("X", text, "delete", partial(_delete, item, busy))
+
+
+def resuming(item: Item, surroundings: Surroundings, anyway: bool = False) -> Done | Question:
+    """Have an engine go on with a session; where another one runs, ask first whether to do so ``anyway``.
+
+    Raises:
+        BenchtuiError: where it can't be resumed.
+    """
+    if not anyway and surroundings.running():
+        text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
+        return Question("u", text, "resume all the same", partial(resuming, item, surroundings, True))
+    return Done(f"{item.name} goes on", item.path, surroundings.resume(item.path))
 
 
 def write(make: Callable[[], str], place: Path, over: bool = False) -> Done | Question:

@@ -30,6 +30,8 @@ class Surroundings:
     """What the command line knows a session by."""
     folder: Path
     """Where to look for sweeps."""
+    resume: Callable[[Path], Engine] = client.resume
+    """Starts an engine that goes on with a session; raises BenchtuiError."""
     preferences: Preferences = field(default_factory=Preferences)
     """What the reader prefers."""
     hostname: str = field(default_factory=platform.node)

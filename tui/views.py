@@ -78,7 +78,8 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
     cut_off = feed.last_words or "the record was cut off; what was measured is kept"
     reason = (finished.reason or "") if finished else cut_off
     remark = text.clean(reason) or best
-    hint = f"the report: benchtui export {name}"
+    report = f"the report: benchtui export {name}"
+    hint = f"{session.left} left: benchtui run --resume {name}; {report}" if session.left else report
     return Current(counts, f"in {text.duration(session.now_s)}", word, role, remark=remark, hint=hint)
 
 

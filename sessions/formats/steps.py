@@ -1,7 +1,7 @@
 """Every recorded step of a session as a row, read from the file piece by piece and never held as a whole.
 
-Steps of an attempt that was measured once more are left out, as everywhere. Cases are told apart by their
-number; their options stand in the results.
+Steps that were measured once more, whatever the reason, are left out, as everywhere. Cases are told apart by
+their number; their options stand in the results.
 """
 
 import json
@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import SCHEMA, CaseRepeated, SessionStarted, Steps
+from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.formats.parquet import arrow
 from benchtui.sessions.visible import visible
 
@@ -61,11 +61,27 @@ class Outline:
     """The names of all parts, in the order in which they come."""
     repeated: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """By case: the place among the events, and the round, from which on what came before doesn't count."""
+    rounds: Counter[int] = field(default_factory=Counter)
+    """By case: how many of its rounds have ended, the last one aside."""
 
     def counts(self, place: int, steps: Steps) -> bool:
         """Whether the steps of the event at this place weren't measured once more."""
         later = self.repeated.get(steps.case, ())
         return not any(place < at and steps.round >= turn for at, turn in later)
+
+    def see(self, place: int, event: journal.Read) -> None:
+        """Take in what the event at this place says of the steps before it."""
+        match event:
+            case RoundFinished():
+                self.rounds[event.case] += 1
+            case CaseRepeated():
+                self._again(place, event.case, event.round)
+            case Resumed():
+                for case in event.cases:
+                    self._again(place, case, self.rounds[case])
+
+    def _again(self, place: int, case: int, turn: int) -> None:
+        self.repeated.setdefault(case, []).append((place, turn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +199,23 @@ def _outline(events: Iterable[journal.Read], path: Path) -> Outline:
     start = next(coming, None)
     if not isinstance(start, SessionStarted):
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
-    if start.schema > SCHEMA:
-        raise BenchtuiError(
-            f"{path}: written with schema {start.schema}; this version reads up to {SCHEMA}: update benchtui"
-        )
+    _require_known(start.schema, path)
     outline = Outline()
     for place, event in enumerate(coming, 1):
-        if isinstance(event, CaseRepeated):
-            outline.repeated.setdefault(event.case, []).append((place, event.round))
-        elif isinstance(event, Steps):
+        outline.see(place, event)
+        if isinstance(event, Resumed):
+            _require_known(event.schema, path)
+        if isinstance(event, Steps):
             _check(event, path)
             outline.parts.update(dict.fromkeys(event.parts_ms))
     return outline
+
+
+def _require_known(schema: int, path: Path) -> None:
+    if schema > SCHEMA:
+        raise BenchtuiError(
+            f"{path}: written with schema {schema}; this version reads up to {SCHEMA}: update benchtui"
+        )
 
 
 def _check(steps: Steps, path: Path) -> None:

@@ -46,7 +46,7 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
             f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
             f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
         ),
-        *((f"Peaks of {_name(peaks)}", _peaks(peaks)) for peaks in session.peaks),
+        *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in session.peaks),
     )
 
 
@@ -70,6 +70,12 @@ def _nearest(known: Sequence[Row]) -> str:
 def _name(peaks: Peaks) -> str:
     threads = f", {count(peaks.threads, 'thread')}" if peaks.threads else ""
     return f"{peaks.device} {peaks.precision}{threads}"
+
+
+def _since(session: Session, peaks: Peaks) -> str:
+    """From when on peaks hold that were measured again."""
+    again = any(each.t <= peaks.t for each in session.resumed)
+    return f" from {number(peaks.t, 1)} s on" if again else ""
 
 
 def _peaks(peaks: Peaks) -> str:

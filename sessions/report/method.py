@@ -36,6 +36,7 @@ def method(session: Session) -> tuple[Fact, ...]:
         ("Energy and power", _energy(session.cases)),
         ("Idle power", _idle(session)),
         ("Baseline", _baseline(session)),
+        ("Resumed", _resumed(session)),
         ("Session", _identity(session)),
     )
 
@@ -233,6 +234,15 @@ def _baseline(session: Session) -> str:
         return "the first measured case, as the sweep names none"
     wanted = ((field, getattr(named, field)) for field in named.__struct_fields__)
     return ", ".join(f"{field} = {value}" for field, value in wanted if value is not None) or "any case"
+
+
+def _resumed(session: Session) -> str | None:
+    """How often the session was resumed, when by the calendar, and after how much of its time."""
+    if not session.resumed:
+        return None
+    times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]
+    often = "once" if len(times) == 1 else f"{len(times):,} times"
+    return f"{often}: {'; '.join(times)}; the pauses aren't counted, and cases that were cut short began again"
 
 
 def _identity(session: Session) -> str:

@@ -24,8 +24,8 @@ MEANINGS = {
 
 
 def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
-    """How the record ended, the marks of its cases, options not surely in force, and uneven steps."""
-    return [*_ending(session), *_marks(session), *_doubts(results), *_uneven(results)]
+    """How the record ended and was resumed, marks of cases, options not surely in force, and uneven steps."""
+    return [*_ending(session), *_resumed(session), *_marks(session), *_doubts(results), *_uneven(results)]
 
 
 def warnings(session: Session) -> Table | None:
@@ -55,6 +55,27 @@ def _ending(session: Session) -> list[Finding]:
     if session.torn:
         found.append(Finding("Torn line", "the last line of the file was unfinished, and was dropped."))
     return found
+
+
+def _resumed(session: Session) -> list[Finding]:
+    """A finding for each time that the session was resumed on another machine, or with other software."""
+    return [
+        Finding("Resumed elsewhere", f"{_since(session, each.t)}: {'; '.join(each.changed)}.")
+        for each in session.resumed
+        if each.changed
+    ]
+
+
+def _since(session: Session, t: float) -> str:
+    """Which cases were measured after a moment, and how many of them have rounds from before it as well."""
+    ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
+    after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
+    if not after:
+        return f"no case has ended since {number(t, 1)} s, when machine or software had changed"
+    both = sum(any(each.t < t for each in case.rounds) for _, case in after)
+    partly = f", {count(both, 'case')} of them only in part," if both else ""
+    which = f"{count(len(after), 'case')}, from {after[0][1].name} on"
+    return f"{which}{partly} measured after machine or software had changed"
 
 
 def _marks(session: Session) -> list[Finding]:

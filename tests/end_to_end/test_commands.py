@@ -70,6 +70,7 @@ def test_interrupting_closes_the_session_and_exits_130(home: Path, command: str,
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "2 interrupted; session" in rest
+    assert f"; benchtui run --resume {home / 's.json'} goes on" in rest
     session = Session.load(home / "s.json")
     assert session.finished is not None
     assert session.finished.outcome == "interrupted"
@@ -191,7 +192,7 @@ def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path
     (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
     ran = benchtui("export", "new.json")
     assert ran.returncode == 2
-    assert "schema 9; this version reads up to 1: update benchtui" in ran.stderr
+    assert "schema 9; this version reads up to 2: update benchtui" in ran.stderr
 
 
 def test_completion_prints_a_script(benchtui: Run) -> None:

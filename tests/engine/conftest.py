@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from benchtui.engine.case_run import CaseRun
+from benchtui.engine.control import Resumption
 from benchtui.engine.course import Course
 from benchtui.engine.executors.base import Execution, WorkerEvent
 from benchtui.engine.queue import Turn
 from benchtui.engine.readings import Readings
+from benchtui.engine.resuming import Left
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, SessionStarted, Steps
 from benchtui.sessions.facts import Host, Memory, Model
-from benchtui.sessions.journal import Tail
+from benchtui.sessions.journal import Journal, Tail
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Axes, Config, Sweep
 
@@ -52,13 +54,18 @@ class Played:
 class Stage:
     """A course over played cases, and the fold of its record."""
 
-    def __init__(self, sweep: Sweep, path: Path, host: Host) -> None:
+    def __init__(self, sweep: Sweep, path: Path, host: Host, left: Left | None = None) -> None:
         self.played: dict[int, Played] = {}
         """The newest execution of each case."""
         self.path = path
-        self.log = SessionLog(path)
+        self.log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         self.course = Course(sweep, host, self.log, self._launch, Rounds(sweep.measure))
         self._host = host
+        self._cut = False
+        if left:
+            event = left.resumed(host)
+            self.course.take_up(left.session, left.record())
+            self.log.write(event)
         self._tail = Tail(path)
         self.session = Session()
 
@@ -100,8 +107,15 @@ class Stage:
         assert self.session.paused == self.course.queue.paused
         return self.session
 
+    def cut(self) -> Path:
+        """Let go of the file, as the end of the engine's process would."""
+        if not self._cut:
+            self.log.close()
+        self._cut = True
+        return self.path
+
     def close(self) -> None:
-        self.log.close()
+        self.cut()
         self._tail.close()
 
     def outcomes(self) -> dict[int, tuple[str, str | None]]:
@@ -126,6 +140,24 @@ def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
         return stage
 
     yield begin
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def resume() -> Iterator[Callable[..., Stage]]:
+    """Go on with a sweep whose record lies at this path."""
+    made: list[Stage] = []
+
+    def go_on(path: Path, **how: bool) -> Stage:
+        left = Left(path, Resumption(anyway=True, **how))
+        stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left)
+        made.append(stage)
+        stage.course.begin(None)
+        stage.course.advance()
+        return stage
+
+    yield go_on
     for each in made:
         each.close()
 

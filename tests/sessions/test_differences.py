@@ -1,7 +1,10 @@
 from typing import Any
 
-from benchtui.sessions.differences import Difference, differences
-from benchtui.sessions.events import Runtime
+import pytest
+from msgspec.structs import replace
+
+from benchtui.sessions.differences import Difference, changes, differences
+from benchtui.sessions.events import Resumed, Runtime
 from benchtui.sessions.facts import Gpu, Host
 from benchtui.sessions.sweep import Measure, Sweep, Train
 
@@ -60,3 +63,32 @@ def test_options_of_a_task_count_where_it_is_run(bench: Any) -> None:
     assert found(bench, BOX, BOX, sweeps=sweeps)["train accumulation"].values == ("1", "4")
     others = tuple(Sweep(name="a", model="m", train=Train(accumulation=n)) for n in (1, 4))
     assert found(bench, BOX, BOX, sweeps=others) == {}
+
+
+LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(index=0, name="T4"),))
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (LARGE, ()),
+        (replace(LARGE, memory_mb=64_500.0, absent={"rapl": "permission denied"}), ()),
+        (replace(LARGE, memory_mb=32_000.0), ("Memory: 64,000 MB → 32,000 MB",)),
+        (replace(LARGE, hostname="spare", python="3.12.1"), ("Host: box → spare", "Python: 3.11.7 → 3.12.1")),
+        (replace(LARGE, gpus=()), ("GPU 0: T4 → none",)),
+        (replace(LARGE, packages={"numpy": "2.2"}), ("numpy: none → 2.2",)),
+    ],
+)
+def test_what_has_changed_since_is_told_and_what_can_not_be_read_is_no_change(
+    bench: Any, now: Host, told: tuple[str, ...]
+) -> None:
+    session = bench.session(bench.case(1, 1.0), host=LARGE)
+    assert changes(session, now, None) == told
+
+
+def test_changes_are_those_since_it_was_resumed_last(bench: Any) -> None:
+    spare = replace(LARGE, hostname="spare")
+    resumed = Resumed(t=50.0, created="", host=spare, version="0.2", cases=())
+    session = bench.session(bench.case(1, 1.0), host=LARGE, finished=None, more=(resumed,))
+    assert changes(session, spare, "0.2") == ()
+    assert changes(session, LARGE, "0.3") == ("Host: spare → box", "benchtui: 0.2 → 0.3")

@@ -22,6 +22,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Peaks,
+    Resumed,
     RoundFinished,
     Runtime,
     SessionFinished,
@@ -178,6 +179,14 @@ FULL: tuple[AnyEvent, ...] = (
         work=Work(flops=1e10, bytes_moved=2e9, bytes_of_weights=1e9, busy_ms=1.5, absent={"busy": "n"}),
         reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
     ),
+    Resumed(
+        t=6.0,
+        created="2026-11-21T09:34:15Z",
+        version="0.1.0",
+        host=Host(hostname="other"),
+        changed=("Host: h → other",),
+        cases=(0, 1),
+    ),
     Message(t=6.0, level="warning", text="“odd” \x1b[31m"),
     SessionFinished(t=7.0, outcome="interrupted", reason="stopped by SIGTERM"),
 )
@@ -234,7 +243,7 @@ def test_any_text_comes_back_as_it_was_written(reason: str, line: str) -> None:
 
 
 def test_the_file_says_which_schema_it_follows() -> None:
-    assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 1
+    assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 2
 
 
 def test_a_case_says_all_its_options_and_steps_their_round() -> None:

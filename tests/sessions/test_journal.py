@@ -60,7 +60,7 @@ def test_a_finished_file_is_an_array_of_its_events_one_a_line(tmp_path: Path, ev
         "case_finished",
         "session_finished",
     ]
-    assert whole[0]["schema"] == 1
+    assert whole[0]["schema"] == 2
     assert read(path) == journal.Recording([*events], torn=False)
 
 
@@ -110,9 +110,9 @@ def test_a_newer_schema_is_refused_with_both_versions(
     tmp_path: Path, events: list[AnyEvent], plan: bytes
 ) -> None:
     path = written(tmp_path / "s.json", events)
-    path.write_bytes(path.read_bytes().replace(b'"schema":1', b'"schema":2').replace(b'"plan":[', plan))
+    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3').replace(b'"plan":[', plan))
     with pytest.raises(
-        BenchtuiError, match=r"s\.json.* schema 2; this version reads up to 1: update benchtui$"
+        BenchtuiError, match=r"s\.json.* schema 3; this version reads up to 2: update benchtui$"
     ):
         Session.load(path)
 
@@ -380,5 +380,5 @@ def test_the_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEven
 
 def test_every_known_event_has_its_tag() -> None:
     assert {"session_started", "steps", "telemetry", "case_finished"} < journal.KNOWN_EVENTS
-    assert len(journal.KNOWN_EVENTS) == 17
+    assert len(journal.KNOWN_EVENTS) == 18
     assert CaseFinished.__struct_config__.tag in journal.KNOWN_EVENTS

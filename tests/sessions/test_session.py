@@ -220,9 +220,9 @@ def test_a_second_start_is_refused(session: Session) -> None:
 
 
 def test_a_newer_schema_is_refused(session: Session) -> None:
-    newer = msgspec.structs.replace(session.start, schema=2)
+    newer = msgspec.structs.replace(session.start, schema=3)
     with pytest.raises(
-        BenchtuiError, match="written with schema 2; this version reads up to 1: update benchtui"
+        BenchtuiError, match="written with schema 3; this version reads up to 2: update benchtui"
     ):
         Session().apply(newer)
 

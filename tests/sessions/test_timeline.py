@@ -21,6 +21,7 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Message,
+    Resumed,
     RoundFinished,
     SessionFinished,
     SessionStarted,
@@ -49,6 +50,9 @@ def written(path: Path, events: list[AnyEvent]) -> Path:
     path.unlink(missing_ok=True)
     journal = Journal(path)
     for event in events:
+        if isinstance(event, Resumed):
+            journal.close()
+            journal = Journal(path, resumed=True)
         journal.append(event)
     journal.close()
     return path
@@ -76,6 +80,17 @@ def folded(events: list[AnyEvent], t: float) -> Session:
             break
         session.apply(event)
     return session
+
+
+def ended(events: list[AnyEvent], t: float) -> list[int]:
+    """Numbers of the cases that had ended by a moment and haven't begun again since, in that order."""
+    found: list[int] = []
+    for event in (each for each in events if each.t <= t):
+        if isinstance(event, CaseFinished):
+            found.append(event.case)
+        elif isinstance(event, Resumed):
+            found = [case for case in found if case not in event.cases]
+    return found
 
 
 def plain(session: Session) -> dict[str, Any]:
@@ -118,20 +133,19 @@ class Course:
     def __init__(self, draw: Any) -> None:
         self._draw = draw
         self._t = 0.0
-        start = SessionStarted(
-            t=0.0,
-            id="x",
-            created="2026-11-21T10:00:00Z",
-            sweep=Sweep(name="s", model="m"),
-            plan=PLAN,
-            host=Host(),
-        )
-        self.events: list[AnyEvent] = [start]
+        self.events = self.started()
         for turn in (0, 1):
             for case in range(len(PLAN)):
                 self._case(case, turn)
         if draw(st.booleans()):
             self.events.append(SessionFinished(t=self.t, outcome="completed"))
+
+    @staticmethod
+    def started() -> list[AnyEvent]:
+        """The session's first event."""
+        sweep = Sweep(name="s", model="m")
+        created = "2026-11-21T10:00:00Z"
+        return [SessionStarted(t=0.0, id="x", created=created, sweep=sweep, plan=PLAN, host=Host())]
 
     @property
     def t(self) -> float:
@@ -146,6 +160,9 @@ class Course:
             if attempt:
                 self.events.append(CaseRepeated(t=self.t, case=case, round=turn, reason="hot", pause_s=1.0))
             self._attempt(case, turn)
+        if self._draw(st.integers(0, 3)) == 0:
+            self._resume(case)
+            self._attempt(case, turn)
         if turn:
             self.events.append(
                 CaseFinished(t=self.t, case=case, outcome=self._draw(st.sampled_from(["ok", "oom"])))
@@ -154,6 +171,17 @@ class Course:
             self.events.append(RoundFinished(t=self.t, case=case, round=turn))
         else:
             self.events.append(CaseFinished(t=self.t, case=case, outcome="failed", reason="why"))
+
+    def _resume(self, case: int) -> None:
+        """Cut the case off, or stop the session in the middle of it, and go on."""
+        again = (case,)
+        if self._draw(st.booleans()):
+            ended = {event.case for event in self.events if isinstance(event, CaseFinished)}
+            again = tuple(each for each in range(len(PLAN)) if each not in ended)
+            for each in again:
+                self.events.append(CaseFinished(t=self.t, case=each, outcome="interrupted"))
+            self.events.append(SessionFinished(t=self.t, outcome="interrupted"))
+        self.events.append(Resumed(t=self.t, created="2026-11-21T12:00:00Z", host=Host(), cases=again))
 
     def _attempt(self, case: int, turn: int) -> None:
         self.events.append(CaseStarted(t=self.t, case=case, round=turn, config=PLAN[case]))
@@ -196,8 +224,7 @@ def test_seeking_back_and_forth_equals_folding_up_to_the_moment(
         for t in data.draw(st.lists(moments, min_size=1, max_size=8)):
             session = go(telling, t)
             assert plain(session) == plain(folded(events, t))
-            ended = [event.case for event in events if isinstance(event, CaseFinished) and event.t <= t]
-            assert [case.index for case in telling.ended] == ended
+            assert [case.index for case in telling.ended] == ended(events, t)
             assert all(case is session.cases[case.index] for case in telling.ended)
         assert plain(timeline.whole) == plain(folded(events, 1e9))
 
@@ -225,6 +252,23 @@ def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
     assert all(case is timeline.whole.cases[0] for case in (*ends[:3], ends[4]))
     assert ends[3] is not timeline.whole.cases[0] and len(ends[3].measured) == 11
     telling.close()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_moments(tmp_path: Path) -> None:
+    events = Course.started()
+    events += [CaseFinished(t=1.0, case=case, outcome="interrupted") for case in range(3)]
+    events += [SessionFinished(t=1.0, outcome="interrupted")]
+    events += [Resumed(t=1.0, created="", host=Host(), cases=(0, 1, 2))]
+    events += [CaseStarted(t=2.0, case=0, config=PLAN[0])]
+    events += [steps(0, 0, 1.0, t=3.0 + step) for step in range(40)]
+    timeline = read(written(tmp_path / "s.json", events))
+    telling = Retelling(timeline)
+    for t in (42.0, 10.0, 2.0, 0.5, 30.0):
+        assert plain(go(telling, t)) == plain(folded(events, t))
+        assert [case.state for case in telling.session.cases[1:]] == ["queued", "queued"]
+    telling.close()
+    timeline.close()
 
 
 @pytest.mark.usefixtures("small_pieces")

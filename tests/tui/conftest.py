@@ -18,6 +18,7 @@ from benchtui.sessions.events import (
     Message,
     Outcome,
     Phase,
+    Resumed,
     SessionFinished,
     SessionStarted,
     Steps,
@@ -134,6 +135,13 @@ class Story:
 
     def end(self, outcome: Any = "completed") -> "Story":
         return self._add(SessionFinished(t=self.t, outcome=outcome))
+
+    def resume(self, *cases: int) -> "Story":
+        """Go on with the file, with these cases beginning again."""
+        self._journal.close()
+        self._journal = Journal(self.path, resumed=True)
+        host = Host(hostname="box")
+        return self._add(Resumed(t=self.t, created="2026-11-21T12:00:00Z", host=host, cases=cases))
 
     def wait(self, seconds: float) -> "Story":
         self.t += seconds
@@ -279,7 +287,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
     folder = tmp_path / "folder"
     folder.mkdir()
 
-    def start(sweep: Sweep) -> Any:
+    def start(what: Sweep | Path) -> Any:
         raise BenchtuiError("no engine in this test")
 
     return Surroundings(
@@ -289,6 +297,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
         recorded=list,
         name_of=lambda path: path.stem,
         folder=folder,
+        resume=start,
     )
 
 

@@ -91,3 +91,33 @@ def test_a_broken_line_ends_the_reading_with_a_word(story: Any, clock: Any) -> N
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path, clock: Any) -> None:
     with pytest.raises(BenchtuiError, match="can't be read"):
         Feed(tmp_path / "none.json", None, clock)
+
+
+def test_cases_that_begin_again_have_not_ended_any_more(story: Any, engine: Any, clock: Any) -> None:
+    """The session is another one then, as in a replay that goes back: what was made of it is made anew."""
+    story.begin().case(0).start(1).steps(1, [50.0] * 5).finish(1, "interrupted").end("interrupted")
+    feed = Feed(story.path, None, clock, lambda path: engine)
+    feed.poll()
+    before = feed.session
+    assert (feed.done, feed.cut_off, feed.running) == (2, False, False)
+    story.resume(1)
+    feed.poll()
+    assert feed.session is not before
+    assert [case.index for case in feed.ended] == [0]
+    assert feed.done == feed.session.done == 1
+    assert feed.running and feed.engine is engine, "whoever resumed it elsewhere is found"
+    story.case(1).case(2).end()
+    feed.poll()
+    assert [case.index for case in feed.ended] == [0, 1, 2]
+    assert len(feed.session.cases[1].measured) == 20
+    feed.close()
+
+
+def test_a_session_that_was_resumed_long_ago_has_no_engine(story: Any, clock: Any) -> None:
+    asked: list[Path] = []
+    story.begin().case(0).resume().case(1).start(2)
+    feed = Feed(story.path, None, clock, asked.append)
+    feed.poll()
+    feed.poll()
+    assert (asked, feed.cut_off, feed.engine) == ([story.path], True, None)
+    feed.close()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions import keeping, library
+from benchtui.sessions.errors import NothingLeftError
 from benchtui.tui.places import ComparisonAsked, EditAsked, Opened
 from benchtui.tui.screens.library import Library
 from benchtui.tui.screens.page import Page
@@ -317,6 +318,71 @@ async def test_looking_again_finds_what_is_new(three: Surroundings, opened: Any,
         make_story(library.folder() / "new.json").begin().case(0).end().close()
         await listed.press("r")
         await listed.until(lambda: len(listed.rows) == 4)
+
+
+async def test_u_goes_on_with_what_is_left(
+    three: Surroundings, opened: Any, engine: Any, make_story: Any
+) -> None:
+    path = library.folder() / "omega.json"
+    make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
+    resumed: list[Path] = []
+
+    def resume(path: Path) -> Any:
+        resumed.append(path)
+        return engine
+
+    async with opened(surroundings=replace(three, resume=resume)) as seen:
+        listed = await Listed(seen).begin()
+        assert listed.chosen == "omega"
+        assert "1 to run: u, or benchtui run --resume omega" in listed.text
+        assert "u resume" in listed.text
+        await listed.press("u")
+        await listed.until(lambda: bool(listed.news))
+        assert resumed == [path]
+        assert listed.news[0].path == path and listed.news[0].engine is engine
+
+
+async def test_resuming_beside_another_sweep_asks_first(
+    three: Surroundings, opened: Any, engine: Any, make_story: Any
+) -> None:
+    path = library.folder() / "omega.json"
+    make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
+    engine.path = library.folder() / "beta.json"
+    resumed: list[Path] = []
+
+    def resume(path: Path) -> Any:
+        resumed.append(path)
+        return engine
+
+    there = replace(three, resume=resume, running=lambda: [engine])
+    async with opened(surroundings=there) as seen:
+        listed = await Listed(seen).begin()
+        await listed.press("u")
+        assert "a sweep that runs needs no resuming" in listed.word
+        await listed.press("j")
+        assert listed.chosen == "omega"
+        await listed.press("u")
+        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        assert resumed == []
+        await listed.press("escape")
+        assert listed.word == "" and resumed == []
+        await listed.press("u")
+        await listed.until(lambda: "Another sweep runs on this machine" in listed.word)
+        await listed.press("u")
+        await listed.until(lambda: bool(listed.news))
+        assert resumed == [path]
+
+
+async def test_what_can_not_be_resumed_says_why(three: Surroundings, opened: Any) -> None:
+    def resume(path: Path) -> Any:
+        raise NothingLeftError(f"{path}: nothing is left to run")
+
+    async with opened(surroundings=replace(three, resume=resume)) as seen:
+        listed = await Listed(seen).begin()
+        assert "u resume" not in listed.text
+        await listed.press("u")
+        await listed.until(lambda: "nothing is left to run" in listed.word)
+        assert listed.news == []
 
 
 async def test_help_names_the_keys_and_comes_back(three: Surroundings, opened: Any) -> None:

@@ -152,7 +152,8 @@ async def test_an_engine_that_vanished_is_told_plainly(story: Any, engine: Any, 
         engine.lives = False
         seen.clock.now_s += 2
         await seen.look()
-        assert seen.panel("log")[-1].startswith("engine gone: the record was cut off")
+        assert seen.panel("log")[-1].strip() == "engine gone; to go on: benchtui run --resume trial"
+        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial; the report: ")
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from benchtui.sessions.events import (
     Continued,
     OrderChanged,
     Paused,
+    Resumed,
+    SessionFinished,
     SessionStarted,
 )
 from benchtui.sessions.facts import Host, Memory
+from benchtui.sessions.journal import Journal
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
-from benchtui.tui.plain import progress_line
+from benchtui.tui.plain import follow, progress_line
 
 CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
 
@@ -66,3 +70,43 @@ def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session:
 )
 def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said: str) -> None:
     assert line(session, event) == f"  {said}"
+
+
+def test_a_resume_says_what_is_left(session: Session) -> None:
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
+    said = line(session, Resumed(t=3.0, created="", host=Host(), cases=(1,)))
+    assert said == "resumed after 3.0 s: 2 of 3 cases left, 1 begin again"
+
+
+class Gone:
+    """An engine that has done its work."""
+
+    def __init__(self, path: Path, resumed_s: float | None) -> None:
+        self.path = path
+        self.resumed_s = resumed_s
+
+    def alive(self) -> bool:
+        return False
+
+
+def test_who_resumes_is_told_what_is_new_and_folds_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    sweep = Sweep(name="s", model="m")
+    first = [
+        SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=CONFIGS, host=Host()),
+        CaseFinished(t=2.0, case=0, outcome="ok"),
+        SessionFinished(t=3.0, outcome="interrupted"),
+    ]
+    second = [Resumed(t=3.0, created="", host=Host(), cases=()), CaseFinished(t=4.0, case=1, outcome="ok")]
+    third = [Resumed(t=4.0, created="", host=Host(), cases=()), SessionFinished(t=5.0, outcome="completed")]
+    for at, events in enumerate((first, second, third)):
+        journal = Journal(path, resumed=at > 0)
+        for event in events:
+            journal.append(event)
+        journal.close()
+    engine: Any = Gone(path, 4.0)
+    session = Session()
+    assert list(follow(engine, session)) == third
+    assert session.done == 2 and session.finished == third[1]
+    engine = Gone(path, None)
+    assert list(follow(engine, Session())) == [*first, *second, *third]

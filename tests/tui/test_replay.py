@@ -292,6 +292,30 @@ async def test_a_record_that_was_cut_off_ends_so(story: Any, opened: Any) -> Non
         assert "cut short" in seen.table[1]
 
 
+async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:
+    story.begin().case(0).start(1).wait(5.0).prepare(1).steps(1, [50.0] * 10).wait(1.0)
+    story.finish(1, "interrupted").finish(2, "interrupted").end("interrupted")
+    cut_s = story.t
+    story.resume(1, 2).wait(5.0).case(1).case(2).end()
+    async with opened(story.path, start=Start(aim=Aim(percent=100))) as seen:
+        assert "3/3 cases" in seen.panel("heading")[0] and "completed" in seen.panel("heading")[0]
+        assert all("✓ ok" in row for row in seen.table[:3])
+        said = ""
+        while "resumed" not in said:
+            await seen.press("left_curly_bracket")
+            said = seen.panel("log")[-1]
+        assert "resumed: 2 of 3 cases left, 2 begin again" in said
+        assert seen.app.screen.feed.now_s == pytest.approx(cut_s)
+        assert "1/3 cases" in seen.panel("heading")[0]
+        assert "queued" in seen.table[1] and "queued" in seen.table[2]
+        await seen.press("left_square_bracket")
+        assert "▶ 10/20" in seen.table[1], "a moment before, its steps were there"
+        await seen.press("9", "space")
+        seen.clock.now_s += 100
+        await seen.look()
+        assert all("✓ ok" in row for row in seen.table[:3])
+
+
 async def test_a_broken_line_ends_the_replay_with_a_word(story: Any, opened: Any) -> None:
     story.begin().case(0)
     with story.path.open("ab") as file:

@@ -118,3 +118,30 @@ def test_an_empty_library_says_how_to_begin(home: Path) -> None:
     done = run("sessions")
     assert done.stdout == ""
     assert "`benchtui run quick` makes one" in done.stderr
+
+
+def test_a_session_that_can_be_resumed_says_how(home: Path, make_story: Any) -> None:
+    make_story(library.folder() / "cut.json").begin(batch_sizes=(1, 2, 3)).case(0).start(1).close()
+    make_story(library.folder() / "whole.json").begin(batch_sizes=(1,)).case(0).end().close()
+    lines = {line.split()[0]: line for line in run("sessions").stdout.splitlines()}
+    assert "cut off" in lines["cut"] and "2 of 3 left: benchtui run --resume cut" in lines["cut"]
+    assert "--resume" not in lines["whole"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--resume", "cut", "quick"),
+        ("--resume", "cut", "--set", "batch_size=1"),
+        ("--resume", "cut", "-o", "new.json"),
+        ("--resume", "cut", "--optimal-from", "cut"),
+    ],
+)
+def test_a_session_is_resumed_as_it_is_or_not_at_all(home: Path, arguments: tuple[str, ...]) -> None:
+    said = str(run("run", *arguments).exception)
+    assert said.startswith("--resume goes on with a session's own sweep in its own file; ")
+
+
+@pytest.mark.parametrize("option", ["--retry-failed", "--anyway"])
+def test_options_of_a_resume_need_one(home: Path, option: str) -> None:
+    assert "--retry-failed and --anyway need --resume SESSION" in str(run("run", "quick", option).exception)

@@ -53,7 +53,7 @@ def monitor_help(keys: Sequence[Bound], symbols: Symbols) -> list[Line]:
 
 def replay_help(symbols: Symbols) -> list[Line]:
     """Keys of a replay, and signs of the Monitor and of the transport line."""
-    kinds = {"outlier": "steps far off the others", "throttled": "throttled, repeated, or a warning"}
+    kinds = {"outlier": "steps far off the others", "throttled": "throttled, repeated, resumed, or a warning"}
     named = {kind: kinds.get(kind, f"case {kind}") for kind in ("begin", *kinds, "oom", "failed", "timeout")}
     named["begin"] = "a case begins"
     below = tuple((str(getattr(symbols, SIGNS[kind][0])), word) for kind, word in named.items())
@@ -167,6 +167,7 @@ LIBRARY_KEYS = (
     ("arrows, j k  g G", "choose a session"),
     ("enter", "open it in the Monitor; one that runs with its engine"),
     ("R", "play it again from its beginning"),
+    ("u", "resume it: run what is left of one that was interrupted or cut off"),
     ("space", "mark it for comparing; the first marked is the base, A"),
     ("c", "compare the marked sessions, or a single one with the chosen one"),
     ("e", "edit its sweep"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import events, on, work
@@ -46,6 +47,7 @@ KEYS: list[BindingType] = [
     Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
     Binding("enter", "open", "Open the session", show=False),
     Binding("R", "open(True)", "Play the session again", show=False),
+    Binding("u", "resume", "Resume the session: run what is left of it", show=False),
     Binding("space", "mark", "Mark the session for comparing", show=False),
     Binding("c", "compare", "Compare the marked sessions", show=False),
     Binding("e", "edit", "Edit the session's sweep", show=False),
@@ -158,6 +160,15 @@ class Library(Screen[None]):
         if item := self._item():
             self.post_message(Opened(item.path, item.engine, replay=replay))
 
+    def action_resume(self) -> None:
+        """Have an engine go on with the chosen session, and watch it."""
+        if self._errands.answers("u") or (item := self._item()) is None:
+            return
+        if item.engine is not None:
+            self._say("a sweep that runs needs no resuming; enter shows it")
+        else:
+            self._errands.do(partial(shelving.resuming, item, self._surroundings))
+
     def action_edit(self) -> None:
         """Edit the sweep of the chosen session."""
         if item := self._item():
@@ -214,9 +225,13 @@ class Library(Screen[None]):
     @on(Errands.Finished)
     def finished(self, event: Errands.Finished) -> None:
         """Look what a work has changed."""
-        if event.done.session is not None:
-            self._browsing.choose(event.done.session)
-        self.action_look()
+        done = event.done
+        if done.session is not None:
+            self._browsing.choose(done.session)
+        if done.session is not None and done.engine is not None:
+            self.post_message(Opened(done.session, done.engine))
+        else:
+            self.action_look()
 
     @on(Errands.Changed)
     def asked(self) -> None:
@@ -259,7 +274,7 @@ class Library(Screen[None]):
             self._panel("header").show(Titles(longest, browsing.order if browsing.rows else ""))
             listing.show(self._lines(longest))
             self._panel("card").show(Card(browsing.chosen))
-            self._panel("keys").show(self._errands.keys or keys_of(len(browsing.rows), len(browsing.marked)))
+            self._panel("keys").show(self._errands.keys or self._keys())
 
     def _heading(self) -> Heading:
         browsing = self._browsing
@@ -287,6 +302,11 @@ class Library(Screen[None]):
         if self._browsing.words:
             return unmatched_lines(self._browsing.words)
         return empty_lines(str(library.folder()))
+
+    def _keys(self) -> Keys:
+        browsing = self._browsing
+        resumable = browsing.chosen is not None and browsing.chosen.left > 0
+        return keys_of(len(browsing.rows), len(browsing.marked), resumable)
 
     def _item(self) -> Item | None:
         """The chosen session; says so where there is none."""

@@ -56,7 +56,7 @@ class Monitor(Screen[None]):
         super().__init__()
         self.feed = feed
         self.symbols = symbols
-        self.foot = Foot(feed, symbols, clock)
+        self.foot = Foot(feed, symbols, clock, name)
         self.picture = Picture()
         self.view: View | None = None
         """None until the session's first event has been read."""

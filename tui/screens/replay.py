@@ -57,7 +57,7 @@ class ReplayMonitor(Monitor):
     ) -> None:
         super().__init__(feed, name, symbols, link, clock, preferences=preferences)
         self._replay = feed
-        self.foot = ReplayFoot(feed, symbols, clock)
+        self.foot = ReplayFoot(feed, symbols, clock, name)
         self._marks: tuple[Mark, ...] = ()
         self._seen = (0, 0.0)
         """How many marks there were, and the end of the record, when they were last chosen from."""

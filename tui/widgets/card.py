@@ -53,6 +53,7 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
     """What there is to tell, the most telling first."""
     for label, text, role in (
         ("cases", _cases(item), "plain"),
+        ("left", _left(item), "accent"),
         ("best", _best(item, symbols), "bright"),
         ("note", item.note, "plain"),
         ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
@@ -74,6 +75,10 @@ def _cases(item: Item) -> str:
     counts = ", ".join(f"{amount:,} {state}" for state, amount in item.summary.counts.items())
     lasted = duration(item.summary.duration_s) if item.summary.duration_s else ""
     return f"{item.summary.cases:,}: {clean(counts)}{f', in {lasted}' if lasted else ''}"
+
+
+def _left(item: Item) -> str:
+    return f"{item.left:,} to run: u, or benchtui run --resume {item.name}" if item.left else ""
 
 
 def _best(item: Item, symbols: Symbols) -> str:

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import Symbols
 from benchtui.tui.text import clean
@@ -28,6 +29,8 @@ class Done:
     word: str
     session: Path | None = None
     """The session to choose now."""
+    engine: Engine | None = None
+    """The engine that is at work on it since."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,14 +67,15 @@ def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> li
     return [columns.line(Row(name, cells), width, symbols)]
 
 
-def keys_of(rows: int, marked: int) -> Keys:
-    """The keys for a list of so many rows, of which so many are marked."""
+def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
+    """The keys for a list of so many rows, of which so many are marked; one to resume the chosen session."""
     if not rows and not marked:
         return (("1", "start a sweep"), ("i", "import"), ("r", "look again"), ("?", "help"), ("q", "quit"))
     always = (("/", "filter"), ("?", "help"), ("q", "quit"))
     if marked:
         return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
-    return (("enter", "open"), ("R", "replay"), ("space", "mark"), ("X", "delete"), *always)
+    last = ("u", "resume") if resumable else ("X", "delete")
+    return (("enter", "open"), ("R", "replay"), ("space", "mark"), last, *always)
 
 
 def empty_lines(folder: str) -> list[Line]:

@@ -21,6 +21,7 @@ SIGNS: dict[str, tuple[str, str]] = {
     "skipped": ("skipped", "muted"),
     "outlier": ("above", "accent"),
     "repeated": ("flag", "warning"),
+    "resumed": ("flag", "warning"),
     "warning": ("flag", "warning"),
     "throttled": ("flag", "warning"),
     "interrupted": ("interrupted", "warning"),

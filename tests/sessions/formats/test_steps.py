@@ -149,8 +149,8 @@ def test_what_is_no_session_is_told(text: str, said: str, tmp_path: Path) -> Non
 
 def test_a_newer_session_is_refused_with_both_versions(recorded: Any) -> None:
     path = recorded(steps_of(0, [1.0]))
-    path.write_text(path.read_text().replace('"schema":1', '"schema":9'))
-    with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 1"):
+    path.write_text(path.read_text().replace('"schema":2', '"schema":9'))
+    with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 2"):
         steps.recorded(path)
 
 

@@ -1,0 +1,100 @@
+"""A sweep that is cut off and gone on with, as a user does it."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine import client
+from benchtui.sessions.session import Session
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+PATIENCE_S = 120.0
+LONG = ("--set", "iterations=1000000", "--set", "max_time=1s", "--set", "peaks=false")
+
+
+@pytest.fixture
+def cut(benchtui: Run, command: str, sweep_file: Path, home: Path) -> Path:
+    """A session of three cases whose engine, and the command that waited for it, died in the second."""
+    arguments = [command, "run", str(sweep_file), "--set", "batch_size=1,2,3", *LONG]
+    process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
+    folder = home / "data" / "benchtui" / "sessions"
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := [path for path in folder.glob("*.json") if _second_case(path)]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    (engine,) = client.running()
+    os.kill(engine.pid, signal.SIGKILL)
+    assert process.wait(timeout=60) == 1
+    return found[0]
+
+
+def _second_case(path: Path) -> bool:
+    return path.stat().st_size > 0 and len(Session.load(path).cases[1].measured) > 0
+
+
+def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, home: Path) -> None:
+    listed = benchtui("sessions").stdout
+    assert f"2 of 3 left: benchtui run --resume {cut.stem}" in listed and "cut off" in listed
+    assert benchtui("export", "latest").stdout.count("Cut off") == 1
+
+    ran = benchtui("run", "--resume", cut.stem, "--json")
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stderr.splitlines()
+    assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 begin again")
+    assert not any("bs=1 " in line for line in lines), "what was measured before isn't told again"
+    assert lines[-1] == f"3 cases: 3 ok; session {cut}"
+    assert [json.loads(line)["config"]["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
+
+    report = benchtui("export", "latest").stdout
+    assert "Cut off" not in report and "Resumed" in report
+    results = json.loads(benchtui("export", "latest", "--format", "json").stdout)
+    assert [row["outcome"] for row in results["cases"]] == ["ok"] * 3
+    replayed = benchtui("replay", "latest", "--plain")
+    assert replayed.returncode == 0
+    assert "resumed after " in replayed.stdout and replayed.stdout.splitlines()[-1] == lines[-1]
+    assert "--resume" not in benchtui("sessions").stdout
+
+    before = cut.read_bytes()
+    again = benchtui("run", "--resume", "latest")
+    assert again.returncode == 0
+    assert again.stderr.splitlines() == [f"{cut}: nothing is left to run"]
+    assert cut.read_bytes() == before
+
+
+def test_interrupted_while_it_goes_on_it_goes_on_once_more(
+    benchtui: Run, cut: Path, command: str, home: Path
+) -> None:
+    process = subprocess.Popen([command, "run", "--resume", str(cut)], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("resumed after ")
+    os.kill(process.pid, signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rest.splitlines()[-1].endswith(f"; benchtui run --resume {cut} goes on")
+    assert benchtui("run", "--resume", "latest").returncode == 0
+    assert [case.state for case in Session.load(cut).cases] == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--resume", "none"), "none: no such session; `benchtui sessions` lists them"),
+        (("--resume", "/none/at/all.json"), "the session can't be written: No such file or directory"),
+        (("--resume", "latest"), "no session yet in "),
+        (("--resume", "quick.toml"), "can't be resumed: line 1: not an event of a session"),
+        (("--resume", "demo", "quick"), "--resume goes on with a session's own sweep"),
+    ],
+)
+def test_what_can_not_be_resumed_is_one_line_and_exit_status_2(
+    benchtui: Run, home: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (home / "quick.toml").write_text('model = "m"\n')
+    ran = benchtui("run", *arguments)
+    assert ran.returncode == 2
+    assert said in ran.stderr and "Traceback" not in ran.stderr
