@@ -271,7 +271,9 @@ def _env(value: object, where: str) -> dict[str, str]:
     """A table of environment variables; a whole number is taken as its digits."""
     if not isinstance(value, dict):
         raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
-    return {name: _variable(name, text, f"{where}.{name}") for name, text in value.items()}
+    return {
+        name: _variable(name, text, f"{where}.{visible(name, LONGEST_VALUE)}") for name, text in value.items()
+    }
 
 
 def _variable(name: str, value: object, where: str) -> str:

@@ -178,7 +178,8 @@ class _Question(Generic[Answer]):
         self._answer, self._answer_out = context.Pipe(duplex=False)
         self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
-        threading.Thread(target=self._start, daemon=True).start()
+        self._starting = threading.Thread(target=self._start, daemon=True)
+        self._starting.start()
 
     @property
     def source(self) -> int:
@@ -205,10 +206,12 @@ class _Question(Generic[Answer]):
         try:
             message = self._answer.recv_bytes()
         except (EOFError, OSError):
+            self._starting.join()
             if self._process.pid is None:
                 return _NO_SERVER
             self._process.join(_PROBE_END_S)
             return f"its process ended with exit status {self._process.exitcode}"
+        self._starting.join()  # the answer may have come before starting was seen to be done
         self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
         self._process.join()
         answer = self._answers.decode(message)

@@ -79,7 +79,7 @@ def kill_at(
     """
     pid = launch(path)
     engine = psutil.Process(pid)
-    while measuring and not Path(f"{path}.steps").exists():
+    while measuring and not Path(f"{path}.steps").exists() and _lives(engine):
         time.sleep(0.01)
     time.sleep(at_s)
     chosen = engine if victim == "engine" else _chosen(engine, victim)
@@ -110,20 +110,21 @@ def real_launch(path: Path) -> int:
 
 
 def _chosen(engine: psutil.Process, victim: str) -> psutil.Process:
-    """The fork server or the newest worker, once there is one."""
-    while True:
+    """The fork server or the newest worker, once there is one; the engine where it ended before."""
+    while _lives(engine):
         with suppress(psutil.NoSuchProcess):
             servers = [each for each in engine.children() if "forkserver" in " ".join(each.cmdline())]
             workers = [child for server in servers for child in server.children()]
             if found := servers if victim == "fork server" else workers:
                 return found[-1]
         time.sleep(0.01)
+    return engine
 
 
 def _gone(processes: list[psutil.Process], engine: int) -> bool:
     """Whether all end in time; our own child is waited for."""
     deadline_s = time.monotonic() + PATIENCE_S
-    while any(each.is_running() and _status(each) != psutil.STATUS_ZOMBIE for each in processes):
+    while any(map(_lives, processes)):
         with suppress(ChildProcessError):
             os.waitpid(engine, os.WNOHANG)
         if time.monotonic() > deadline_s:
@@ -132,11 +133,11 @@ def _gone(processes: list[psutil.Process], engine: int) -> bool:
     return True
 
 
-def _status(process: psutil.Process) -> str:
+def _lives(process: psutil.Process) -> bool:
     try:
-        return str(process.status())
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
-        return psutil.STATUS_ZOMBIE
+        return False
 
 
 def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], victim: str) -> Left:
