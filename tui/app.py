@@ -21,7 +21,7 @@ from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import own
-from benchtui.tui import garbage
+from benchtui.tui import garbage, keymap
 from benchtui.tui.ending import Ending
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Place
@@ -61,14 +61,14 @@ class BenchtuiApp(App[Ending]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(str(key), f"go('{place}')", place.capitalize(), id=f"app.{place}", show=False)
-            for key, place in enumerate(PLACES, 1)
-        ),
-        Binding("t", "next_theme", "Next theme", id="app.theme", show=False),
-        Binding("colon,ctrl+p", "command_palette", "All commands by name", id="app.commands", show=False),
-        Binding(
-            "ctrl+z", "suspend_process", "Suspend", id="app.suspend", show=False, tooltip="fg brings it back"
+        *keymap.table(
+            "app",
+            *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES, 1)),
+            ("right_parenthesis", "next_place", "turn(1)", "Next place", "in a replay too, where numbers seek"),
+            ("left_parenthesis", "place_before", "turn(-1)", "Place before"),
+            ("t", "theme", "next_theme", "Next theme"),
+            ("colon,ctrl+p", "commands", "command_palette", "All commands by name"),
+            ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg brings it back"),
         ),
         Binding("ctrl+c", "leave", "Quit", show=False),
     ]
@@ -164,24 +164,28 @@ class BenchtuiApp(App[Ending]):
         self._place = place
         await self.switch_mode(self._mode(place))
 
+    async def action_turn(self, by: int) -> None:
+        """Change to the place after, or before."""
+        await self.action_go(PLACES[(PLACES.index(self._place) + by) % len(PLACES)])
+
     async def action_leave(self) -> None:
         """Leave from anywhere; the editor asks where changes would be lost, the Monitor while a sweep runs."""
         if self._editor is not None and self._editor.desk.draft.changed:
-            await self.action_go("sweep")
+            await self._go_to_the_bottom_of("sweep")
             self._editor.ask_leave()
         elif self._feed is not None and self._feed.running:
-            await self.action_go("monitor")
+            await self._go_to_the_bottom_of("monitor")
             await self.run_action("screen.ask_quit")
         else:
             self.exit(Ending("closed", self._feed.path if self._feed else None))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen, and every theme, by name."""
-        for active in screen.active_bindings.values():
-            binding = active.binding
-            if active.node in (screen, self) and active.enabled and "move" not in binding.action:
-                run = partial(self.call_later, active.node.run_action, binding.action)
-                yield SystemCommand(binding.description, "", run)
+        bound = {each.binding.action: each for each in screen.active_bindings.values()}
+        for action, active in bound.items():
+            if active.binding.id and active.enabled and "move" not in action:
+                run = partial(self.call_later, self.run_action, action, active.node)
+                yield SystemCommand(active.binding.description, "", run)
         for name in self._theme_names:
             yield SystemCommand(f"Theme {name}", "", partial(setattr, self, "theme", name))
 
@@ -195,6 +199,12 @@ class BenchtuiApp(App[Ending]):
     async def action_quit(self) -> None:
         """Leave, by the key that Textual keeps for it, as by any other."""
         await self.action_leave()
+
+    async def _go_to_the_bottom_of(self, place: Place) -> None:
+        """Change to a place, and leave what covers it."""
+        await self.action_go(place)
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
 
     def _begin_with(self, theme: str) -> None:
         """Take a theme from the start; a change of it would have Textual read all its styles a second time."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchtui.themes import Symbols
 from benchtui.tui.text import milliseconds, percent
 from benchtui.tui.widgets.bars import bar
-from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, flowing, line
 
 if TYPE_CHECKING:
     from benchtui.sessions.metrics import Distribution, Metrics
@@ -51,7 +51,7 @@ def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
 
 def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
     """Figures, histogram, and what lies outside of it."""
-    lines = [crop(pieces, width, symbols) for pieces in _figures(known, symbols)]
+    lines = [drawn for facts in _figures(known, symbols) for drawn in flowing(facts, width)]
     if bins is None:
         return [*lines, BLANK, line(("too few different steps for a histogram", "muted"))]
     return [*lines, BLANK, *_histogram(known, bins, width, symbols), *_outside(known, symbols)]
@@ -63,7 +63,7 @@ def percentiles(spread: Distribution) -> dict[str, float]:
     return {name: value for name, value in zip(MARKS, values, strict=True) if value is not None}
 
 
-def _figures(known: Metrics, symbols: Symbols) -> list[list[Piece]]:
+def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Piece, Piece]]]:
     spread = known.latency_ms
     marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
     ends = [(name, _ms(value, symbols)) for name, value in (("least", spread.least), ("most", spread.most))]
@@ -79,11 +79,11 @@ def _figures(known: Metrics, symbols: Symbols) -> list[list[Piece]]:
         ],
         [("p50 of each round", "  ".join(_ms(median, symbols) for median in known.rounds_ms))],
     ]
-    return [[piece for fact in row for piece in _fact(*fact)] for row in rows if row[0][1]]
+    return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
 
 
 def _fact(label: str, said: str) -> tuple[Piece, Piece]:
-    return (f"{label} ", "muted"), (f"{said}   ", "plain")
+    return (f"{label} ", "muted"), (said, "plain")
 
 
 def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:

@@ -1,16 +1,19 @@
 """Every key of the app by the id of what it does; how a user maps them anew, and mistakes in that."""
 
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import Any
 
 from textual.binding import Binding, BindingType
-from textual.keys import key_to_character
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import Screen
 
 KEPT = ("ctrl+q", "ctrl+c")
 """Keys that always leave: whatever else is mapped wrongly, these end the app."""
+BACK = "escape"
+"""The key that always goes back, whatever else does."""
 SHORT = {
     "escape": "esc",
     "pagedown": "pgdn",
@@ -21,6 +24,25 @@ SHORT = {
     "plus": "+",
     "minus": "-",
 }
+LONG = {short: long for long, short in SHORT.items()}
+NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+"""Keys by their names; those of characters have the names of Unicode besides."""
+MODIFIERS = ("ctrl", "shift", "alt", "super")
+TITLES = {
+    "app": "Everywhere",
+    "sweep": "Sweep",
+    "open": "Opening a sweep",
+    "monitor": "Monitor",
+    "replay": "Replay; the keys of the Monitor as well",
+    "columns": "Choosing columns",
+    "charts": "Charts",
+    "case": "A case",
+    "library": "Library",
+    "compare": "Compare",
+    "nothing": "Monitor or Charts while no session is open",
+    "page": "Help, and other pages to read",
+}
+"""Where keys count, by the first word of their ids, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,80 +57,147 @@ class Bound:
     """More of it, for a page of help."""
 
 
-def bound(bindings: Iterable[BindingType], keymap: Mapping[str, str]) -> list[Bound]:
-    """The bindings that have an id, with the keys that a map gives them."""
-    named = [each for each in bindings if isinstance(each, Binding) and each.id]
+def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
+    """The bindings of a place: keys, name, action, what it does, and more of that for a page of help.
+
+    A user can map each anew by the names of place and binding, such as ``monitor.skip``.
+    """
+    return [_binding(place, *row) for row in rows]
+
+
+def own(owner: type) -> list[Bound]:
+    """The bindings with an id that a screen or an app doesn't have from another one."""
     return [
-        Bound(each.id or "", keymap.get(each.id or "", each.key), each.description, each.tooltip or "")
-        for each in named
+        Bound(each.id, each.key, each.description, each.tooltip or "")
+        for each in vars(owner).get("BINDINGS", ())
+        if isinstance(each, Binding) and each.id
     ]
+
+
+def bound(*owners: type) -> list[Bound]:
+    """All bindings with an id of screens and apps, without keys that an earlier one of them has taken.
+
+    A class comes before those that it has bindings from.
+    """
+    found: list[Bound] = []
+    taken: set[str] = set()
+    for each in (each for owner in owners for place in owner.__mro__ for each in own(place)):
+        free = [key for key in each.keys.split(",") if key not in taken]
+        taken.update(free)
+        if free:
+            found.append(replace(each, keys=",".join(free)))
+    return found
+
+
+def active(screen: Screen[Any]) -> list[Bound]:
+    """What can be pressed on a screen now, as it is mapped: its own keys before those of every place."""
+    keys: dict[str, list[str]] = {}
+    for name, each in screen.active_bindings.items():
+        keys.setdefault(each.binding.id or "", []).append(name)
+    known = bound(type(screen), type(screen.app))
+    return [replace(each, keys=",".join(keys[each.id])) for each in known if each.id in keys]
 
 
 def shown(keys: str) -> str:
     """Keys as a reader knows them: ``?`` for ``question_mark``, ``esc`` for ``escape``."""
-    return "  ".join(_shown(key.strip()) for key in keys.split(","))
+    return "  ".join(_shown(each.strip()) for each in keys.split(","))
 
 
-def every() -> list[tuple[str, list[Bound]]]:
-    """All bindings of the app, by the class that has them; imports every screen."""
+def every() -> list[type]:
+    """The app and all of its screens, which are imported for that."""
     from benchtui.tui import app, screens  # they import this module
 
     names = sorted(each.name for each in pkgutil.iter_modules(screens.__path__))
     modules = [import_module(f"{screens.__name__}.{name}") for name in names]
-    classes: list[type] = [
+    found = [
         each
         for module in modules
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Screen) and each.__module__ == module.__name__
     ]
-    known = [(each.__name__, bound(vars(each).get("BINDINGS", ()), {})) for each in (app.BenchtuiApp, *classes)]
-    return [(name, bindings) for name, bindings in known if bindings]
+    return [app.BenchtuiApp, *found]
 
 
 def listing(wanted: Mapping[str, str]) -> list[str]:
     """Every key with its id and what it does, as a user has mapped them, by place."""
     kept = usable(wanted)[0]
+    known = [each for owner in every() for each in own(owner)]
     lines = []
-    for name, bindings in every():
-        rows = [(each.id, shown(kept.get(each.id, each.keys)), each.does) for each in bindings]
-        lines += [name, *(f"  {key:22}  {keys:18}  {does}" for key, keys, does in rows), ""]
-    return [*lines, f"leaves the app always: {', '.join(KEPT)}"]
+    for place, title in TITLES.items():
+        rows = [each for each in known if each.id.startswith(f"{place}.")]
+        lines += [title, *(_row(each, kept) for each in rows), ""]
+    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(KEPT)} leave the app"]
 
 
 def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The entries of a map that take nobody's way out, and a line for each of the others."""
     kept: dict[str, str] = {}
     problems = []
-    for name, keys in wanted.items():
-        taken = [key for key in keys.split(",") if key.strip() in KEPT]
-        if taken or not keys.strip():
-            why = f"{taken[0].strip()} always leaves the app" if taken else "no key is given"
-            problems.append(f"keys: {name} = {keys!r}: {why}")
+    for name, given in wanted.items():
+        keys = [LONG.get(each.strip(), each.strip()) for each in given.split(",")]
+        if problem := next(filter(None, (_refusal(each, name) for each in keys)), None):
+            problems.append(f"keys: {name} = {given!r}: {problem}")
         else:
-            kept[name] = keys
+            kept[name] = ",".join([*keys, BACK] if _goes_back(name) and BACK not in keys else keys)
     return kept, problems
 
 
 def mistakes(wanted: Mapping[str, str]) -> list[str]:
     """A line for every id that doesn't exist, and for every key that would do two things in one place."""
-    places = every()
-    ids = {each.id for _, bindings in places for each in bindings}
-    unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
     kept, problems = usable(wanted)
-    clashes = [line for _, bindings in places for line in _clashes(bindings, kept)]
+    app, *screens = every()
+    ids = {each.id for owner in (app, *screens) for each in own(owner)}
+    unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
+    clashes = dict.fromkeys(line for screen in screens for line in _clashes(bound(screen, app), kept))
     return [*problems, *unknown, *clashes]
 
 
-def _clashes(bindings: Sequence[Bound], keymap: Mapping[str, str]) -> list[str]:
+def _binding(place: str, keys: str, name: str, action: str, does: str, about: str = "") -> Binding:
+    return Binding(keys, action, does, id=f"{place}.{name}", show=False, tooltip=about)
+
+
+def _goes_back(name: str) -> bool:
+    return name.endswith(".back")
+
+
+def _refusal(key: str, name: str) -> str | None:
+    """Why a key can't do what has this name."""
+    if not key:
+        return "no key is given"
+    if key in KEPT:
+        return f"{key} always leaves the app"
+    if key == BACK and not _goes_back(name):
+        return f"{_shown(BACK)} always goes back"
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    if set(modifiers) <= set(MODIFIERS) and (len(last) == 1 or last in NAMED or key_to_character(last)):
+        return None
+    return f"{key!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+
+
+def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
     taken: dict[str, str] = {}
     problems = []
     for each in bindings:
         for key in keymap.get(each.id, each.keys).split(","):
-            name = _shown(key.strip())
+            name = _shown(key)
             other = taken.setdefault(name, each.id)
             if other != each.id and not {other, each.id}.isdisjoint(keymap):
-                problems.append(f"keys: {name} would do {other} and {each.id}; the mapped one wins")
+                wins = _winner(other, each.id, keymap)
+                problems.append(f"keys: {name} would do {other} and {each.id}; {wins}")
     return problems
+
+
+def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
+    """Which of two takes their key; the first one is a place's own where the second one is the app's."""
+    if second.startswith("app.") and not first.startswith("app."):
+        return f"{first} wins where it is there"
+    if first in keymap and second in keymap:
+        return "give one of them another"
+    return "the mapped one wins"
+
+
+def _row(each: Bound, kept: Mapping[str, str]) -> str:
+    return f"  {each.id:22}  {shown(kept.get(each.id, each.keys)):18}  {each.does}"
 
 
 def _shown(key: str) -> str:

@@ -50,6 +50,11 @@ def megabytes(value: float | None, symbols: Symbols) -> str:
     return f"{value / 1000:.1f} GB" if value < 100_000 else f"{value / 1000:.0f} GB"
 
 
+def amount(count: int, noun: str) -> str:
+    """So many of something."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def duration(seconds: float) -> str:
     """A span of time in the two units that matter."""
     total = round(seconds)

@@ -8,7 +8,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.columns import Trace
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
-from benchtui.tui.text import clean, duration
+from benchtui.tui.text import amount, clean, duration
 from benchtui.tui.widgets.canvas import Canvas
 from benchtui.tui.widgets.ink import BLANK, Line, crop, line, width_of
 from benchtui.tui.widgets.scale import Scale, linear, tick_text
@@ -66,13 +66,10 @@ def trace_lines(session: Session, case: CaseState, now_s: float, width: int, sym
         return [line(("the case wasn't started: nothing was read for it", "muted"))]
     readings = _readings(session, case, span)
     if not readings:
-        return [
-            line(("no reading falls into the measured span: the case was too short for the sampler", "muted"))
-        ]
+        return [line(("no readings: the measured span was shorter than the time between two", "muted"))]
     count = max(len(reading.values) for reading in readings)
-    words = (
-        f"session time {span[0]:,.1f} s to {span[1]:,.1f} s, {duration(span[1] - span[0])}, {count:,} readings"
-    )
+    when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
+    words = f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"
     across = 2 if width >= ABREAST else 1
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]

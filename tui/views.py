@@ -50,7 +50,7 @@ def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | N
     """The case to show in the upper panel; None while the first one isn't started."""
     total = len(feed.session.cases)
     if case is None:
-        word = "starting worker" if feed.running else _state(feed)
+        word = "starting" if feed.running else _state(feed)
         return Current(f"{total} cases", "", word, "muted", remark=_waiting(feed))
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:

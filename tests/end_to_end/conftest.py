@@ -1,10 +1,70 @@
-"""The installed command, as a user runs it."""
+"""The installed command, as a user runs it: without a terminal, and in one."""
 
+import os
+import re
+import signal
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pexpect
+import pyte
 import pytest
+
+from benchtui.engine import client
+
+PATIENCE_S = 90.0
+
+
+class Terminal:
+    """A command in a pseudo-terminal, and the screen it has drawn."""
+
+    def __init__(self, command: str, arguments: list[str], columns: int, rows: int, folder: Path) -> None:
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        self.process = pexpect.spawn(
+            command,
+            arguments,
+            cwd=folder,
+            dimensions=(rows, columns),
+            env=environment,
+            timeout=PATIENCE_S,
+        )
+
+    def read(self) -> None:
+        """Take what has been drawn, or wait a little for it; at the end, let the process end."""
+        try:
+            self._stream.feed(self.process.read_nonblocking(65536, timeout=0.2))
+        except pexpect.TIMEOUT:
+            return
+        except pexpect.EOF:
+            time.sleep(0.05)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._screen.display)
+
+    def until(self, pattern: str, *, anew: str | None = None) -> str:
+        """Wait for a text to be seen, one that differs from ``anew``; gives it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not (found := re.search(pattern, self.text)) or found.group(0) == anew:
+            assert time.monotonic() < deadline, f"{pattern!r} didn't come; the screen:\n{self.text}"
+            self.read()
+        return found.group(0)
+
+    def press(self, keys: str, pattern: str = "") -> str:
+        """Type keys; wait for what they bring to be seen, and give it."""
+        self.process.send(keys)
+        return self.until(pattern)
+
+    def ended(self) -> int:
+        self.process.expect(pexpect.EOF)
+        self._stream.feed(self.process.before or b"")
+        self.process.close()
+        assert self.process.exitstatus is not None
+        return int(self.process.exitstatus)
 
 
 @pytest.fixture
@@ -33,3 +93,18 @@ def sweep_file(home: Path, tiny_model: Path) -> Path:
         "[axes]\nbatch_size = [1, 2]\nsequence_length = 16\n[measure]\nwarmup = 1\niterations = 20\n"
     )
     return path
+
+
+@pytest.fixture
+def open_app(home: Path, command: str) -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def run(*arguments: str, columns: int = 120, rows: int = 40) -> Terminal:
+        opened.append(Terminal(command, list(arguments), columns, rows, home))
+        return opened[-1]
+
+    yield run
+    for terminal in opened:
+        terminal.process.close(force=True)
+    for engine in client.running():
+        os.kill(engine.pid, signal.SIGKILL)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
@@ -29,6 +30,8 @@ from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.ending import Ending
+from benchtui.tui.places import ComparisonAsked
+from benchtui.tui.player import Aim, Start
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.widgets.panel import Panel
@@ -234,6 +237,14 @@ class Seen:
         await self.pilot.press(*keys)
         await self.look()
 
+    async def settle(self, *keys: str) -> None:
+        """Press keys, and wait for what each has begun."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.app.workers.wait_for_complete()
+        await self.app.workers.wait_for_complete()
+        await self.look()
+
     def panel(self, name: str) -> list[str]:
         return self.app.screen.query_one(f"#{name}", Panel).lines()
 
@@ -249,6 +260,50 @@ class Seen:
 
 
 Open = Callable[..., Any]
+
+
+LEAD = {
+    "open": "o",
+    "columns": "c",
+    "charts": "3",
+    "case": "enter",
+    "library": "4",
+    "page": "question_mark",
+    "nothing": "2",
+}
+"""What leads to a place from where the app begins."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A session that an engine writes, a library, and the app on either, by the names of its places."""
+
+    story: Story
+    engine: FakeEngine
+    clock: Still
+
+    def app(self, place: str, surroundings: Surroundings, **options: Any) -> BenchtuiApp:
+        """The app from which there is a way to the place."""
+        if place == "replay":
+            start = Start(aim=Aim(percent=40))
+            return BenchtuiApp(surroundings, self.story.path, start=start, clock=self.clock, **options)
+        if place in ("monitor", "columns", "charts", "case", "page"):
+            return BenchtuiApp(surroundings, self.story.path, self.engine, clock=self.clock, **options)
+        return BenchtuiApp(surroundings, clock=self.clock, **options)
+
+    async def enter(self, place: str, pilot: Pilot[Ending]) -> Seen:
+        """Go to the place."""
+        seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
+        if place == "compare":
+            seen.app.post_message(ComparisonAsked(tuple(each.path for each in library.entries()[:2])))
+        await seen.settle(*([LEAD[place]] if place in LEAD else []))
+        return seen
+
+    @asynccontextmanager
+    async def at(self, place: str, surroundings: Surroundings) -> AsyncIterator[Seen]:
+        """What is seen in the place, on a small terminal."""
+        async with self.app(place, surroundings).run_test(size=(80, 24)) as pilot:
+            yield await self.enter(place, pilot)
 
 
 @pytest.fixture
@@ -316,3 +371,19 @@ def opened(surroundings: Surroundings, clock: Still) -> Open:
             yield seen
 
     return open_app
+
+
+@pytest.fixture
+def stage(home: Path, story: Story, engine: FakeEngine, clock: Still) -> Stage:
+    """Five cases of which one runs, and a library of three sessions."""
+    story.begin(batch_sizes=(1, 2, 4, 8, 16), precision=("fp32", "fp16"), iterations=120)
+    story.case(0, 30.0, 120).telemetry().case(1, 10.0, 120).case(5, 8.0, 120)
+    story.start(2).wait(2.0).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
+    story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])
+    for name, processors in (("one", 8), ("two", 16), ("three", 32)):
+        other = Story(library.folder() / f"{name}.json")
+        other.begin(name=name, batch_sizes=(1, 2, 4), cpu_count=processors)
+        for case in range(3):
+            other.case(case)
+        other.end().close()
+    return Stage(story, engine, clock)

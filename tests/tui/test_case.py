@@ -65,7 +65,7 @@ async def test_the_summary_holds_asked_for_against_in_force(story: Any, engine: 
         assert "✗ weights float16" in rows["precision"] and "not in force" in rows["precision"]
         assert "✓ not compiled" in rows["compile"]
         assert "– not read back" in rows["padding"]
-        assert "120, 1 samples each" in rows["steps"]
+        assert "120, 1 sample each" in rows["steps"]
 
 
 async def test_keys_lead_through_the_sections(story: Any, engine: Any, opened: Any) -> None:
@@ -168,18 +168,18 @@ async def test_a_running_case_grows(story: Any, engine: Any, opened: Any) -> Non
     story.begin(iterations=100).start(0).prepare(0).steps(0, [10.0] * 10)
     async with opened(story.path, engine) as seen:
         await press(seen, "enter")
-        assert "10, 1 samples each" in seen.text
+        assert "10, 1 sample each" in seen.text
         story.steps(0, [10.0] * 15)
         seen.app._feed.poll()
         await settle(seen)
-        assert "25, 1 samples each" in seen.text
+        assert "25, 1 sample each" in seen.text
 
 
 async def test_back_and_help(story: Any, engine: Any, opened: Any) -> None:
     told(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "enter", "question_mark")
-        assert "next outlier" in seen.text
+        assert "Next outlier: among the steps" in seen.text
         await press(seen, "escape", "escape")
         assert isinstance(seen.app.screen, Monitor)
 

@@ -230,7 +230,7 @@ async def test_help_names_the_keys(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         await shown.press("question_mark")
-        assert "have the next session be the base" in shown.text
+        assert "Have the next session be the base, A" in shown.text
         await shown.press("escape")
         assert isinstance(seen.app.screen, Compare)
 

@@ -3,17 +3,26 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from benchtui.tui import keymap
 from benchtui.tui.preferences import Preferences
 from benchtui.tui.settings import Settings
 
 
 def test_every_key_of_the_monitor_and_the_app_is_listed_once() -> None:
-    places = dict(keymap.every())
-    ids = [each.id for bindings in places.values() for each in bindings]
-    assert len(ids) == len(set(ids))
-    assert {"monitor.skip", "monitor.filter", "app.theme", "columns.done"} <= set(ids)
-    assert "Monitor" in places and "BenchtuiApp" in places
+    lines = [line.split()[0] for line in keymap.listing({}) if line.startswith("  ")]
+    assert len(lines) == len(set(lines))
+    assert {"monitor.skip", "app.theme", "columns.done", "replay.share_30", "library.mark"} <= set(lines)
+
+
+def test_the_list_shows_keys_as_they_are_mapped() -> None:
+    listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"})
+    (mark,) = [line for line in listed if "library.mark" in line]
+    assert mark.split()[1:3] == ["insert", "ctrl+k"]
+    (back,) = [line for line in listed if "case.back" in line]
+    assert back.split()[1:3] == ["f9", "esc"]
+    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c leave the app"
 
 
 def test_keys_are_shown_as_a_reader_knows_them() -> None:
@@ -21,9 +30,31 @@ def test_keys_are_shown_as_a_reader_knows_them() -> None:
 
 
 def test_the_ways_out_are_kept() -> None:
-    kept, problems = keymap.usable({"monitor.skip": "ctrl+q", "monitor.sort": "f5", "monitor.again": " "})
-    assert kept == {"monitor.sort": "f5"}
-    assert "always leaves the app" in problems[0] and "no key is given" in problems[1]
+    wanted = {"monitor.skip": "ctrl+q", "monitor.sort": "f5", "monitor.again": " ", "monitor.add": "esc"}
+    kept, problems = keymap.usable({**wanted, "monitor.back": "f6"})
+    assert kept == {"monitor.sort": "f5", "monitor.back": "f6,escape"}
+    assert problems == [
+        "keys: monitor.skip = 'ctrl+q': ctrl+q always leaves the app",
+        "keys: monitor.again = ' ': no key is given",
+        "keys: monitor.add = 'esc': esc always goes back",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", ["f5", "pgdn", "del", "/", "question_mark", "ctrl+k", "shift+f3", "ä", "K, f6"]
+)
+def test_keys_may_be_written_as_they_are_shown(given: str) -> None:
+    kept, problems = keymap.usable({"monitor.skip": given})
+    assert not problems and kept["monitor.skip"].split(",")[0] not in ("pgdn", "del")
+
+
+@pytest.mark.parametrize("given", ["hyperspace", "f99", "strg+k", "ctrl+", "a b"])
+def test_a_key_that_there_is_not_is_told(given: str) -> None:
+    kept, problems = keymap.usable({"monitor.skip": given})
+    assert not kept
+    assert problems == [
+        f"keys: monitor.skip = {given!r}: {given!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+    ]
 
 
 def test_mistakes_are_told_a_line_each() -> None:
@@ -31,6 +62,29 @@ def test_mistakes_are_told_a_line_each() -> None:
     assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
     assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
     assert keymap.mistakes({"monitor.skip": "f5"}) == []
+
+
+def test_a_clash_with_a_key_of_every_place_is_told_once() -> None:
+    assert keymap.mistakes({"app.theme": "f9", "library.mark": "f9"}) == [
+        "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
+    ]
+    assert keymap.mistakes({"monitor.sort": "t"}) == [
+        "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
+    ]
+    assert keymap.mistakes({"monitor.sort": "f9", "monitor.skip": "f9"}) == [
+        "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
+    ]
+
+
+def test_what_a_replay_has_in_place_of_a_key_of_the_monitor_is_no_clash() -> None:
+    assert keymap.mistakes({"replay.moment": "f9"}) == []
+    assert keymap.mistakes({"monitor.sort": "right_square_bracket"}) == [
+        "keys: ] would do replay.step and monitor.sort; the mapped one wins"
+    ]
+
+
+def test_keys_may_change_places() -> None:
+    assert keymap.mistakes({"monitor.earlier": "J", "monitor.later": "K"}) == []
 
 
 async def test_a_mapped_key_works_and_the_help_shows_it(

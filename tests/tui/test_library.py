@@ -390,7 +390,7 @@ async def test_help_names_the_keys_and_comes_back(three: Surroundings, opened: A
         listed = await Listed(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
-        assert "mark it for comparing" in listed.text
+        assert "Mark for comparing: the first marked is the base, A" in listed.text
         await listed.press("escape")
         assert isinstance(seen.app.screen, Library)
 

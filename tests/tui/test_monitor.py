@@ -16,7 +16,7 @@ async def test_starting_shows_the_plan_and_words(story: Any, engine: Any, opened
     story.begin()
     async with opened(story.path, engine) as seen:
         assert seen.panel("current")[0] == "3 cases"
-        assert seen.panel("current")[1].startswith("starting worker")
+        assert seen.panel("current")[1].startswith("starting ")
         assert [row.split()[-1] for row in seen.table] == ["queued"] * 3
         assert "0/3 cases" in seen.panel("heading")[0]
 

@@ -214,15 +214,26 @@ async def test_R_replays_a_session_that_is_open(recorded: Path, opened: Any) -> 
         assert "0/3 cases" in seen.panel("heading")[0]
 
 
-async def test_tab_leads_to_other_places_and_the_replay_waits_there(recorded: Path, opened: Any) -> None:
+async def test_parentheses_lead_to_other_places_and_the_replay_waits_there(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(aim=Aim(seconds=35.0))) as seen:
-        assert "tab: change place" in seen.panel("heading")[1]
-        await seen.press("space", "tab")
+        assert "( ) place" in seen.panel("heading")[1]
+        await seen.press("space", *_names(")"))
         assert "▸3 Charts" in seen.panel("places")[0]
         await seen.press("2")
         assert "0:35.0" in seen.panel("transport")[0]
-        await seen.press("shift+tab")
+        await seen.press(*_names("("))
         assert "▸1 Sweep" in seen.panel("places")[0]
+
+
+async def test_tab_zooms_as_in_the_monitor_and_esc_leaves_the_panel_first(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start(aim=Aim(seconds=35.0))) as seen:
+        await seen.press("tab")
+        assert seen.panel("zoom")[0].startswith("Step times")
+        assert seen.panel("keys")[0].split()[:2] == ["z", "back"]
+        await seen.press("tab")
+        assert seen.panel("zoom")[0].startswith("Steps by their time")
+        await seen.press("escape")
+        assert "playing" in seen.panel("transport")[0] and "space play/pause" in seen.panel("keys")[0]
 
 
 async def test_at_the_end_it_stops_and_space_plays_once_more(recorded: Path, opened: Any) -> None:
@@ -250,7 +261,7 @@ async def test_a_case_chosen_stays_chosen_at_other_moments(recorded: Path, opene
 async def test_help_is_about_the_replay(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("question_mark")
-        assert "from 0.25 to 64 times" in seen.text
+        assert "Play faster: up to 64 times" in seen.text and "0 to 9" in seen.text
 
 
 async def test_every_key_of_the_transport_is_in_the_palette_and_none_of_a_live_sweep(
@@ -258,7 +269,7 @@ async def test_every_key_of_the_transport_is_in_the_palette_and_none_of_a_live_s
 ) -> None:
     async with opened(recorded, start=Start()) as seen:
         names = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
-        assert {"Play or pause", "Next event", "Play faster", "Go to 30 %", "Next place"} <= names
+        assert {"Play, or stand still", "Next event", "Play faster", "Go to 30 %", "Next place"} <= names
         assert not names & {"Detach", "Stop the sweep", "Skip the case that runs", "Freeze the display"}
 
 
@@ -270,7 +281,7 @@ async def test_q_quits_at_once_and_says_which_session(recorded: Path, opened: An
 
 async def test_leaving_from_another_place_asks_nothing_either(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(aim=Aim(seconds=35.0))) as seen:
-        await seen.press("tab", "q")
+        await seen.press(*_names(")"), "q")
         await seen.pilot.pause()
     assert seen.app.return_value == Ending("closed", recorded)
 
@@ -357,6 +368,8 @@ def _names(*letters: str) -> list[str]:
 def _name(letter: str) -> str:
     """Textual's name of the key for a letter."""
     named = {
+        "(": "left_parenthesis",
+        ")": "right_parenthesis",
         "[": "left_square_bracket",
         "]": "right_square_bracket",
         "{": "left_curly_bracket",

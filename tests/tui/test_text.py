@@ -12,6 +12,10 @@ def test_other_scripts_pass() -> None:
     assert text.clean("模型 é ü") == "模型 é ü"
 
 
+def test_one_of_a_thing_is_no_plural() -> None:
+    assert [text.amount(count, "step") for count in (0, 1, 1234)] == ["0 steps", "1 step", "1,234 steps"]
+
+
 def test_text_is_padded_or_shortened_to_cells() -> None:
     assert text.fit("abc", 5, UNICODE) == "abc  "
     assert text.fit("abcdef", 4, UNICODE) == "abc…"

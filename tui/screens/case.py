@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.limits import Limit, limit
 from benchtui.themes import Symbols
-from benchtui.tui import figures
+from benchtui.tui import figures, keymap
 from benchtui.tui.cases import ROLES
 from benchtui.tui.distribution import Bins, bins_of, distribution_lines
 from benchtui.tui.feed import Feed
@@ -24,7 +24,8 @@ from benchtui.tui.traces import trace_lines
 from benchtui.tui.views import READING
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.small import small_lines
 
@@ -59,24 +60,24 @@ class CaseScreen(Screen[None]):
     """A case of a session; the screen below goes on reading, and this one draws once a second."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "leave", "Back", show=False),
-        Binding("tab,l", "section(1)", "Next section", show=False),
-        Binding("shift+tab,h", "section(-1)", "Section before", show=False),
-        Binding("right,n", "case(1)", "Next case", show=False),
-        Binding("left,p", "case(-1)", "Case before", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("pagedown", "move(20)", "Twenty lines on", show=False),
-        Binding("pageup", "move(-20)", "Twenty lines back", show=False),
-        Binding("home,g", "move(-1000000000)", "First line", show=False),
-        Binding("end,G", "move(1000000000)", "Last line", show=False),
-        Binding("o,slash", "outlier(1)", "Next outlier", show=False),
-        Binding("O", "outlier(-1)", "Outlier before", show=False),
-        Binding("y", "copy", "Copy the case as markdown", show=False),
-        Binding("question_mark,f1", "help", "Help", show=False),
-        Binding("ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "case",
+        ("tab,l", "section", "section(1)", "Next section"),
+        ("shift+tab,h", "section_before", "section(-1)", "Section before"),
+        ("right,n", "next", "case(1)", "Next case", "in the same section"),
+        ("left,p", "previous", "case(-1)", "Case before"),
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(20)", "Twenty lines on"),
+        ("pageup", "page_up", "move(-20)", "Twenty lines back"),
+        ("home,g", "first", "move(-1000000000)", "First line"),
+        ("end,G", "last", "move(1000000000)", "Last line"),
+        ("o,slash", "outlier", "outlier(1)", "Next outlier", "among the steps"),
+        ("O", "outlier_before", "outlier(-1)", "Outlier before"),
+        ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
+        ("question_mark,f1", "help", "help", "Help"),
+        ("escape,q,enter", "back", "leave", "Back"),
+    )
 
     def __init__(self, feed: Feed, index: int, symbols: Symbols) -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class CaseScreen(Screen[None]):
             yield Panel[Header](_header, signs, id="heading")
             yield Panel[Sequence[Line]](_as_they_are, signs, id="page")
             yield Panel[str](_word, signs, id="word")
-            yield Panel[Keys](key_lines, signs, id="keys")
+            yield KeyBar(signs)
 
     def on_mount(self) -> None:
         """Show what is known at once, and begin to compute the rest."""
@@ -161,10 +162,9 @@ class CaseScreen(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs mean."""
-        from benchtui.tui.screens.help import case_help  # no picture waits for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import case_help, open_help  # no picture waits for it
 
-        self.app.push_screen(Page(lambda width: case_help(self._symbols), self._symbols))
+        open_help(self, self._symbols, case_help)
 
     @property
     def _case(self) -> CaseState:

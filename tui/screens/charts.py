@@ -5,12 +5,13 @@ from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.charts import LineChart
 from benchtui.tui.feed import Feed
 from benchtui.tui.figures import CaseFigures
@@ -19,7 +20,8 @@ from benchtui.tui.places import Place
 from benchtui.tui.terminal import Link
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line, Piece, crop, spread_out
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.listing import Listing, listing_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
@@ -36,25 +38,26 @@ class Charts(Screen[None]):
     """Shows what the Monitor has read of a session, once a second while it is in front."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "figure(1)", "Next figure", show=False),
-        Binding("F", "figure(-1)", "Figure before", show=False),
-        Binding("x", "axis", "Next axis", show=False),
-        Binding("down,j", "move_line(1)", "Next line", show=False),
-        Binding("up,k", "move_line(-1)", "Line before", show=False),
-        Binding("home,g", "move_line(-100000)", "First line", show=False),
-        Binding("end,G", "move_line(100000)", "Last line", show=False),
-        Binding("right", "move_point(1)", "Next point", show=False),
-        Binding("left", "move_point(-1)", "Point before", show=False),
-        Binding("enter", "detail", "All about the chosen case", show=False),
-        Binding("p", "pareto", "Pareto front, or lines", show=False),
-        Binding("l", "logarithmic", "Logarithmic or linear", show=False),
-        Binding("slash", "filter", "Filter the lines", show=False),
-        Binding("y", "copy", "Copy the table as markdown", show=False),
-        Binding("escape", "back", "Drop the filter, or go back to the Monitor", show=False),
-        Binding("question_mark,f1", "help", "Help", show=False),
-        Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "charts",
+        ("f", "figure", "figure(1)", "Next figure"),
+        ("F", "figure_before", "figure(-1)", "Figure before"),
+        ("x", "axis", "axis", "Next axis", "of a Pareto front, what throughput is weighed against"),
+        ("down,j", "down", "move_line(1)", "Next line, or next case of the front"),
+        ("up,k", "up", "move_line(-1)", "Line before"),
+        ("home,g", "first", "move_line(-100000)", "First line"),
+        ("end,G", "last", "move_line(100000)", "Last line"),
+        ("right", "right", "move_point(1)", "Next point of the line"),
+        ("left", "left", "move_point(-1)", "Point before"),
+        ("enter", "detail", "detail", "All about the chosen case"),
+        ("p", "pareto", "pareto", "Pareto front, or lines", "the cases that no other beats"),
+        ("l", "logarithmic", "logarithmic", "Logarithmic or linear"),
+        ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc drops them"),
+        ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
+        ("escape", "back", "back", "Back", "from the filter, from the front, then to the Monitor"),
+        ("question_mark,f1", "help", "help", "Help"),
+        ("q", "quit", "app.leave", "Quit"),
+    )
 
     def __init__(self, feed: Feed, symbols: Symbols, link: Link) -> None:
         super().__init__()
@@ -83,7 +86,7 @@ class Charts(Screen[None]):
                 placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
             )
             yield Panel[str](_word, signs, id="word")
-            yield Panel[Keys](key_lines, signs, id="keys")
+            yield KeyBar(signs)
 
     def on_mount(self) -> None:
         """Begin to compute, and draw what there is."""
@@ -189,10 +192,9 @@ class Charts(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import charts_help  # the first picture doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import charts_help, open_help  # the first picture doesn't wait for it
 
-        self.app.push_screen(Page(lambda width: charts_help(self._symbols), self._symbols))
+        open_help(self, self._symbols, charts_help)
 
     def _begin(self) -> None:
         self._session = self._feed.session

@@ -3,13 +3,14 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import BLANK, Line, line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.rows import COLUMNS, KEYS, USUAL
 
@@ -19,12 +20,12 @@ ABOUT = {
     "p50": "median time of a step",
     "p99": "time that one step in a hundred exceeds",
     "samples": "samples over the time of all measured steps",
-    "memory": "peak on the device, or of the worker where it ran on the processor",
+    "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
     "base": "samples/s over those of the baseline",
     "notes": "why it ended so, and what to know before believing it",
     "steps": "measured steps",
-    "interval": "half the width of the median's 95 % interval, in percent of the median",
+    "interval": "half of the median's 95 % interval, in percent of it",
     "outliers": "steps far off the others",
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
@@ -35,15 +36,17 @@ class ColumnsPage(Screen[tuple[str, ...]]):
     """A list of columns; gives the keys of those that were left switched on."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "switch", "Show or hide it", id="columns.switch", show=False),
-        Binding("down,j", "move(1)", "Next column", id="columns.down", show=False),
-        Binding("up,k", "move(-1)", "Column before", id="columns.up", show=False),
-        Binding("J", "shift(1)", "Further to the right", id="columns.right", show=False),
-        Binding("K", "shift(-1)", "Further to the left", id="columns.left", show=False),
-        Binding("u", "usual", "The usual ones", id="columns.usual", show=False),
-        Binding("enter,escape,c,q", "leave", "Done", id="columns.done", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "columns",
+        ("space", "switch", "switch", "Show or hide it"),
+        ("down,j", "down", "move(1)", "Next column"),
+        ("up,k", "up", "move(-1)", "Column before"),
+        ("J", "right", "shift(1)", "Further to the right"),
+        ("K", "left", "shift(-1)", "Further to the left"),
+        ("u", "usual", "usual", "The usual ones"),
+        ("enter,c", "done", "leave", "Done"),
+        ("escape,q", "back", "leave", "Back", "with what was chosen"),
+    )
 
     def __init__(self, keys: tuple[str, ...], symbols: Symbols) -> None:
         super().__init__()
@@ -55,7 +58,7 @@ class ColumnsPage(Screen[tuple[str, ...]]):
     def compose(self) -> ComposeResult:
         """The list, and the keys below it."""
         yield Panel[tuple[Line, ...]](_as_they_are, self._symbols, id="page")
-        yield Panel[Keys](key_lines, self._symbols, id="keys")
+        yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Show the list."""

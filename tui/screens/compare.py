@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
@@ -17,7 +17,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.reading import AbandonedError, load
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
-from benchtui.tui import abreast, shelving
+from benchtui.tui import abreast, keymap, shelving
 from benchtui.tui.abreast import ORDERS, Entry
 from benchtui.tui.places import Place
 from benchtui.tui.surroundings import Surroundings
@@ -25,7 +25,8 @@ from benchtui.tui.text import clean
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.errands import Done, Errands
 from benchtui.tui.widgets.ink import Line, Piece, line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
@@ -43,26 +44,27 @@ from benchtui.tui.widgets.versus import (
     title_lines,
 )
 
-KEYS: list[BindingType] = [
-    Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
-    Binding("b", "swap", "Have the next session be the base", show=False),
-    Binding("d", "differences", "All that differs", show=False),
-    Binding("slash", "ask('filter')", "Filter the cases", show=False),
-    Binding("n", "follow(1)", "Next of the shown cases", show=False),
-    Binding("N", "follow(-1)", "Previous of the shown cases", show=False),
-    Binding("s", "sort", "Sort the cases", show=False),
-    Binding("y", "copy_row", "Copy the case as markdown", show=False),
-    Binding("Y", "copy", "Copy the comparison as markdown", show=False),
-    Binding("E", "ask('export')", "Export the comparison", show=False),
-    Binding("escape", "back", "Back", show=False),
-    Binding("question_mark,f1", "help", "Help", show=False),
-    Binding("down,j", "move(1)", "Next case", show=False),
-    Binding("up,k", "move(-1)", "Previous case", show=False),
-    Binding("pagedown", "move(10)", "Ten cases on", show=False),
-    Binding("pageup", "move(-10)", "Ten cases back", show=False),
-    Binding("home,g", "move(-1000000)", "First case", show=False),
-    Binding("end,G", "move(1000000)", "Last case", show=False),
-]
+KEYS = keymap.table(
+    "compare",
+    ("s", "sort", "sort", "Sort", "by the plan, the slowest first, the fastest first, or the verdict"),
+    ("slash", "filter", "ask('filter')", "Filter", "by words of case or verdict"),
+    ("n", "next", "follow(1)", "Next of the shown cases", "after the last one the first"),
+    ("N", "previous", "follow(-1)", "Case before"),
+    ("b", "swap", "swap", "Have the next session be the base, A"),
+    ("d", "differences", "differences", "All that differs", "machines, software, work and settings"),
+    ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
+    ("Y", "copy", "copy", "Copy the comparison as markdown"),
+    ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
+    ("escape", "back", "back", "Back", "from what is asked, then from the filter"),
+    ("down,j", "down", "move(1)", "Next case", "the lower part shows both of its sides"),
+    ("up,k", "up", "move(-1)", "Previous case"),
+    ("pagedown", "page_down", "move(10)", "Ten cases on"),
+    ("pageup", "page_up", "move(-10)", "Ten cases back"),
+    ("home,g", "first", "move(-1000000)", "First case"),
+    ("end,G", "last", "move(1000000)", "Last case"),
+    ("question_mark,f1", "help", "help", "Help"),
+    ("q", "quit", "app.leave", "Quit"),
+)
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
 ASKED = {"filter": "filter:", "export": "comparison to:"}
 MOST_DIFFERENCES = 24
@@ -102,7 +104,7 @@ class Compare(Screen[None]):
                 yield LongList(id="list")
                 yield Panel[Detail](detail_lines, signs, id="detail")
             yield Errands(signs, id="errands")
-            yield Panel[Keys](key_lines, signs, id="keys")
+            yield KeyBar(signs)
 
     def on_mount(self) -> None:
         """Begin to read what is to be compared."""
@@ -183,10 +185,9 @@ class Compare(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import compare_help  # the first paint doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import compare_help, open_help  # the first paint doesn't wait for it
 
-        self.app.push_screen(Page(lambda width: compare_help(self._symbols), self._symbols))
+        open_help(self, self._symbols, compare_help)
 
     @on(Errands.Typed)
     def typed(self, event: Errands.Typed) -> None:

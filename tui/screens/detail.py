@@ -186,7 +186,7 @@ def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
         return []
     latency = known.latency_ms
     return [
-        ("steps", f"{latency.n:,}, {known.samples_per_step:,} samples each"),
+        ("steps", f"{latency.n:,}, {text.amount(known.samples_per_step, 'sample')} each"),
         *((name, f"{text.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
         *_rates(known, symbols),

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Literal
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.desk import Desk
 from benchtui.tui.draft import FIRST
 from benchtui.tui.guidance import SAVE_AS, Typing, hint_of, keys_of
@@ -25,37 +26,44 @@ from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.cases_pane import CasesPane
 from benchtui.tui.widgets.entry_lines import entry_lines, value_place
 from benchtui.tui.widgets.field import Field
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
 from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.title_bar import TitleBar
 
-KEYS: list[BindingType] = [
-    Binding("s", "start", "Start the sweep", show=False),
-    Binding("enter,e", "edit", "Edit the line", show=False),
-    Binding("space", "switch", "Switch the value or the case", show=False),
-    Binding("a", "switch_alike", "Switch all cases that share the value", show=False),
-    Binding("d,delete", "change('reset')", "Back to the default", show=False),
-    Binding("o", "open", "Open another sweep", show=False),
-    Binding("w,ctrl+s", "save", "Save as a TOML file", show=False),
-    Binding("u", "change('undo')", "Take back", show=False),
-    Binding("ctrl+r,U", "change('redo')", "Make again", show=False),
-    Binding("tab", "other_pane", "Entries or cases", show=False),
-    Binding("y", "agree", "Yes", show=False),
-    Binding("escape", "back", "Back", show=False),
-    Binding("down,j", "move(1)", "Down", show=False),
-    Binding("up,k", "move(-1)", "Up", show=False),
-    Binding("pagedown", "move(10)", "Ten down", show=False),
-    Binding("pageup", "move(-10)", "Ten up", show=False),
-    Binding("home,g", "move(-1000000)", "First", show=False),
-    Binding("end,G", "move(1000000)", "Last", show=False),
-    Binding("right,l", "turn(1)", "Next value", show=False),
-    Binding("left,h", "turn(-1)", "Value before", show=False),
-    Binding("question_mark,f1", "help", "Help", show=False),
-    Binding("q,ctrl+q,ctrl+c", "leave", "Quit", show=False),
-]
+KEYS = keymap.table(
+    "sweep",
+    ("s", "start", "start", "Start the sweep"),
+    ("enter,e", "type", "edit", "Type the value", "checked at each keystroke; esc: as it was"),
+    ("space", "switch", "switch", "Switch the value or the case", "on or off; or take the next value"),
+    (
+        "a",
+        "switch_alike",
+        "switch_alike",
+        "Switch all alike",
+        "cases that share the value under the cursor",
+    ),
+    ("d,delete", "reset", "change('reset')", "Back to the default"),
+    ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
+    ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
+    ("u", "undo", "change('undo')", "Take back", "opening a sweep as well"),
+    ("ctrl+r,U", "redo", "change('redo')", "Make again"),
+    ("tab", "cases", "other_pane", "To the cases, or back to the entries"),
+    ("y", "yes", "agree", "Yes", "where something is asked"),
+    ("escape", "back", "back", "Back", "from what is typed or asked, and from the cases"),
+    ("down,j", "down", "move(1)", "Down", "a line, or a case"),
+    ("up,k", "up", "move(-1)", "Up"),
+    ("pagedown", "page_down", "move(10)", "Ten down"),
+    ("pageup", "page_up", "move(-10)", "Ten up"),
+    ("home,g", "first", "move(-1000000)", "First"),
+    ("end,G", "last", "move(1000000)", "Last"),
+    ("right,l", "right", "turn(1)", "Next value", "of the line, or next option of the case"),
+    ("left,h", "left", "turn(-1)", "Value before"),
+    ("question_mark,f1", "help", "help", "Help"),
+    ("q", "quit", "leave", "Quit", "asks where changes would be lost"),
+)
 WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
 
@@ -85,7 +93,7 @@ class Editor(Screen[None]):
                 yield Panel[Sheet](entry_lines, signs, id="entries")
                 yield CasesPane(Learning(self._surroundings), signs, id="cases")
             yield Panel[Log](log_lines, signs, id="hint")
-            yield Panel[Keys](key_lines, signs, id="keys")
+            yield KeyBar(signs)
         yield Field(id="field")
 
     def on_screen_resume(self) -> None:
@@ -222,10 +230,9 @@ class Editor(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys of this place do."""
-        from benchtui.tui.screens.help import editor_help  # the first paint doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import editor_help, open_help  # the first paint doesn't wait for it
 
-        self.app.push_screen(Page(lambda width: editor_help(self._symbols), self._symbols))
+        open_help(self, self._symbols, editor_help)
 
     def edit(self, source: str | Path | None) -> None:
         """Go on with another sweep, where one was chosen."""

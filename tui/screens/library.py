@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 
@@ -15,7 +15,7 @@ from benchtui.sessions import library
 from benchtui.sessions.catalogue import Catalogue
 from benchtui.sessions.reading import AbandonedError
 from benchtui.themes import Symbols
-from benchtui.tui import shelf, shelving
+from benchtui.tui import keymap, shelf, shelving
 from benchtui.tui.browsing import Browsing
 from benchtui.tui.places import ComparisonAsked, EditAsked, Opened, Place
 from benchtui.tui.shelf import Item
@@ -24,7 +24,8 @@ from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.card import Card, card_lines
 from benchtui.tui.widgets.errands import Errands
 from benchtui.tui.widgets.ink import Line, line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
@@ -43,33 +44,34 @@ from benchtui.tui.widgets.small import small_lines
 DRAW_S = 0.1
 """How often to draw while files are read."""
 
-KEYS: list[BindingType] = [
-    Binding("q,ctrl+q,ctrl+c", "app.leave", "Quit", show=False),
-    Binding("enter", "open", "Open the session", show=False),
-    Binding("R", "open(True)", "Play the session again", show=False),
-    Binding("u", "resume", "Resume the session: run what is left of it", show=False),
-    Binding("space", "mark", "Mark the session for comparing", show=False),
-    Binding("c", "compare", "Compare the marked sessions", show=False),
-    Binding("e", "edit", "Edit the session's sweep", show=False),
-    Binding("slash", "ask('filter')", "Filter the sessions", show=False),
-    Binding("n", "follow(1)", "Next of the shown sessions", show=False),
-    Binding("N", "follow(-1)", "Previous of the shown sessions", show=False),
-    Binding("s", "sort", "Sort the sessions by the next column", show=False),
-    Binding("m,f2", "ask('rename')", "Rename the session", show=False),
-    Binding("o", "ask('note')", "Note on the session", show=False),
-    Binding("X,delete", "delete", "Delete the session", show=False),
-    Binding("E", "ask('export')", "Export the session's report", show=False),
-    Binding("i", "ask('import')", "Import a session file", show=False),
-    Binding("r", "look", "Look again for sessions", show=False),
-    Binding("escape", "back", "Back", show=False),
-    Binding("question_mark,f1", "help", "Help", show=False),
-    Binding("down,j", "move(1)", "Next session", show=False),
-    Binding("up,k", "move(-1)", "Previous session", show=False),
-    Binding("pagedown", "move(10)", "Ten sessions on", show=False),
-    Binding("pageup", "move(-10)", "Ten sessions back", show=False),
-    Binding("home,g", "move(-1000000)", "First session", show=False),
-    Binding("end,G", "move(1000000)", "Last session", show=False),
-]
+KEYS = keymap.table(
+    "library",
+    ("enter", "open", "open", "Open the session", "in the Monitor; one that runs with its engine"),
+    ("R", "replay", "open(True)", "Play the session again", "from its beginning"),
+    ("u", "resume", "resume", "Resume the session", "runs what is left of one that was interrupted or cut off"),
+    ("space", "mark", "mark", "Mark for comparing", "the first marked is the base, A"),
+    ("c", "compare", "compare", "Compare the marked sessions", "a single one is compared with the chosen one"),
+    ("e", "edit", "edit", "Edit the session's sweep"),
+    ("slash", "filter", "ask('filter')", "Filter", "by words of name, host, model, outcome or note"),
+    ("n", "next", "follow(1)", "Next of the shown sessions", "after the last one the first"),
+    ("N", "previous", "follow(-1)", "Session before"),
+    ("s", "sort", "sort", "Sort by the next column"),
+    ("m,f2", "rename", "ask('rename')", "Rename"),
+    ("o", "note", "ask('note')", "Note", "kept in a text file beside the session"),
+    ("X,delete", "delete", "delete", "Delete the session and its note", "after a question"),
+    ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
+    ("i", "import", "ask('import')", "Import a session file", "a copy goes into the library"),
+    ("r", "look", "look", "Look again for sessions"),
+    ("escape", "back", "back", "Back", "from what is asked, then from the filter, then from the marks"),
+    ("down,j", "down", "move(1)", "Next session"),
+    ("up,k", "up", "move(-1)", "Previous session"),
+    ("pagedown", "page_down", "move(10)", "Ten sessions on"),
+    ("pageup", "page_up", "move(-10)", "Ten sessions back"),
+    ("home,g", "first", "move(-1000000)", "First session"),
+    ("end,G", "last", "move(1000000)", "Last session"),
+    ("question_mark,f1", "help", "help", "Help"),
+    ("q", "quit", "app.leave", "Quit"),
+)
 
 
 class Library(Screen[None]):
@@ -100,7 +102,7 @@ class Library(Screen[None]):
                     yield LongList(id="list")
                 yield Panel[Card](card_lines, signs, id="card")
             yield Errands(signs, id="errands")
-            yield Panel[Keys](key_lines, signs, id="keys")
+            yield KeyBar(signs)
 
     def on_mount(self) -> None:
         """Say where the reader is."""
@@ -202,10 +204,9 @@ class Library(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import library_help  # the first paint doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import library_help, open_help  # the first paint doesn't wait for it
 
-        self.app.push_screen(Page(lambda width: library_help(self._symbols), self._symbols))
+        open_help(self, self._symbols, library_help)
 
     @on(Errands.Typed)
     def typed(self, event: Errands.Typed) -> None:

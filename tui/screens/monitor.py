@@ -29,6 +29,7 @@ from benchtui.tui.screens.monitor_picture import Picture, panels
 from benchtui.tui.terminal import Link
 from benchtui.tui.views import View
 from benchtui.tui.widgets import inks
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
 CATCHING_UP_HZ = 200.0
@@ -242,7 +243,8 @@ class Monitor(Screen[None]):
             return
         self._drew_s = self._clock()
         with self.app.batch_update():
-            self.query_one("#keys", Panel).show(self.foot.keys(self._frozen, self.picture.zoomed is not None))
+            keys = self.foot.keys(self._frozen, self.picture.zoomed is not None)
+            self.query_one(KeyBar).show(keys, fixed=self.foot.question is not None)
             self.query_one("#log", Panel).show(self.foot.log())
             if self.view and self.arranging and (self._owed or not self._frozen):
                 self._owed = False

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from benchtui.tui.copying import report_markdown, row_markdown
-from benchtui.tui.keymap import bound
 from benchtui.tui.screens.case import CaseScreen
 from benchtui.tui.screens.columns import ColumnsPage
-from benchtui.tui.screens.help import monitor_help
-from benchtui.tui.screens.page import Page
+from benchtui.tui.screens.help import monitor_help, open_help
 
 if TYPE_CHECKING:
     from benchtui.tui.screens.monitor import Monitor
@@ -25,8 +23,7 @@ def show_detail(monitor: "Monitor") -> None:
 
 def show_help(monitor: "Monitor") -> None:
     """What the keys and signs mean, as they are mapped now."""
-    keys = bound((*monitor.BINDINGS, *monitor.app.BINDINGS), monitor.preferences.keymap)
-    monitor.app.push_screen(Page(lambda width: monitor_help(keys, monitor.symbols), monitor.symbols))
+    open_help(monitor, monitor.symbols, monitor_help)
 
 
 def choose_columns(monitor: "Monitor") -> None:

@@ -14,14 +14,14 @@ from benchtui.tui.widgets.current import Current, Part, current_lines, part_line
 from benchtui.tui.widgets.gauges import Machines, gauge_lines
 from benchtui.tui.widgets.heading import Heading, heading_lines
 from benchtui.tui.widgets.histogram import Histogram, histogram_lines
-from benchtui.tui.widgets.ink import Line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.ink import Line, line
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.rows import Arrangement
 from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.table import CaseTable
-from benchtui.tui.widgets.zoom import NAMES, Name, Zoomed, zoom_lines
+from benchtui.tui.widgets.zoom import HINTS, NAMES, Name, Zoomed, zoom_lines
 
 Steps = Band | Histogram
 
@@ -39,7 +39,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel[Arrangement](_header, symbols, id="header"),
         CaseTable(symbols, id="table"),
         Panel[Log](log_lines, symbols, id="log"),
-        Panel[Keys](key_lines, symbols, id="keys"),
+        KeyBar(symbols),
     ]
     return {panel.id or "": panel for panel in made}
 
@@ -115,6 +115,9 @@ class Picture:
 
 
 def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list[Line]:
+    shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
+    if steps.scale is None:
+        return [line((HINTS[shape], "muted"))]
     if isinstance(steps, Histogram):
         return histogram_lines(steps, width, height, symbols)
     return band_lines(steps, width, height, symbols)

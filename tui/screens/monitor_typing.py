@@ -54,15 +54,21 @@ class Typing(Prompt):
 
 
 def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
-    """Have a line typed, if none is yet."""
-    if monitor.arranging is None or monitor.query(Typing):
+    """Have one of the Monitor's lines typed, once there is a session."""
+    if monitor.arranging is None:
         return
     make: dict[str, Callable[[Monitor], Asked]] = {
         "filter": _filter,
         "add": partial(_add, control),
         "export": _export,
     }
-    monitor.mount(Typing(monitor, make[what](monitor)), before="#keys")
+    type_line(monitor, make[what](monitor))
+
+
+def type_line(monitor: "Monitor", asked: Asked) -> None:
+    """Have this line typed, if none is yet."""
+    if not monitor.query(Typing):
+        monitor.mount(Typing(monitor, asked), before="#keys")
 
 
 def tell_again(monitor: "Monitor") -> None:

@@ -3,25 +3,30 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.places import Place
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import BLANK, Line, line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.places import place_lines
+
+KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
 
 
 class Nothing(Screen[None]):
     """Says how to fill the place."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "app.leave", "Quit", id="nothing.quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "nothing",
+        ("question_mark,f1", "help", "help", "Help"),
+        ("q", "quit", "app.leave", "Quit"),
+    )
 
     def __init__(self, place: Place, symbols: Symbols) -> None:
         super().__init__()
@@ -32,13 +37,19 @@ class Nothing(Screen[None]):
         """Where the reader is, what to do, the keys."""
         yield Panel[Place](place_lines, self._symbols, id="places")
         yield Panel[str](_lines, self._symbols, id="page")
-        yield Panel[Keys](key_lines, self._symbols, id="keys")
+        yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Fill the lines."""
         self.query_one("#places", Panel).show(self._place)
         self.query_one("#page", Panel).show("no session is open yet")
-        self.query_one("#keys", Panel).show((("1", "start a sweep"), ("4", "open a session"), ("q", "quit")))
+        self.query_one("#keys", Panel).show(KEYS)
+
+    def action_help(self) -> None:
+        """What can be pressed here."""
+        from benchtui.tui.screens.help import no_signs, open_help  # no picture waits for it
+
+        open_help(self, self._symbols, no_signs)
 
 
 def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.offers import Offer, offers
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.choices import Choices, choice_lines
 from benchtui.tui.widgets.field import Field
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.log import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 
@@ -27,14 +28,14 @@ class Opener(Screen[str | None]):
     """Gives what was chosen: a preset's name or a path; None where nothing was."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", "Down", show=False),
-        Binding("up", "move(-1)", "Up", show=False),
-        Binding("pagedown", "move(10)", "Ten down", show=False),
-        Binding("pageup", "move(-10)", "Ten up", show=False),
-        Binding("escape", "back", "Back", show=False),
-        Binding("ctrl+q", "app.leave", "Quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "open",
+        ("down", "down", "move(1)", "Down"),
+        ("up", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Ten down"),
+        ("pageup", "page_up", "move(-10)", "Ten up"),
+        ("escape", "back", "back", "Back"),
+    )
 
     def __init__(self, folder: Path, symbols: Symbols) -> None:
         super().__init__()
@@ -49,7 +50,7 @@ class Opener(Screen[str | None]):
         yield Panel[Log](log_lines, self._symbols, id="prompt")
         yield Panel[Choices](choice_lines, self._symbols, id="choices")
         yield Panel[Log](log_lines, self._symbols, id="hint")
-        yield Panel[Keys](key_lines, self._symbols, id="keys")
+        yield KeyBar(self._symbols)
         yield Field(id="field")
 
     async def on_mount(self) -> None:

@@ -5,13 +5,14 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line
-from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
 RENEW_S = 1.0
@@ -24,15 +25,16 @@ class Page(Screen[None]):
     """Lines that can be scrolled and are renewed once a second; a screen below goes on reading."""
 
     COMPONENT_CLASSES = inks.CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,question_mark,f1", "leave", "Back", id="page.back", show=False),
-        Binding("down,j", "move(1)", "Down", id="page.down", show=False),
-        Binding("up,k", "move(-1)", "Up", id="page.up", show=False),
-        Binding("pagedown", "move(10)", "Ten lines down", id="page.page_down", show=False),
-        Binding("pageup", "move(-10)", "Ten lines up", id="page.page_up", show=False),
-        Binding("home,g", "move(-100000)", "First line", id="page.first", show=False),
-        Binding("end,G", "move(100000)", "Last line", id="page.last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "page",
+        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Ten lines down"),
+        ("pageup", "page_up", "move(-10)", "Ten lines up"),
+        ("home,g", "first", "move(-100000)", "First line"),
+        ("end,G", "last", "move(100000)", "Last line"),
+    )
 
     def __init__(self, content: Content, symbols: Symbols) -> None:
         super().__init__()
@@ -43,7 +45,7 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lines, and the keys below them."""
         yield Panel[Sequence[Line]](_as_they_are, self._symbols, id="page")
-        yield Panel[Keys](key_lines, self._symbols, id="keys")
+        yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Show the first lines and begin to renew them."""

@@ -1,22 +1,21 @@
 """The Monitor on a recorded session that plays: its transport line, and the keys for it."""
 
-from functools import partial
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.marks import Mark, words
 from benchtui.themes import Symbols
+from benchtui.tui import keymap
 from benchtui.tui.ending import How
 from benchtui.tui.feed import Clock
 from benchtui.tui.foot import Foot
-from benchtui.tui.places import PLACES, Opened
+from benchtui.tui.places import Opened
 from benchtui.tui.player import Aim
 from benchtui.tui.preferences import Preferences
+from benchtui.tui.prompting import Asked
 from benchtui.tui.replay import Replay
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.terminal import Link
@@ -26,24 +25,29 @@ from benchtui.tui.widgets.transport import State, Transport, clock_text, transpo
 
 LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
 """What can be done to a sweep that runs, and not to a record of one."""
+EVENTS = "a case begins or ends, throttling, an outlier, a message"
+
+
+def _share(tenth: int) -> tuple[str, ...]:
+    percent = 10 * tenth
+    return str(tenth), f"share_{percent}", f"share({percent})", f"Go to {percent} %"
 
 
 class ReplayMonitor(Monitor):
     """Shows each moment of a record as the Monitor showed it, and lets the reader choose the moment."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "Play or pause", show=False),
-        Binding("right_square_bracket", "step(1)", "A recorded moment on", show=False),
-        Binding("left_square_bracket", "step(-1)", "A recorded moment back", show=False),
-        Binding("right_curly_bracket", "jump(1)", "Next event", show=False),
-        Binding("left_curly_bracket", "jump(-1)", "Previous event", show=False),
-        Binding("greater_than_sign", "speed(1)", "Play faster", show=False),
-        Binding("less_than_sign", "speed(-1)", "Play slower", show=False),
-        *(Binding(str(tenth), f"share({tenth}0)", f"Go to {tenth}0 %", show=False) for tenth in range(10)),
-        Binding("g", "ask_moment", "Go to a time, a share or a case", show=False),
-        Binding("tab", "place(1)", "Next place", show=False),
-        Binding("shift+tab", "place(-1)", "Previous place", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "replay",
+        ("space", "play", "play", "Play, or stand still", "at the end, play once more"),
+        ("right_square_bracket", "step", "step(1)", "A recorded moment on", "held down, ever further"),
+        ("left_square_bracket", "step_back", "step(-1)", "A recorded moment back"),
+        ("right_curly_bracket", "event", "jump(1)", "Next event", EVENTS),
+        ("left_curly_bracket", "event_before", "jump(-1)", "Event before"),
+        ("greater_than_sign", "faster", "speed(1)", "Play faster", "up to 64 times"),
+        ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25 times"),
+        *(_share(tenth) for tenth in range(10)),
+        ("g", "moment", "ask_moment", "Go to a moment", "a time, a share or a case: 90, 1:30, 50%, case 3"),
+    )
 
     def __init__(
         self,
@@ -63,12 +67,8 @@ class ReplayMonitor(Monitor):
         """How many marks there were, and the end of the record, when they were last chosen from."""
 
     def between(self) -> ComposeResult:
-        """The transport line, and where to type a moment."""
+        """The transport line."""
         yield Panel[Transport](transport_lines, self.symbols, id="transport")
-        moment = Input(placeholder="90, 1:30, 50% or case 3; esc: back", id="moment", compact=True)
-        moment.cursor_blink = False
-        moment.display = False
-        yield moment
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A record can't be stopped."""
@@ -108,24 +108,18 @@ class ReplayMonitor(Monitor):
 
     def action_share(self, percent: int) -> None:
         """Go to a share of the record."""
-        self._go(Aim(percent=percent))
+        self._replay.go(Aim(percent=percent))
+        self.tick()
 
     def action_ask_moment(self) -> None:
         """Ask for a moment to go to."""
-        self._moment.display = True
-        self._moment.value = ""
-        self.set_focus(self._moment)
+        from benchtui.tui.screens.monitor_typing import type_line  # the first paint doesn't wait for it
 
-    def action_place(self, direction: int) -> None:
-        """Change to the place after, or before."""
-        place = PLACES[(PLACES.index("monitor") + direction) % len(PLACES)]
-        self.app.call_later(partial(self.app.run_action, f"go('{place}')"))
+        type_line(self, Asked("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to))
 
     def action_back(self) -> None:
         """One step back; where there is none, leave for the end of the session."""
-        if self._moment.display:
-            self._put_away()
-        elif self._inside:
+        if self._inside:
             super().action_back()
         else:
             self.post_message(Opened(self.feed.path, self.feed.engine))
@@ -136,33 +130,21 @@ class ReplayMonitor(Monitor):
 
     def action_open(self, what: str) -> None:
         """Open the help of a replay, or what the Monitor opens."""
-        from benchtui.tui.screens.help import replay_help  # the first paint doesn't wait for it
-        from benchtui.tui.screens.page import Page
+        from benchtui.tui.screens.help import open_help, replay_help  # the first paint doesn't wait for it
 
         if what == "help":
-            self.app.push_screen(Page(lambda width: replay_help(self.symbols), self.symbols))
+            open_help(self, self.symbols, replay_help)
         else:
             super().action_open(what)
 
-    @on(Input.Submitted, "#moment")
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._put_away()
+    def _go_to(self, text: str) -> str:
+        """Go to a moment that was typed; gives a word on why that can't be."""
         try:
-            self._go(Aim.parse(event.value))
+            self._replay.go(Aim.parse(text))
         except BenchtuiError as error:
-            self.say(str(error))
-
-    def _put_away(self) -> None:
-        self._moment.display = False
-        self.set_focus(None)
-
-    def _go(self, aim: Aim) -> None:
-        try:
-            self._replay.go(aim)
-        except BenchtuiError as error:
-            self.say(str(error))
+            return str(error)
         self.tick()
+        return ""
 
     def draw(self) -> None:
         """Draw what differs, the transport line included."""
@@ -186,16 +168,14 @@ class ReplayMonitor(Monitor):
         chosen = self.arranging is not None and (self.arranging.chosen is not None or self.arranging.filter)
         return bool(self.foot.typing is not None or self.picture.zoomed is not None or chosen)
 
-    @property
-    def _moment(self) -> Input:
-        return self.query_one("#moment", Input)
-
 
 class ReplayFoot(Foot):
     """What can be pressed in a replay."""
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
         """The keys of the moment, at most seven."""
+        if zoomed or self.typing is not None:
+            return super().keys(frozen, zoomed)
         return (
             ("space", "play/pause"),
             ("[ ]", "step"),

@@ -24,7 +24,7 @@ def entry_lines(sheet: Sheet, width: int, height: int, symbols: Symbols) -> Sequ
     ]
     for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
         if left and drawn:
-            drawn[place] = spread_out(drawn[place], [(f"{left} more", "faint")], width, symbols)
+            drawn[place] = spread_out(drawn[place], [(f"{left} more", "muted")], width, symbols)
     return drawn
 
 
@@ -77,8 +77,8 @@ def _entry(sheet: Sheet, place: int, width: int, symbols: Symbols) -> Line:
 
 def _value(row: Row) -> Piece:
     if row.unused:
-        return f"{row.text}  ({row.unused})", "faint"
-    return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "faint")
+        return f"{row.text}  ({row.unused})", "muted"
+    return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
 def _choices(sheet: Sheet, room: int, symbols: Symbols) -> Line:

@@ -138,10 +138,10 @@ def _row(machine: Machine, labelled: bool) -> list[Piece]:
     """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
     pieces: list[Piece] = [(f"{machine.title:<7}", "strong")]
     for gauge in machine.gauges:
-        pieces += [(f"  {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
+        pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
     for label, value in machine.readings:
         pieces += [(f"  {label} " if labelled else " ", "muted"), (value, "muted")]
-    return [*pieces, ("  ", "plain"), machine.said]
+    return [*pieces, *([("  ", "plain"), machine.said] if machine.remark else [])]
 
 
 def _head(gauge: Gauge) -> list[Piece]:

@@ -12,6 +12,8 @@ Piece = tuple[str, str]
 Line = tuple[Piece, ...]
 
 BLANK: Line = ()
+GAP = "   "
+"""Between two facts of a line."""
 WORTH_SKIPPING = 12
 """Unchanged cells between two changed ones that cost more bytes to jump over than half a jump."""
 
@@ -43,6 +45,20 @@ def crop(pieces: Iterable[Piece], width: int, symbols: Symbols) -> Line:
         kept.append((text, role))
         room -= size
     return line(*kept)
+
+
+def flowing(facts: Sequence[Sequence[Piece]], width: int) -> list[Line]:
+    """Facts beside each other, each of them whole, and those for which a line has no room in the next one."""
+    lines: list[list[Piece]] = [[]]
+    for fact in facts:
+        beside = [(GAP, "plain"), *fact]
+        if not lines[-1]:
+            lines[-1] += fact
+        elif width_of([*lines[-1], *beside]) <= width:
+            lines[-1] += beside
+        else:
+            lines.append([*fact])
+    return [line(*pieces) for pieces in lines]
 
 
 def spread_out(left: Sequence[Piece], right: Sequence[Piece], width: int, symbols: Symbols) -> Line:

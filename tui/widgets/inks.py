@@ -14,6 +14,8 @@ CLASSES = {f"ink--{role}" for role in ROLES}
 One screen has them for all of its widgets: Textual keeps a node for each, and had each widget its own, they
 would take half of the time to the first paint.
 """
+RETIRING = ("muted", "faint")
+"""Roles that could be read on no other ground: a terminal's own grey is that of its chosen row as well."""
 
 
 class Inks:
@@ -36,5 +38,8 @@ class Inks:
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """A line as wide as its widget, on the ground of the chosen row where it is that."""
         ground = Style(bgcolor=self.style("chosen").bgcolor) if chosen else Style.null()
-        segments = [Segment(text, self.style(role) + ground) for text, role in line]
+        roles = ("plain" if chosen and role in RETIRING else role for _, role in line)
+        segments = [
+            Segment(text, self.style(role) + ground) for (text, _), role in zip(line, roles, strict=True)
+        ]
         return Strip(segments).adjust_cell_length(width, self.style("plain") + ground)

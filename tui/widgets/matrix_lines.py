@@ -71,12 +71,10 @@ def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbo
 
 def _row(view: MatrixView, index: int, widths: dict[str, int], width: int, symbols: Symbols) -> Line:
     cell, here = view.matrix.cell(index), index == view.chosen
-    role = {"on": "bright" if here and view.focused else "plain", "off": "faint", "skipped": "muted"}[
-        cell.status
-    ]
+    role = ("bright" if here and view.focused else "plain") if cell.status == "on" else "muted"
     signs = {
         "on": (symbols.ok, "good"),
-        "off": (symbols.skipped, "faint"),
+        "off": (symbols.skipped, "muted"),
         "skipped": (symbols.absent, "muted"),
     }
     cells: list[Piece] = []
@@ -104,7 +102,7 @@ def _figures(cell: Cell, symbols: Symbols) -> list[Piece]:
     if cell.status == "skipped":
         return [(f"  skipped: {cell.reason}", "muted")]
     if cell.status == "off":
-        return [(f"{'off ':>{TIME}}", "faint")]
+        return [(f"{'off ':>{TIME}}", "muted")]
     memory = memory_cell(cell.prediction, symbols)
     ran_out = cell.prediction is not None and cell.prediction.ran_out
     return [

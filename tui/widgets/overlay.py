@@ -115,4 +115,4 @@ def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     ]
     room, middle = axis.columns - len(low) - len(high), ", ".join(words)
     middle = (middle if len(middle) < room - 1 else "").center(room)
-    return line((" " * MARGIN, "plain"), (low, "muted"), (middle, "faint"), (high, "muted"))
+    return line((" " * MARGIN, "plain"), (low, "muted"), (middle, "muted"), (high, "muted"))

@@ -7,10 +7,10 @@ from benchtui.tui.widgets.ink import Line, Piece, crop
 
 def place_lines(here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Every place with its key, the one where the reader is brought out."""
-    return [crop(place_pieces(here, symbols, "  "), width, symbols)]
+    return [crop(place_pieces(here, symbols), width, symbols)]
 
 
-def place_pieces(here: Place, symbols: Symbols, gap: str = " ", *, numbered: bool = True) -> list[Piece]:
+def place_pieces(here: Place, symbols: Symbols, *, numbered: bool = True) -> list[Piece]:
     """Every place with its key, as pieces of a line; without the numbers where they mean something else."""
     pieces: list[Piece] = []
     for number, place in enumerate(PLACES, 1):
@@ -18,6 +18,6 @@ def place_pieces(here: Place, symbols: Symbols, gap: str = " ", *, numbered: boo
         sign = symbols.chosen if place == here else " "
         pieces += [
             (f"{sign}{number} " if numbered else sign, role),
-            (f"{place.capitalize()}{gap}", "strong" if place == here else "muted"),
+            (f"{place.capitalize()} ", "strong" if place == here else "muted"),
         ]
-    return pieces if numbered else [*pieces, (" tab: change place ", "muted")]
+    return pieces if numbered else [*pieces, (" ( ) place ", "muted")]

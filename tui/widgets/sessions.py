@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from benchtui.themes import Symbols
 from benchtui.tui.shelf import COLUMNS
-from benchtui.tui.text import clean
+from benchtui.tui.text import amount, clean
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, line, spread_out
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
@@ -44,7 +44,7 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
     left: list[Piece] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
     if heading.words:
         left.append((f' with "{clean(heading.words)}"', "accent"))
-    right: list[Piece] = [(f"by {heading.order}", "muted")]
+    right: list[Piece] = [(f"by {heading.order}", "muted")] if heading.all else []
     return [spread_out(left, right, width, symbols), _marked(heading, symbols)][:height]
 
 
@@ -100,13 +100,15 @@ def unmatched_lines(words: str) -> list[Line]:
 
 
 def _amount(heading: Heading) -> str:
-    sessions = f"{heading.all:,} session{'s' * (heading.all != 1)}"
+    sessions = amount(heading.all, "session")
     return f"{heading.shown:,} of {sessions}" if heading.words else sessions
 
 
 def _marked(heading: Heading, symbols: Symbols) -> Line:
+    if not heading.all:
+        return BLANK
     if not heading.marked:
-        return line(("space marks sessions to compare; the first marked is the base", "faint"))
+        return line(("space marks sessions to compare; the first marked is the base", "muted"))
     pieces: list[Piece] = [("marked  ", "muted")]
     for place, name in enumerate(heading.marked):
         base = " (base)" if place == 0 else ""

@@ -12,7 +12,7 @@ from benchtui.sessions.results import Result
 from benchtui.themes import Symbols
 from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, times, why_unpaired
 from benchtui.tui.text import clean, fit, milliseconds, rate, whole
-from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out, width_of
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 from benchtui.tui.widgets.overlay import Times, overlay_lines
 from benchtui.tui.widgets.rows import Row
@@ -107,7 +107,8 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
         pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
     shown = f'{summary.shown} of {summary.all} with "{clean(summary.words)}"   ' if summary.words else ""
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
-    lines = [spread_out(pieces, right, width, symbols)]
+    fits = summary.words or width_of(pieces) + width_of(right) < width
+    lines = [spread_out(pieces, right if fits else [], width, symbols)]
     ignored = [
         f"{against.new_letter}: cases correspond leaving aside {', '.join(against.ignored)}"
         for against in summary.compared.against
@@ -180,7 +181,9 @@ def _figures_line(letter: str, result: Result, role: str, width: int, symbols: S
         f"{whole(result.case.peak_memory_mb, symbols)} MB" if result.case.peak_memory_mb is not None else "",
         f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
     ]
-    return crop([(f"{letter}  ", role), ("   ".join(word for word in words if word), "plain")], width, symbols)
+    known = [word for word in words if word]
+    said = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))
+    return crop([(f"{letter}  ", role), (said, "plain")], width, symbols)
 
 
 def _counts(against: Against) -> Iterator[Piece]:

@@ -27,10 +27,10 @@ TITLES: dict[Name, str] = {
     "log": "Log",
 }
 HINTS: dict[Name, str] = {
-    "band": "no step yet",
-    "histogram": "no measured step yet",
+    "band": "no steps; enter shows all that is known of the case",
+    "histogram": "no measured steps",
     "gauges": "no readings yet",
-    "parts": "no measured step yet, or a task without parts",
+    "parts": "no measured steps, or a task without parts",
     "log": "the engine hasn't said anything yet",
 }
 

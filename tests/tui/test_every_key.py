@@ -1,0 +1,195 @@
+"""Every key of every place: it does something, and once it is mapped anew under its new key alone."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.binding import Binding
+
+from benchtui.sessions import library
+from benchtui.tui import keymap
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.keymap import BACK, KEPT
+from benchtui.tui.preferences import Preferences
+from benchtui.tui.settings import Settings
+
+EVERY = {each.id: each for owner in keymap.every() for each in keymap.own(owner)}
+TRIED = [name for name in EVERY if name != "app.suspend"]
+ANSWER = "sweep.yes"
+"""Is there only while something is asked."""
+FREE = [f"{modifier}f{number}" for modifier in ("", "shift+", "ctrl+") for number in range(6, 25)]
+"""Keys that nothing has without a map."""
+WORKS = {
+    "app": "app.library",
+    "open": "open.down",
+    "columns": "columns.down",
+    "page": "page.down",
+    "replay": "replay.moment",
+}
+"""What is tried under its new key where there is no help."""
+EVERY = {each.id: each for owner in keymap.every() for each in keymap.own(owner)}
+
+FILTERED = ("slash", "b", "s", "enter")
+BEFORE: dict[str, tuple[str, ...]] = {
+    "app.sweep": ("4",),
+    "sweep.reset": ("j", "l", "space"),
+    "sweep.switch_alike": ("tab",),
+    "sweep.yes": ("j", "l", "space", "q"),
+    "sweep.back": ("tab",),
+    "sweep.up": ("j",),
+    "sweep.page_up": ("G",),
+    "sweep.first": ("G",),
+    "sweep.right": ("j",),
+    "sweep.left": ("j", "l"),
+    "open.up": ("down",),
+    "open.page_up": ("pagedown",),
+    "monitor.reverse": ("s",),
+    "monitor.again": ("g",),
+    "monitor.drop": ("G",),
+    "monitor.earlier": ("G",),
+    "monitor.later": ("G",),
+    "monitor.back": ("g",),
+    "monitor.next": FILTERED,
+    "monitor.previous": FILTERED,
+    "replay.step_back": ("5",),
+    "replay.event_before": ("5",),
+    "replay.share_40": ("5",),
+    "columns.up": ("down",),
+    "columns.left": ("down",),
+    "columns.usual": ("space",),
+    "columns.done": ("space",),
+    "charts.up": ("down",),
+    "charts.first": ("down",),
+    "charts.left": ("right",),
+    "case.previous": ("n",),
+    "case.up": ("G",),
+    "case.page_up": ("G",),
+    "case.first": ("G",),
+    "library.compare": ("space", "space"),
+    "library.back": ("space",),
+    "library.up": ("down",),
+    "library.page_up": ("G",),
+    "library.first": ("G",),
+    "compare.back": FILTERED,
+    "compare.up": ("down",),
+    "compare.page_up": ("G",),
+    "compare.first": ("G",),
+    "page.up": ("G",),
+    "page.page_up": ("G",),
+    "page.first": ("G",),
+}
+"""What has to be pressed before a key has something to do."""
+
+
+def facts(seen: Any, engine: Any) -> tuple[object, ...]:
+    """All that a reader could notice of the app."""
+    app = seen.app
+    where = app.current_mode, len(app.screen_stack), app.screen
+    picture = [[*strip] for strip in app.screen._compositor.render_strips()]
+    return picture, app.clipboard, tuple(engine.told), where, app.theme, app.return_value
+
+
+@pytest.fixture
+def around(surroundings: Any) -> Any:
+    return replace(surroundings, recorded=library.entries)
+
+
+@pytest.mark.parametrize("name", TRIED)
+async def test_a_key_does_something(stage: Any, around: Any, name: str, make_story: Any) -> None:
+    async with stage.at(name.split(".")[0], around) as seen:
+        await seen.settle(*BEFORE.get(name, ()))
+        if name == "library.look":
+            make_story(library.folder() / "four.json").begin().end().close()
+        before = facts(seen, stage.engine)
+        first, *others = EVERY[name].keys.split(",")
+        assert {_ours(seen, key) for key in others} <= {name}
+        await seen.settle(first)
+        assert facts(seen, stage.engine) != before
+
+
+@pytest.mark.parametrize("place", keymap.TITLES)
+async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, surroundings: Any, place: str) -> None:
+    names = [name for name in TRIED if name.startswith(f"{place}.")]
+    mapped = dict(zip(names, FREE, strict=False))
+    preferences = Preferences(Settings(keys=mapped))
+    around = replace(surroundings, recorded=library.entries, preferences=preferences)
+    async with stage.at(place, around) as seen:
+        here = [_ours(seen, key) for name, key in mapped.items() if name != ANSWER]
+        assert here == [name for name in mapped if name != ANSWER]
+        before = facts(seen, stage.engine)
+        old = {key for name in mapped for key in EVERY[name].keys.split(",")} - {BACK}
+        await seen.settle(*(key for key in sorted(old) if not _ours(seen, key)))
+        assert facts(seen, stage.engine) == before
+        await seen.settle(mapped[WORKS.get(place, f"{place}.help")])
+        assert facts(seen, stage.engine) != before
+
+
+def _ours(seen: Any, key: str) -> str | None:
+    """The id of what a key does now."""
+    bound = seen.app.screen.active_bindings.get(key)
+    return bound.binding.id if bound else None
+
+
+async def test_suspending_is_left_to_textual(stage: Any, surroundings: Any, monkeypatch: Any) -> None:
+    asked = []
+    monkeypatch.setattr(BenchtuiApp, "action_suspend_process", lambda app: asked.append(app))
+    async with stage.at("library", surroundings) as seen:
+        await seen.settle("ctrl+z")
+        assert asked == [seen.app]
+
+
+def test_every_binding_has_an_id_but_those_that_always_leave() -> None:
+    for owner in keymap.every():
+        for binding in vars(owner)["BINDINGS"]:
+            assert isinstance(binding, Binding)
+            assert binding.id or set(binding.key.split(",")) <= set(KEPT), (owner, binding)
+
+
+def test_no_key_does_two_things_in_a_place() -> None:
+    for owner in keymap.every():
+        keys = [key for binding in vars(owner)["BINDINGS"] for key in binding.key.split(",")]
+        assert len(keys) == len(set(keys)), owner
+
+
+def test_no_key_of_multiplexers_and_terminals_is_bound() -> None:
+    keys = {key for each in EVERY.values() for key in each.keys.split(",")}
+    assert not keys & {"ctrl+a", "ctrl+b", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m"}
+
+
+def test_every_place_is_in_the_list_under_a_title() -> None:
+    assert {name.split(".")[0] for name in EVERY} == set(keymap.TITLES)
+
+
+@pytest.mark.parametrize("place", ["monitor", "case", "page", "columns", "open", "charts", "library"])
+@pytest.mark.parametrize("key", KEPT)
+async def test_the_keys_that_always_leave_do_so_from_everywhere(
+    stage: Any, surroundings: Any, place: str, key: str
+) -> None:
+    async with stage.at(place, surroundings) as seen:
+        await seen.settle(key)
+        assert seen.app.return_value is not None or "The sweep runs on." in seen.text
+
+
+async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: Any, surroundings: Any) -> None:
+    keys = {"monitor.skip": "f5", "monitor.up": "w", "monitor.detach": "f6"}
+    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
+    async with stage.at("monitor", mine) as seen:
+        footer = seen.panel("keys")[0]
+        assert "f5 skip" in footer and " w down cases" in footer and "P pause" in footer
+        await seen.settle("q")
+        assert seen.panel("keys")[0].split() == ["d", "detach", "s", "stop", "esc", "back"]
+
+
+async def test_a_letter_that_is_mapped_can_still_be_typed(stage: Any, surroundings: Any) -> None:
+    mine = replace(surroundings, preferences=Preferences(Settings(keys={"monitor.skip": "v"})))
+    async with stage.at("monitor", mine) as seen:
+        await seen.settle("slash", "v")
+        assert seen.app.screen.query_one("Typing").value == "v"
+        assert stage.engine.told == []
+
+
+async def test_the_palette_has_every_action_once(stage: Any, surroundings: Any) -> None:
+    async with stage.at("sweep", surroundings) as seen:
+        names = [command.title for command in seen.app.get_system_commands(seen.app.screen)]
+        assert len(names) == len(set(names))
+        assert {"Start the sweep", "Take back", "Next place"} <= set(names)

@@ -1,0 +1,63 @@
+"""Pictures of what no other picture shows: empty places, questions, pages to read, sections of a case."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchtui.sessions import library
+
+VIEWS = {
+    "sweep": ("sweep", ()),
+    "cases": ("sweep", ("tab", "j", "space")),
+    "leave changes": ("sweep", ("j", "l", "space", "q")),
+    "help of the sweep": ("sweep", ("question_mark",)),
+    "opener": ("open", ()),
+    "no session": ("nothing", ()),
+    "no comparison": ("sweep", ("5",)),
+    "leave": ("monitor", ("q",)),
+    "log": ("monitor", ("z", "shift+tab")),
+    "table": ("monitor", ("z", "shift+tab", "shift+tab")),
+    "steps": ("case", ("tab", "tab")),
+    "telemetry": ("case", ("tab", "tab", "tab")),
+    "machine": ("case", ("h", "h")),
+    "error": ("case", ("p", "h")),
+    "delete": ("library", ("X",)),
+    "filter": ("library", ("slash", "x")),
+    "differences": ("compare", ("d",)),
+    "zoomed replay": ("replay", ("space", "tab")),
+    "help of a replay": ("replay", ("space", "question_mark")),
+}
+
+
+@pytest.fixture
+def around(surroundings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A library whose files lie in a folder of which every picture tells the same."""
+    monkeypatch.setattr("benchtui.tui.widgets.card._file", lambda item: "/sessions/" + item.path.name)
+    return replace(surroundings, recorded=library.entries)
+
+
+@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_place(stage: Any, around: Any, snap_compare: Any, theme: str, size: Any, view: str) -> None:
+    place, keys = VIEWS[view]
+
+    async def look(pilot: Any) -> None:
+        await (await stage.enter(place, pilot)).settle(*keys)
+
+    assert snap_compare(stage.app(place, around, theme=theme), terminal_size=size, run_before=look)
+
+
+@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
+def test_an_empty_library(
+    stage: Any, surroundings: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, theme: str, size: Any
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "/home/reader/.local/share")
+
+    async def look(pilot: Any) -> None:
+        await stage.enter("library", pilot)
+
+    app = stage.app("library", surroundings, theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=look)

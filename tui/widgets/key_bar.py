@@ -1,0 +1,36 @@
+"""The line at the bottom that names the keys of the moment, as its reader has mapped them."""
+
+from benchtui.themes import Symbols
+from benchtui.tui.keymap import active, bound, shown
+from benchtui.tui.widgets.keys import Keys, key_lines
+from benchtui.tui.widgets.panel import Panel
+
+
+class KeyBar(Panel[Keys]):
+    """Is told keys by the names that they have without a map, and shows the mapped ones in their place."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__(key_lines, symbols, id="keys")
+        self._told: Keys | None = None
+
+    def show(self, snapshot: Keys, *, fixed: bool = False) -> None:
+        """Take over the keys of the moment; those that are fixed, such as answers, have no map."""
+        if snapshot != self._told:
+            self._told = snapshot
+            super().show(snapshot if fixed else self._mapped(snapshot))
+
+    def _mapped(self, keys: Keys) -> Keys:
+        """The keys as they are mapped; ``n p`` are two keys."""
+        names = self._names()
+        return tuple((" ".join(names.get(each, each) for each in key.split(" ")), does) for key, does in keys)
+
+    def _names(self) -> dict[str, str]:
+        """Which key does now what another one does without a map, for those that are mapped."""
+        now = {each.id: each.keys.split(",") for each in active(self.screen)}
+        names: dict[str, str] = {}
+        for each in bound(type(self.screen), type(self.app)):
+            keys = now.get(each.id, ())
+            names |= {shown(key): shown(keys[0]) for key in each.keys.split(",") if keys and key not in keys}
+        if not names.keys().isdisjoint(("up", "down")):
+            names[self._symbols.arrows] = " ".join(names.get(each, each) for each in ("up", "down"))
+        return names
