@@ -23,9 +23,8 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 2 tests/sessions tests/themes tests/tui tests/test_house.py
-	$(BIN)/pytest -q tests/engine tests/end_to_end
-	$(BIN)/pytest -q -n 2 --dist loadfile tests/faults
+	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/test_house.py
+	$(BIN)/pytest -q -n 3 --dist worksteal tests/engine tests/end_to_end tests/faults
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)

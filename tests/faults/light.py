@@ -43,7 +43,11 @@ def sweep(cases: int = 3, steps: int = 100, name: str = "light", device: str = "
 
 
 def launch(
-    path: Path, wanted: Sweep, environment: Mapping[str, str] | None = None, session_id: str = "light"
+    path: Path,
+    wanted: Sweep,
+    environment: Mapping[str, str] | None = None,
+    session_id: str = "light",
+    stdout: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start the engine, its errors going where the client looks for them; doesn't wait for it to come up."""
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
@@ -52,7 +56,7 @@ def launch(
         process = subprocess.Popen(
             [sys.executable, "-P", __file__, "--id", session_id, str(path)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=stdout,
             stderr=log,
             env=os.environ | {NOTES: f"{path}.steps"} | (environment or {}),
             start_new_session=True,

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import light
+import msgspec
 import psutil
 import pytest
 from watching import PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
-from benchtui.engine.control import log_path, runtime_folder
+from benchtui.engine.control import Answer, runtime_folder
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
@@ -55,12 +56,16 @@ def test_a_full_disk_is_told_in_the_record_where_there_is_room(begin: Begin) -> 
 
 def test_a_disk_that_is_full_from_the_start_is_told(begin: Begin, home: Path) -> None:
     (home / "full").mkdir()
-    process = light.launch(home / "full" / "s.json", light.sweep(), {light.ROOM: "400"})
-    assert process.wait(PATIENCE_S) == 1
+    process = light.launch(home / "full" / "s.json", light.sweep(), {light.ROOM: "400"}, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        answer = msgspec.json.decode(pipe.read(), type=Answer)
+    assert (process.wait(PATIENCE_S), answer.ok) == (2, False)
+    assert (
+        answer.error == f"{home / 'full' / 's.json'}: the session can't be written any further: File too large"
+    )
     with pytest.raises(BenchtuiError, match=r"s\.json: not a session file"):
         Session.load(home / "full" / "s.json")
-    said = log_path("light").read_text()
-    assert said.endswith("the session can't be written any further: File too large\n") and said.count("\n") == 1
 
 
 def test_a_session_file_that_is_removed_ends_the_sweep(begin: Begin) -> None:

@@ -62,6 +62,7 @@ def test_wall_time_is_read_for_names_and_dates_alone() -> None:
         and ast.unparse(node.value) in ("time", "datetime", "date")
     }
     assert readers == {
+        "engine/resuming.py",
         "engine/supervisor.py",
         "sessions/importers/writing.py",
         "tui/cli.py",
