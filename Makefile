@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check compat bench screenshots clean
+.PHONY: help run test check long compat bench screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,10 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/test_house.py
-	$(BIN)/pytest -q -n 3 --dist worksteal tests/engine tests/end_to_end tests/faults
+	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
+
+long: $(READY)  ## tests that CI has no time for
+	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)

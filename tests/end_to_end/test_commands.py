@@ -38,6 +38,7 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
     assert Session.load(path).finished is not None
 
 
+@pytest.mark.long
 def test_two_sweeps_are_compared_and_kept_apart_by_name(benchtui: Run, sweep_file: Path) -> None:
     for name in ("base", "new"):
         assert benchtui("run", str(sweep_file)).returncode == 0

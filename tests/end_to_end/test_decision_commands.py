@@ -59,6 +59,7 @@ def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> 
     assert printed.stderr.startswith("throughput: ")
 
 
+@pytest.mark.long
 def test_the_best_case_of_a_session_is_run_again(benchtui: Run, sweep_file: Path, home: Path) -> None:
     first = benchtui("run", str(sweep_file), "-o", "first.json")
     assert first.returncode == 0, first.stderr

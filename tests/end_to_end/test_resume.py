@@ -67,6 +67,7 @@ def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, hom
     assert cut.read_bytes() == before
 
 
+@pytest.mark.long
 def test_interrupted_while_it_goes_on_it_goes_on_once_more(
     benchtui: Run, cut: Path, command: str, home: Path
 ) -> None:

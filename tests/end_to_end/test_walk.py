@@ -20,8 +20,11 @@ def endless_sweep(home: Path, tiny_model: Path) -> Path:
     return path
 
 
+LARGER = [pytest.param(*size, marks=pytest.mark.long) for size in ((120, 40), (200, 50))]
+
+
 @pytest.mark.terminal
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), *LARGER])
 def test_a_sitting_with_the_keyboard_alone(
     columns: int, rows: int, open_app: Any, endless_sweep: Path, home: Path
 ) -> None:

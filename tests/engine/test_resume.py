@@ -127,6 +127,7 @@ def test_killed_in_the_middle_of_a_case_it_goes_on_with_that_case(
     assert [event.t for event in after] == sorted(event.t for event in after) or after[0].t >= cut.now_s
 
 
+@pytest.mark.long
 def test_stopped_by_a_signal_it_goes_on_twice(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2,3", "iterations=1000000", "max_time=1s", "warmup=0"))
     for case in range(2):
@@ -141,6 +142,7 @@ def test_stopped_by_a_signal_it_goes_on_twice(desk: Desk, tiny_sweep: Callable[.
     assert "2 times: " in markdown(session)
 
 
+@pytest.mark.long
 def test_killed_between_rounds_it_keeps_the_round_that_ended(
     desk: Desk, tiny_sweep: Callable[..., Sweep]
 ) -> None:
@@ -173,6 +175,7 @@ def make(case):
 """
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_of_a_search_it_finds_the_same(
     desk: Desk, tiny_sweep: Callable[..., Sweep], tmp_path: Path
 ) -> None:
@@ -206,6 +209,7 @@ def test_a_torn_file_goes_on(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> No
     assert far_s < end.measured_s[0] < end.measured_s[1] <= end.t < far_s + PATIENCE_S
 
 
+@pytest.mark.long
 def test_a_failed_case_is_retried_where_that_is_asked_for(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
     case = desk.until(measuring(0)).cases[0]
@@ -266,6 +270,7 @@ def test_on_another_machine_it_is_refused_and_goes_on_anyway(
     assert "Resumed elsewhere" in markdown(session)
 
 
+@pytest.mark.long
 def test_killed_while_it_is_being_resumed_it_can_be_resumed(
     desk: Desk, tiny_sweep: Callable[..., Sweep]
 ) -> None:
