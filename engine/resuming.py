@@ -17,7 +17,6 @@ from benchtui.sessions.session import Session
 
 FAILED = ("failed", "timeout")
 """States of cases that begin again where it is asked for."""
-_SLICE_BYTES = 2**22
 
 
 class Left:
@@ -67,7 +66,7 @@ class Left:
 
     def record(self) -> Iterator[Read]:
         """The recorded events, and after them that of the resume."""
-        for events, _ in journal.slices(self._path, _SLICE_BYTES):
+        for events, _ in journal.slices(self._path):
             yield from events
         yield self.session.resumed[-1]
 
@@ -100,12 +99,8 @@ _OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices"
 
 def _folded(path: Path) -> Session:
     """The fold of a file, read by its lines: one that was laid out anew can't be written on."""
-    session = Session(keep_steps=False)
     try:
-        for events, _ in journal.slices(path, _SLICE_BYTES):
-            session.apply_all(events)
-        session.start  # noqa: B018 - it raises where there is none
+        return Session.by_line(path, keep_steps=False)
     except BenchtuiError as error:
         said = str(error).removeprefix(f"{path}").lstrip(",: ")
         raise BenchtuiError(f"{path}: can't be resumed: {said}") from error
-    return session

@@ -106,11 +106,9 @@ class CaseState:
         """Let go of all steps: what was wanted of them is known."""
         self._columns = None
 
-    def sum_up(self) -> None:
+    def sum_up(self, figures: Metrics | None) -> None:
         """Keep the figures in place of the steps."""
-        from benchtui.sessions.metrics import metrics  # it reads this module's class
-
-        self.figures = metrics(self)
+        self.figures = figures
         self.forget_steps()
 
     @property

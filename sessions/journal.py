@@ -26,6 +26,10 @@ _decoder = msgspec.json.Decoder(AnyEvent)
 _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 
+SLICE_BYTES = 2**22
+"""Bytes of a file that are read at once, where no others wait for their turn."""
+
+
 class _Header(msgspec.Struct):
     """The part of a line that tells what it is, whatever version wrote it."""
 
@@ -216,7 +220,7 @@ class Tail:
         self._file.close()
 
 
-def slices(path: Path, size: int) -> Generator[tuple[list[Read], bool], None, None]:
+def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[Read], bool], None, None]:
     """The events of a file as it is now, so many bytes at a time, and whether an unfinished line is left over.
 
     Raises:

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_SLICE_BYTES = 2**22
-"""Bytes of a file that are read at once."""
-
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
@@ -90,15 +87,19 @@ class Session:
         there, in the memory that the longest case takes.
         """
         try:
-            return cls._read_on(path, keep_steps)
+            return cls.by_line(path, keep_steps)
         except BenchtuiError:  # broken, or laid out anew by another program: the file as a whole tells
             return cls._read_whole(path, keep_steps)
 
     @classmethod
-    def _read_on(cls, path: Path, keep_steps: bool) -> Session:
-        """Fold a file line by line, so that its events needn't all be held at once."""
+    def by_line(cls, path: Path, keep_steps: bool = True) -> Session:
+        """Fold a file line by line, as the engine wrote it, so that its events needn't all be held at once.
+
+        Raises:
+            BenchtuiError: where it can't be read, or its lines aren't whole events.
+        """
         session = cls(keep_steps)
-        with closing(journal.slices(path, _SLICE_BYTES)) as slices:
+        with closing(journal.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)
                 session.torn = torn
@@ -261,7 +262,9 @@ class Session:
                 case.finished = event
                 self._leave(case)
                 if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
-                    case.sum_up()
+                    from benchtui.sessions.metrics import metrics  # numpy, which a fold without it can spare
+
+                    case.sum_up(metrics(case))
 
     def _leave(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]

@@ -288,9 +288,7 @@ class CaseBook:
 
     def _ratio(self, case: CaseState) -> float | None:
         base = self._base_of(case)
-        if base is None or not (base.samples_per_step and case.samples_per_step):
-            return None
-        if not self.spread(case).n or not self.spread(base).n:
+        if base is None or not all(each.samples_per_step and self.spread(each).n for each in (case, base)):
             return None
         own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
         return other.mean / own.mean if own.mean and other.mean else None

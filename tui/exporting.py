@@ -87,16 +87,20 @@ def options(command: Command) -> Command:
 
 def check(wanted: Wanted, sessions: int) -> None:
     """Raise BenchtuiError for what doesn't go together."""
-    if sessions > 1 and (wanted.form != "md" or wanted.steps or wanted.figures):
-        raise BenchtuiError(f"{sessions} sessions: --format {wanted.form}, --steps and --figures take one")
-    if wanted.steps and wanted.form not in STEP_FORMS:
-        raise BenchtuiError(f"--steps with --format {wanted.form}: steps come as {', '.join(STEP_FORMS)}")
-    if wanted.steps and wanted.figures:
-        raise BenchtuiError("--figures with --steps: figures go with results; leave one of the two out")
-    if wanted.price and (wanted.form not in REPORTS or sessions > 1):
-        raise BenchtuiError("--price: the report of one session alone has costs, as md or html")
-    if wanted.form == "parquet" and wanted.output is None:
-        raise BenchtuiError("--format parquet without -o: it is no text; name a file with -o FILE")
+    form, steps, several = wanted.form, wanted.steps, sessions > 1
+    alone = f"{sessions} sessions: --format {form}, --steps and --figures take one"
+    no_steps = f"--steps with --format {form}: steps come as {', '.join(STEP_FORMS)}"
+    priceless = "--price: costs are in the report of one session, md or html"
+    rules = (
+        (several and (form != "md" or steps or wanted.figures), alone),
+        (steps and form not in STEP_FORMS, no_steps),
+        (steps and wanted.figures, "--figures with --steps: figures go with results; leave one of the two out"),
+        (wanted.price and (form not in REPORTS or several), priceless),
+        (form == "parquet" and not wanted.output, "--format parquet without -o: it is no text; name a file"),
+    )
+    refused = next((why for broken, why in rules if broken), None)
+    if refused:
+        raise BenchtuiError(refused)
 
 
 def schema(of: str) -> str:

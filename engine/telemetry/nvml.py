@@ -95,17 +95,11 @@ class Nvml:
         device = self._by_uuid.get(uuid)
         return None if device is None else device.read(device.readings.energy_j)
 
-    def process_memory_mb(self, uuid: str, pid: int) -> float | None:
-        """Memory that a process holds on a GPU; None where the driver does not list the process.
-
-        Inside a container with process numbers of its own the driver may list other numbers, or none.
-        """
-        return (self.processes(uuid) or {}).get(pid)
-
     def processes(self, uuid: str) -> dict[int, float | None] | None:
         """Number of every process that computes on a GPU, with its memory in MB; None where that isn't told.
 
-        Asking holds the driver's lock for long: once a second is often enough.
+        Inside a container with process numbers of its own the driver may list other numbers, or none. Asking
+        holds the driver's lock for long: once a second is often enough.
         """
         device = self._by_uuid.get(uuid)
         return None if device is None else device.read(device.processes)

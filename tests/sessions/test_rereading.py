@@ -9,6 +9,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.journal import Journal, Spot, Tail
+from benchtui.sessions.metrics import metrics
 from benchtui.sessions.rereading import with_steps
 from benchtui.sessions.session import Session
 
@@ -27,7 +28,7 @@ def times(case: CaseState) -> tuple[list[float], list[float]]:
 
 def again(session: Session, index: int, path: Path, spot: Spot | None = None) -> CaseState:
     case = session.cases[index]
-    case.sum_up()
+    case.sum_up(metrics(case))
     assert not case.steps_held
     return with_steps(case, path, spot or Spot())
 

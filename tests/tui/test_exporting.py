@@ -107,6 +107,7 @@ def test_a_broken_session_leaves_the_file_of_before(tmp_path: Path) -> None:
         (("--steps", "--format", "html"), "--steps with --format html"),
         (("--steps", "--format", "csv", "--figures", "x"), "--figures with --steps"),
         (("--format", "parquet"), "--format parquet without -o"),
+        (("--format", "csv", "--price", "2.5"), "--price: costs are in the report of one session"),
         (("other.json", "--format", "csv"), "2 sessions: --format csv, --steps and --figures take one"),
         (("other.json", "--figures", "x"), "2 sessions"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),

@@ -20,17 +20,20 @@ READINGS = (
     "energy_j",
 )
 
+HELD = "held = lambda uuid, pid: (nvml.processes(uuid) or {}).get(pid)"
+
 
 def test_readings_come_in_the_units_of_the_journal(with_gpus: Callable[..., Any]) -> None:
     script = f"""
 nvml = open_nvml()
+{HELD}
 result = dict(
     driver=nvml.driver, gpus=nvml.gpus(), absent=nvml.absent, samples=[nvml.sample(), nvml.sample()],
     energy_j=nvml.energy_j("{UUID.format(1)}"),
     memory_mb=[
-        nvml.process_memory_mb("{UUID.format(0)}", 41), nvml.process_memory_mb("{UUID.format(1)}", 41),
-        nvml.process_memory_mb("{UUID.format(1)}", 42), nvml.process_memory_mb("{UUID.format(1)}", 43),
-        nvml.process_memory_mb("GPU-unheard-of", 41),
+        held("{UUID.format(0)}", 41), held("{UUID.format(1)}", 41),
+        held("{UUID.format(1)}", 42), held("{UUID.format(1)}", 43),
+        held("GPU-unheard-of", 41),
     ],
     processes=[nvml.processes("GPU-unheard-of"), nvml.processes("{UUID.format(1)}")],
     deprecated=[calls(0, "GetTemperature"), calls(0, "GetCurrentClocksThrottleReasons")],
@@ -110,8 +113,9 @@ result = dict(
 def test_an_older_driver_is_asked_with_the_functions_it_has(with_gpus: Callable[..., Any]) -> None:
     script = f"""
 nvml = open_nvml()
+{HELD}
 result = dict(
-    samples=[nvml.sample()[0] for _ in range(2)], memory_mb=nvml.process_memory_mb("{UUID.format(0)}", 41),
+    samples=[nvml.sample()[0] for _ in range(2)], memory_mb=held("{UUID.format(0)}", 41),
     calls=[calls(0, name) for name in ("GetFieldValues", "GetTemperatureV", "GetMemoryInfo_v2")],
 )
 """
