@@ -4,6 +4,7 @@ from __future__ import annotations  # array[float] is a type to the checker, no 
 
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from math import nan
 
@@ -112,13 +113,18 @@ def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
     try:
         kept.extend(array(kept.typecode, counts))
     except OverflowError:
-        kept = array(next(code for code, most in _COUNTS if max(counts) <= most), kept)
-        kept.extend(counts)
+        more = narrowest(counts)
+        kept = array(more.typecode, kept)
+        kept.extend(more)
     return kept
 
 
-_COUNTS = (("H", 2**16 - 1), ("I", 2**32 - 1), ("Q", 2**64 - 1))
-"""Kinds of array for counts, and the most that each holds."""
+def narrowest(counts: Sequence[int]) -> array[int]:
+    """Counts as a column that is no wider than the largest needs."""
+    for kind in "HI":
+        with suppress(OverflowError):
+            return array(kind, counts)
+    return array("Q", counts)
 
 
 @dataclass(slots=True)

@@ -213,7 +213,7 @@ class Tail:
     @property
     def torn(self) -> bool:
         """Whether what is left over is an unfinished line."""
-        return _is_torn(b"".join(self._begun))
+        return is_torn(b"".join(self._begun))
 
     def close(self) -> None:
         """Close the file."""
@@ -255,10 +255,16 @@ def read(path: Path) -> Recording:
 
 def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
     *lines, rest = data.split(b"\n")
-    return list(_events(lines, path, 1)), _is_torn(rest)
+    return list(_events(lines, path, 1)), is_torn(rest)
 
 
-def _is_torn(rest: bytes) -> bool:
+def decoded(lines: bytes, path: Path) -> list[Read]:
+    """The events of whole lines out of a file's middle; raises BenchtuiError where one is no event."""
+    return list(_events(lines.split(b"\n"), path, 1))
+
+
+def is_torn(rest: bytes) -> bool:
+    """Whether what is left over at a file's end is an unfinished line."""
     return rest.strip() not in (b"", b"]")
 
 
