@@ -151,7 +151,8 @@ def run(
     engine = _begin(sweep, overrides, session_path, asked)
     if engine is None:
         return
-    signal.signal(signal.SIGINT, lambda *_: _stop(engine))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _stop(engine))
     session = Session()
     for event in plain.follow(engine, session):
         if line := plain.progress_line(session, event):
