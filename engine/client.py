@@ -1,11 +1,13 @@
 """Starts engines, finds those that run, and passes them commands: all that the screen knows of them."""
 
 import os
+import platform
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +25,14 @@ from benchtui.engine.control import (
     socket_path,
 )
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.journal import Tail
 from benchtui.sessions.sweep import Config, Sweep
+
+_QUIET_S = 60.0
+"""A record that hasn't grown for so long was cut off: an engine writes twice a second, and what a shared folder
+tells may be half a minute old."""
+_HEAD_BYTES = 2**20
 
 if TYPE_CHECKING:
     from benchtui.engine.doctor import Finding
@@ -99,6 +108,24 @@ class Engine:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class FarEngine(Engine):
+    """An engine of another machine, known by the file that it writes: watched, not steered."""
+
+    host: str = ""
+    """What the record calls that machine."""
+
+    def alive(self) -> bool:
+        """Whether the file has grown within the last minute, by its own date."""
+        return _grows(self.path)
+
+    def last_words(self) -> None:
+        """Nothing: its log is on its own machine."""
+
+    def _ask(self, command: Command) -> tuple[int, ...]:
+        raise BenchtuiError(f"the sweep runs on {self.host}, and takes commands there alone")
+
+
 def start(sweep: Sweep, path: Path) -> Engine:
     """Start an engine of its own on a sweep, outliving this process; returns once its session file is there.
 
@@ -166,9 +193,30 @@ def examine() -> "list[Finding]":
 
 
 def find(path: Path) -> Engine | None:
-    """The engine that writes this session file, or None when it has ended."""
+    """The engine that writes this session file, here or on another machine, or None when it has ended."""
     wanted = path.absolute()
-    return next((engine for engine in running() if engine.path == wanted), None)
+    return next((engine for engine in running() if engine.path == wanted), None) or _far(wanted)
+
+
+def _far(path: Path) -> FarEngine | None:
+    """The engine of another machine that writes a file, where the record names one and goes on."""
+    if not _grows(path):
+        return None
+    with suppress(BenchtuiError), closing(Tail(path)) as tail:
+        while not (events := tail.read(_HEAD_BYTES)) and not tail.at_end:
+            pass
+        first = events[0] if events else None
+        host = first.host.hostname if isinstance(first, SessionStarted) else None
+        if isinstance(first, SessionStarted) and host and host != platform.node():
+            return FarEngine(first.id, path, 0, host=host)
+    return None
+
+
+def _grows(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime < _QUIET_S
+    except OSError:
+        return False
 
 
 def _come_up(process: subprocess.Popen[bytes], asked: bytes) -> Answer | None:
