@@ -48,12 +48,14 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     """A supervisor that has begun a session, or resumed one; what it is asked to do comes on the input."""
     asked = sys.stdin.buffer.read()
     if not resume:
-        return Supervisor(session_id, msgspec.json.decode(asked, type=Sweep), path, LocalExecutor())
+        sweep = msgspec.json.decode(asked, type=Sweep)
+        return Supervisor(session_id, sweep, path, LocalExecutor(sweep.dataset))
     # reading a session and what differs loads much that an engine otherwise doesn't need
     from benchtui.engine.resuming import Left
 
     left = Left(path, msgspec.json.decode(asked, type=Resumption))
-    return Supervisor(session_id, left.session.start.sweep, path, LocalExecutor(), left)
+    sweep = left.session.start.sweep
+    return Supervisor(session_id, sweep, path, LocalExecutor(sweep.dataset), left)
 
 
 def _say(answer: Answer) -> None:

@@ -1,6 +1,7 @@
 """What every process that measures does first: it is to go before others, and never to stay behind."""
 
 import ctypes
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -16,6 +17,7 @@ def isolate() -> None:
 
     Orphans among the descendants become children, so that all are found when the process is to end.
     """
+    gc.enable()  # the fork server has done without
     os.setsid()
     _leave_the_fork_server_to_the_engine()
     with suppress(

@@ -11,7 +11,7 @@ from benchtui.engine.devices import Device, open_device
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
-BUDGET_MS, MOST_RUNS = 500.0, 100
+BUDGET_MS, MOST_RUNS = 300.0, 100
 """How long, and in how many runs at most, the fastest is looked for."""
 SMALLEST, LARGEST = 256, 16_384
 """Rows of the matrices: doubled until a product is large enough for the device, or takes ``SLOW_MS``."""

@@ -16,6 +16,8 @@ Caches = Literal["cold", "shared"]
 
 TASKS = ("classify", "lm-forward", "lm-train", "generate")
 """Tasks that need no code of the user's."""
+SAMPLE = "sample"
+"""The dataset that is bundled."""
 SYNTHETIC = "synthetic"
 """The dataset that is drawn instead of read: token ids without a text behind them."""
 

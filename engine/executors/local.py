@@ -22,7 +22,7 @@ from benchtui.engine.job import Examined, Job
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
 from benchtui.sessions.limits import PeakKey
-from benchtui.sessions.sweep import Record
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
 
 Answer = TypeVar("Answer", Runtime, Peaks)
 
@@ -49,9 +49,11 @@ _decoder = msgspec.json.Decoder(WorkerEvent | Examined)
 class LocalExecutor:
     """Forks each case's process from a server that has imported torch once."""
 
-    def __init__(self) -> None:
+    def __init__(self, dataset: str = SYNTHETIC) -> None:
+        """The server also imports what reads the texts of the sweep's dataset, where that takes a library."""
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["benchtui.engine.preload"])
+        library = [] if dataset in (SAMPLE, SYNTHETIC) else ["datasets"]
+        self._context.set_forkserver_preload(["benchtui.engine.preload", *library])
 
     def probe(self) -> "LocalProbe":
         """Start the fork server, and ask torch."""

@@ -20,6 +20,7 @@ import msgspec
 
 from benchtui.engine import __main__ as engine_main
 from benchtui.engine import isolation, supervisor
+from benchtui.engine.control import Resumption
 from benchtui.engine.executors import local
 from benchtui.engine.executors.lines import send
 from benchtui.engine.job import Job
@@ -44,17 +45,21 @@ def sweep(cases: int = 3, steps: int = 100, name: str = "light", device: str = "
 
 def launch(
     path: Path,
-    wanted: Sweep,
+    wanted: Sweep | Resumption,
     environment: Mapping[str, str] | None = None,
     session_id: str = "light",
     stdout: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start the engine, its errors going where the client looks for them; doesn't wait for it to come up."""
+    """Start the engine on a sweep, or on what is left of a session; doesn't wait for it to come up.
+
+    Its errors go where the client looks for them.
+    """
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    resume = ["--resume"] if isinstance(wanted, Resumption) else []
     with (runtime / f"{session_id}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--id", session_id, str(path)],
+            [sys.executable, "-P", __file__, "--id", session_id, *resume, str(path)],
             stdin=subprocess.PIPE,
             stdout=stdout,
             stderr=log,
@@ -151,8 +156,8 @@ def _set_the_clock_back() -> None:
 class LightExecutor(local.LocalExecutor):
     """The fork server imports the engine alone."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, dataset: str) -> None:
+        super().__init__(dataset)
         self._context.set_forkserver_preload(["benchtui.engine.__main__"])
 
 

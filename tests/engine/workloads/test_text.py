@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from benchtui.engine.workloads import text
+from benchtui.engine.workloads import stored_text, text
 from benchtui.engine.workloads.text import load_texts
 from benchtui.sessions.errors import BenchtuiError
 
@@ -35,13 +35,13 @@ def message(dataset: str) -> str:
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hub that answers."""
-    monkeypatch.setattr(text.hub, "reachable", lambda: True)
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: True)
 
 
 @pytest.fixture
 def unreachable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No hub, and nothing in the cache."""
-    monkeypatch.setattr(text.hub, "reachable", lambda: False)
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: False)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
 
@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, str, b
 def test_bundled_sample_is_marked() -> None:
     sample = load_texts("sample")
     assert (sample.name, len(sample.texts), sample.marks) == ("sample", 400, ("sample text",))
-    first = json.loads(text.SAMPLE.read_text(encoding="utf-8").splitlines()[0])
+    first = json.loads(text.FILE.read_text(encoding="utf-8").splitlines()[0])
     assert sample.texts[0] == first["text"]
 
 
@@ -90,7 +90,7 @@ def test_parquet_is_read(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_one_batch_keep_their_order(tmp_path: Path) -> None:
-    rows = [f"text {index}" for index in range(2 * text.ROWS + 1)]
+    rows = [f"text {index}" for index in range(2 * stored_text.ROWS + 1)]
     assert load_texts(write(tmp_path / "many.txt", "\n".join(rows))).texts == rows
 
 
@@ -258,7 +258,7 @@ def test_hub_out_of_reach_and_nothing_cached_names_the_remedy(dataset: str) -> N
 
 def test_chosen_offline_mode_asks_no_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(text.hub, "reachable", lambda: pytest.fail("the network was asked"))
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: pytest.fail("the network was asked"))
     assert "HF_HUB_OFFLINE" in message("nobody/nothing")
 
 

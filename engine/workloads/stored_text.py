@@ -1,0 +1,166 @@
+"""Texts of local files and of datasets of the hub, read by ``datasets``."""
+
+import glob
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import datasets
+from datasets.exceptions import DatasetsError
+from huggingface_hub.utils.tqdm import disable_progress_bars
+
+from benchtui.engine import hub
+from benchtui.sessions.errors import BenchtuiError
+
+TEXT_COLUMNS = ("text", "sentence", "review", "content")
+"""Names of the column that is read, the first one there is."""
+READERS: dict[str, Callable[..., datasets.IterableDataset]] = {
+    ".jsonl": datasets.Dataset.from_json,
+    ".json": datasets.Dataset.from_json,
+    ".csv": datasets.Dataset.from_csv,
+    ".tsv": partial(datasets.Dataset.from_csv, sep="\t"),
+    ".txt": datasets.Dataset.from_text,
+    ".parquet": datasets.Dataset.from_parquet,
+}
+"""Kinds of local files; of ``.txt`` each line is a text."""
+
+STRING_TYPES = {"string", "large_string", "string_view"}
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+){0,2}")
+ROWS = 1000
+UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
+"""What the library, pyarrow and pandas raise about data; each of them has subclasses of its own."""
+
+
+def load(dataset: str) -> tuple[str, list[str]]:
+    """The texts of a dataset, with its full name.
+
+    Raises BenchtuiError when there is no such dataset, when it cannot be read, or when no text is found in it.
+    """
+    _silence()
+    path = os.path.expanduser(dataset)
+    if os.path.exists(path):
+        return dataset, _read_local(Path(path))
+    if not _may_be_hub_id(dataset):
+        raise BenchtuiError(
+            f'dataset {dataset!r}: no such file or folder; name one that exists, a hub id, or "sample"'
+        )
+    return _read_hub(dataset)
+
+
+def _may_be_hub_id(dataset: str) -> bool:
+    # A builder's name, such as "text", would make the library read whatever lies in the working directory.
+    repository = dataset.split(":")[0]
+    if any(os.path.isdir(os.path.join(folder, repository)) for folder in datasets.packaged_modules.__path__):
+        return False
+    return bool(HUB_NAME.fullmatch(dataset)) and Path(dataset).suffix.lower() not in READERS
+
+
+def _silence() -> None:
+    """Keep the libraries off the terminal: an error reaches the user as the one line raised here."""
+    datasets.disable_progress_bars()
+    disable_progress_bars()
+    for library in ("datasets", "huggingface_hub"):
+        logging.getLogger(library).setLevel(logging.CRITICAL)
+
+
+def _read_local(path: Path) -> list[str]:
+    """The texts of a file or folder, streamed past the cache: processes that read it at once share nothing."""
+    try:
+        files = [file for file in _files(path) if file.stat().st_size]
+        if not files:
+            raise BenchtuiError(f"dataset {str(path)!r} holds no text")
+        reader = READERS[files[0].suffix.lower()]
+        patterns = [glob.escape(str(file)) for file in files]  # what the library takes names for
+        with tempfile.TemporaryDirectory() as cache:
+            rows = reader(patterns, cache_dir=cache, streaming=True)
+            return _texts(rows, str(path))
+    except UNREADABLE as error:
+        raise BenchtuiError(f"dataset {str(path)!r} cannot be read: {_one_line(error)}") from error
+
+
+def _files(path: Path) -> list[Path]:
+    """The files to read, of one kind and in the order of their names."""
+    if path.is_file() and path.suffix.lower() not in READERS:
+        raise BenchtuiError(f"dataset {str(path)!r}: unknown kind of file; known: {', '.join(READERS)}")
+    if path.is_file():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.suffix.lower() in READERS)
+    if not files:
+        raise BenchtuiError(
+            f"dataset {str(path)!r}: no file in this folder ends in one of {', '.join(READERS)}"
+        )
+    kinds = sorted({file.suffix.lower() for file in files})
+    if len(kinds) > 1:
+        raise BenchtuiError(
+            f"dataset {str(path)!r}: files of several kinds ({', '.join(kinds)}); name one of them"
+        )
+    return files
+
+
+def _read_hub(dataset: str) -> tuple[str, list[str]]:
+    repository, *options = dataset.split(":")
+    config = options[0] if len(options) == 2 else None
+    try:
+        with _offline_if_unreachable():
+            split = options[-1] if options else _default_split(repository)
+            rows = datasets.load_dataset(repository, config, split=split)
+    except ConnectionError as error:
+        raise BenchtuiError(
+            f"dataset {dataset!r} is neither a file nor in the cache, and the hub is out of reach"
+            ' (or HF_HUB_OFFLINE is set); name a local file or folder, or "sample"'
+        ) from error
+    except UNREADABLE as error:
+        raise BenchtuiError(
+            f'dataset {dataset!r}: {_one_line(error)}; name another, a local file or folder, or "sample"'
+        ) from error
+    name = ":".join(part for part in (repository, config, split) if part)
+    return name, _texts(rows, name)
+
+
+def _default_split(repository: str) -> str:
+    splits: list[str] = datasets.get_dataset_split_names(repository)
+    return "test" if "test" in splits else splits[0]
+
+
+@contextmanager
+def _offline_if_unreachable() -> Iterator[None]:
+    """Keep the library off a network that isn't there: it would retry for 23 s before using its cache."""
+    before = datasets.config.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = before or not hub.reachable()
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE = before
+
+
+def _texts(rows: datasets.Dataset | datasets.IterableDataset, source: str) -> list[str]:
+    """The texts in the rows of a dataset, in their order, without the empty ones."""
+    texts: list[str] = []
+    for table in rows.with_format("arrow").iter(batch_size=ROWS):
+        column = table[_text_column(table.schema, source)]
+        texts += [text for text in column.to_pylist() if text and text.strip()]
+    if not texts:
+        raise BenchtuiError(f"dataset {source!r} holds no text")
+    return texts
+
+
+def _text_column(schema: Iterable[Any], source: str) -> str:
+    strings = [field.name for field in schema if str(field.type) in STRING_TYPES]
+    named = [name for name in TEXT_COLUMNS if name in strings]
+    if not named and len(strings) != 1:
+        columns = ", ".join(f"{field.name} ({field.type})" for field in schema)
+        raise BenchtuiError(
+            f"dataset {source!r}: which column is the text? There are {columns};"
+            f" call it one of {', '.join(TEXT_COLUMNS)}, or keep one string column only"
+        )
+    return (named or strings)[0]
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
