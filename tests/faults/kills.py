@@ -1,8 +1,9 @@
 """Kills engines at random instants with SIGKILL, and says what each left behind.
 
 ``python tests/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light`` leaves
-torch out of the workers, ``--victim`` kills the fork server or the worker instead. Exit status 1 where more was
-lost than the steps of the last tenth of a second of the case in hand, or a process stayed behind.
+torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has another
+engine go on with what is left. Exit status 1 where more was lost than the steps of the last tenth of a second
+of the case in hand, a process stayed behind, or a resumed session isn't whole at its end.
 """
 
 import argparse
@@ -12,19 +13,23 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import light
 import psutil
 
 from benchtui.engine import client
+from benchtui.engine.control import Resumption
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_file import parse_sweep
 
 CASES, STEPS = 20, 400
@@ -52,6 +57,10 @@ def make(case):
 """
 
 
+Launch = Callable[[Path], int]
+"""Starts an engine on a session file; gives its process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """What a killed engine left behind."""
@@ -70,9 +79,7 @@ class Left:
     """What must not be."""
 
 
-def kill_at(
-    at_s: float, path: Path, launch: Callable[[Path], int], victim: str = "engine", measuring: bool = False
-) -> Left:
+def kill_at(at_s: float, path: Path, launch: Launch, victim: str = "engine", measuring: bool = False) -> Left:
     """Start an engine, kill it or one of its processes after so long, and look at what is left.
 
     With ``measuring`` the time counts from its first step on.
@@ -93,20 +100,54 @@ def kill_at(
     return _left(at_s, path, killed_s, faults, victim)
 
 
+def resume(path: Path, go_on: Launch) -> tuple[str, ...]:
+    """Have another engine go on with what a killed one left; gives what isn't as it must be at its end."""
+    before = Session.load(path)
+    if not before.left:
+        return ()
+    ended = {case.index: case.measured for case in before.cases if case.finished}
+    pid = go_on(path)
+    faults = [] if _gone([psutil.Process(pid)], pid) else ["the engine that goes on is still there"]
+    after = Session.load(path)
+    if after.finished is None or after.finished.outcome != "completed":
+        faults.append(f"not completed: {after.finished and after.finished.reason}")
+    for case in after.cases:
+        if case.state != "ok" or len(case.measured) != STEPS:
+            faults.append(f"case {case.index} is {case.state} with {len(case.measured)} steps")
+        if case.measured != ended.get(case.index, case.measured):
+            faults.append(f"case {case.index} had ended, and has other steps now")
+    return tuple(faults)
+
+
 def light_launch(path: Path, cases: int = CASES) -> int:
     """An engine of light cases."""
-    process = light.launch(path, light.sweep(cases=cases, steps=STEPS), session_id=path.stem)
+    return _light(path, light.sweep(cases=cases, steps=STEPS))
+
+
+def light_resume(path: Path) -> int:
+    """One that goes on."""
+    return _light(path, Resumption())
+
+
+def _light(path: Path, wanted: Sweep | Resumption) -> int:
+    process = light.launch(path, wanted, session_id=f"{path.stem}-{type(wanted).__name__}")
     process.returncode = 0  # it is waited for by its number
     return process.pid
 
 
-def real_launch(path: Path) -> int:
+def real_launch(path: Path, cases: int = CASES) -> int:
     """An engine whose workers have torch."""
-    os.environ[light.NOTES] = f"{path}.steps"
     own = path.parent / "own.py"
-    own.write_text(OWN)
-    text = f'model = "none"\ntask = "{own}:make"\n[measure]\nwarmup = 0\npeaks = false\n'
-    return client.start(parse_sweep(text, "kills", (f"batch_size=1..{CASES}", f"iterations={STEPS}")), path).pid
+    if not own.exists():
+        own.write_text(OWN)
+    text = f'model = "none"\ntask = "{own}:make"\nenv = {{ {light.NOTES} = "{path}.steps" }}\n'
+    text += "[measure]\nwarmup = 0\npeaks = false\n"
+    return client.start(parse_sweep(text, "kills", (f"batch_size=1..{cases}", f"iterations={STEPS}")), path).pid
+
+
+def real_resume(path: Path) -> int:
+    """One that goes on."""
+    return client.resume(path).pid
 
 
 def _chosen(engine: psutil.Process, victim: str) -> psutil.Process:
@@ -187,25 +228,33 @@ def main() -> int:
         metavar="S",
         help="latest instant after start or first step",
     )
+    parser.add_argument("--cases", type=int, default=CASES)
+    parser.add_argument("--at-once", type=int, default=4, help="how many engines")
+    parser.add_argument("--resume", action="store_true", help="and have another engine go on each time")
     parser.add_argument("--light", action="store_true", help="cases without torch")
     parser.add_argument("--victim", choices=["engine", "fork server", "worker"], default="engine")
     options = parser.parse_args()
     random_ = random.Random(options.seed)
     instants = [random_.uniform(0, options.within) for _ in range(options.kills)]
-    launch = light_launch if options.light else real_launch
+    launch, go_on = (light_launch, light_resume) if options.light else (real_launch, real_resume)
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="bt-") as folder:
         os.environ["BENCHTUI_RUNTIME_DIR"] = f"{folder}/run"
 
         def kill(number: int, at_s: float) -> Left:
             path, measuring = Path(folder, f"s{number}.json"), number % 4 > 0
-            return _told(kill_at(at_s, path, launch, options.victim, measuring))
+            left = kill_at(at_s, path, partial(launch, cases=options.cases), options.victim, measuring)
+            if options.resume and left.state == "cut off":
+                left = replace(left, faults=(*left.faults, *resume(path, go_on)))
+            return _told(left)
 
-        with ThreadPoolExecutor(4 if options.light else 1) as pool:  # a real engine is told by the environment
+        with ThreadPoolExecutor(options.at_once) as pool:
             found = list(pool.map(kill, range(options.kills), instants))
     bad = [each for each in found if each.faults]
+    states = Counter(each.state for each in found)
     worst = max(found, key=lambda each: each.lost_s)
     print(
-        f"{len(found)} kills, {len(bad)} with faults; most lost: {worst.lost_steps} steps, {worst.lost_s:.3f} s"
+        f"{len(found)} kills ({', '.join(f'{count} {state}' for state, count in states.items())}),"
+        f" {len(bad)} with faults; most lost: {worst.lost_steps} steps, {worst.lost_s:.3f} s"
     )
     return 1 if bad else 0
 

@@ -15,6 +15,9 @@ from benchtui.sessions import catalogue, importers, journal, library, reading, s
 from benchtui.sessions.comparing import Side, compared
 from benchtui.sessions.constraints import Constraints
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.figures import ink
+from benchtui.sessions.figures.drawing import MAKERS, _drawn
+from benchtui.sessions.figures.plan import Plan, facts
 from benchtui.sessions.formats import results, steps
 from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
@@ -111,6 +114,17 @@ def _results(path: Path, dice: random.Random) -> None:
     session = Session.load(path, keep_steps=dice.random() < 0.5)
     _cells(results.as_csv(session))
     results.as_json(session).encode()
+
+
+def _figures(path: Path, dice: random.Random) -> None:
+    """What all figures would show; one in twenty is drawn too, which takes longer than all else."""
+    known = facts(Session.load(path, keep_steps=False))
+    plans = [plan for make in MAKERS if isinstance(plan := make(known), Plan)]
+    if plans and dice.random() < 0.05:
+        with ink.drawing():
+            drawn = _drawn(dice.choice(plans), png=False)
+        if mutations.TAG.encode() in drawn.svg or b"<script" in drawn.svg:
+            raise HarmError("a tag of the file stands in the picture")
 
 
 def _steps(path: Path, _dice: random.Random) -> None:
@@ -267,7 +281,7 @@ def _import(path: Path, _dice: random.Random) -> None:
 
 OF_SESSIONS: tuple[Read, ...] = (
     *(_report, _results, _steps, _comparison, _optimal, _replay, _lines, _listing, _frame, _whole),
-    *(_screen, _draft, _precedents),
+    *(_screen, _draft, _precedents, _figures),
 )
 OF_KINDS: dict[str, tuple[Read, ...]] = {
     "session": OF_SESSIONS,

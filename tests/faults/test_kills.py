@@ -9,12 +9,18 @@ from pathlib import Path
 import light
 import psutil
 import pytest
-from kills import CASES, Left, kill_at, light_launch
+from kills import CASES, Left, kill_at, light_launch, light_resume, resume
 from watching import Watched, wait_gone
 
 from benchtui.engine import client
 
 SEED = 20261121
+
+
+def test_what_a_killed_engine_left_is_gone_on_with_to_the_end(home: Path) -> None:
+    path = home / "s.json"
+    assert kill_at(0.5, path, partial(light_launch, cases=3), measuring=True).faults == ()
+    assert resume(path, light_resume) == ()
 
 
 def left_of(instants: list[float], folder: Path, victim: str = "engine", cases: int = CASES) -> list[Left]:
