@@ -105,7 +105,7 @@ def compare(app: Any, other: Path) -> None:
     """Take another session into the library, mark both, and hold them against each other."""
     app.press("4", r"▸4 Library")
     app.press("i", r"session file:")
-    app.press(f"{other}{ENTER}", r"quick-cpu +\S+ completed")
+    app.press(f"{other}{ENTER}", r"quick-cpu .*completed")
     app.press("g ", r"marked +A \S+ \(base\)")
     app.press("G ", r"marked +A \S+ \(base\) +B \S+")
     app.press("c", r"▸5 Compare")
