@@ -494,10 +494,10 @@ def test_events_are_few_however_fast_the_steps(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
 ) -> None:
     watched = start(tiny_sweep(*ENDLESS, "max_time=2s"))
-    session = watched.until_ended()
+    watched.until_ended()
     steps = [event for event in watched.events if isinstance(event, Steps)]
-    assert len(session.cases[0].measured) > len(steps) > 0
-    assert len(steps) <= 25
+    *regular, _last = steps  # what has gathered when measuring ends doesn't wait
+    assert 1 <= len(regular) <= 10 * (regular[-1].t - regular[0].t) + 1.5
 
 
 def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
