@@ -132,3 +132,9 @@ def test_the_plan_loads_neither_torch_nor_textual() -> None:
     names = loaded("from benchtui.tui.cli import app\napp(['plan', 'quick'], standalone_mode=False)")
     assert "benchtui.sessions.precedents" in names
     assert not names & {"torch", "transformers", "datasets", "textual", "pandas"}
+
+
+def test_a_batch_script_loads_neither_torch_nor_textual() -> None:
+    names = loaded("from benchtui.tui.cli import app\napp(['slurm', 'quick'], standalone_mode=False)")
+    assert "benchtui.tui.batch_script" in names
+    assert not names & {"torch", "transformers", "datasets", "textual", "pandas", "numpy"}

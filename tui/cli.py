@@ -33,6 +33,7 @@ from benchtui.tui.options import (
 from benchtui.tui.options import printable as _plain
 from benchtui.tui.session_commands import compare, sessions
 from benchtui.tui.setup_commands import doctor, keys, list_themes
+from benchtui.tui.slurm_commands import slurm
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
@@ -148,11 +149,16 @@ def run(
     from benchtui.sessions.session import Session
     from benchtui.tui import plain
 
+    early: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: early.append(number))
     engine = _begin(sweep, overrides, session_path, asked)
     if engine is None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _stop(engine))
+    if early:  # it was still coming up
+        _stop(engine)
     session = Session()
     for event in plain.follow(engine, session):
         if line := plain.progress_line(session, event):
@@ -269,8 +275,20 @@ def completion(shell: str) -> None:
         click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())
 
 
-_COMMANDS = (export, compare, sessions, optimal, import_results, stop, pause, go_on, doctor, list_themes, keys)
-for _command in _COMMANDS:
+for _command in (
+    export,
+    compare,
+    sessions,
+    optimal,
+    import_results,
+    slurm,
+    stop,
+    pause,
+    go_on,
+    doctor,
+    list_themes,
+    keys,
+):
     app.add_command(_command)
 
 

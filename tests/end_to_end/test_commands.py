@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchtui.sessions.session import Session
@@ -78,6 +79,22 @@ def test_interrupting_closes_the_session_and_exits_130(
     session = Session.load(home / "s.json")
     assert session.finished is not None
     assert session.finished.outcome == "interrupted"
+
+
+def test_a_signal_before_the_engine_is_up_stops_it_too(home: Path, command: str, sweep_file: Path) -> None:
+    process = subprocess.Popen(
+        [command, "run", str(sweep_file), "--set", "iterations=1000000", "-o", str(home / "s.json")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not any(
+        "benchtui.engine" in " ".join(each.cmdline()) for each in psutil.Process(process.pid).children()
+    ):
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "2 interrupted" in said
+    assert Session.load(home / "s.json").finished is not None
 
 
 def test_a_hang_up_ends_the_command_and_not_the_sweep(
