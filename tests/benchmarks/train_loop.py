@@ -59,7 +59,7 @@ def run(model: Path, batch: int, length: int, steps: int) -> tuple[float, str]:
 
 
 @click.command()
-@click.option("--runs", default=3, show_default=True)
+@click.option("--runs", default=5, show_default=True)
 @click.option("--steps", default=100, show_default=True)
 @click.option("--batch", default=2, show_default=True)
 @click.option("--length", default=64, show_default=True)
