@@ -26,20 +26,21 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/test_house.py
 	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
 
-long: $(READY)  ## tests that CI has no time for
+long: $(READY) .venv-ray/ready  ## tests that CI has no time for, those with Ray among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests
+	.venv-ray/bin/pytest -q -m long tests/ray
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
 
-bench: $(READY) .venv-optimum/ready .venv-nvitop/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
+bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)
 
 screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop .venv-ray build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -64,6 +65,11 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	grep -E '^torch==' constraints.txt > .venv-optimum/constraints.txt
 	.venv-optimum/bin/pip install --quiet --disable-pip-version-check -c .venv-optimum/constraints.txt \
 		'optimum-benchmark==0.6.0' 'transformers<5' torch
+	@touch $@
+
+.venv-ray/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
 	@touch $@
 
 .venv-nvitop/ready:

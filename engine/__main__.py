@@ -8,14 +8,20 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.control import GIVES_UP, Answer, Resumption, log_path
+from benchtui.engine.executors.base import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Run, Sweep
 
 
 def main() -> int:
-    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up, 1 when it can't go on."""
+    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up, 1 when it can't go on.
+
+    With ``--station`` alone, run the cases that an engine elsewhere sends over the input.
+    """
+    if sys.argv[1:] == ["--station"]:
+        return _serve()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
     parser.add_argument("--id", required=True, help="the engine's id, and that of a session it begins")
     parser.add_argument("--resume", action="store_true", help="go on with the session of that file")
@@ -44,18 +50,38 @@ def main() -> int:
     return 0
 
 
+def _serve() -> int:
+    from benchtui.engine.outpost import serve  # most engines have no need of either
+    from benchtui.engine.station import Station
+
+    return serve(Station())
+
+
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     """A supervisor that has begun a session, or resumed one; what it is asked to do comes on the input."""
     asked = sys.stdin.buffer.read()
     if not resume:
         sweep = msgspec.json.decode(asked, type=Sweep)
-        return Supervisor(session_id, sweep, path, LocalExecutor(sweep.dataset))
+        return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # reading a session and what differs loads much that an engine otherwise doesn't need
     from benchtui.engine.resuming import Left
 
     left = Left(path, msgspec.json.decode(asked, type=Resumption))
     sweep = left.session.start.sweep
-    return Supervisor(session_id, sweep, path, LocalExecutor(sweep.dataset), left)
+    return Supervisor(session_id, sweep, path, _executor(sweep.run), left)
+
+
+def _executor(run: Run) -> Executor:
+    """Where the cases of a sweep run; raises BenchtuiError where that can't be reached."""
+    if run.executor == "local":
+        return LocalExecutor()
+    try:
+        from benchtui.engine.executors.ray import join  # an extra that most have no need of
+    except ModuleNotFoundError as error:
+        raise BenchtuiError(
+            f"run.executor: 'ray' needs the extra: pip install 'benchtui[ray]' ({error})"
+        ) from error
+    return join(run)
 
 
 def _say(answer: Answer) -> None:

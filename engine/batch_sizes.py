@@ -1,6 +1,6 @@
 """The searches of a sweep with ``batch_size = "auto"``: one a family, fed by what its cases measure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -55,10 +55,10 @@ class Owed:
 class BatchSizes:
     """Says after each case of a search which batch size comes next, or what was found."""
 
-    def __init__(self, sweep: Sweep, queue: Queue, host: Host) -> None:
+    def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
         self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
         self._queue = queue
-        self._host = host
+        self._hosts = hosts
         self._forecast = MemoryForecast()
         self._trials: dict[str, list[Trial]] = {}
         """By family."""
@@ -155,9 +155,16 @@ class BatchSizes:
     def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
         """All the memory there is where a case keeps its tensors: more than that surely doesn't fit."""
         if gpu_uuid is not None:
-            return next((gpu.memory_mb for gpu in self._host.gpus if gpu.uuid == gpu_uuid), None)
-        known = (self._host.memory_mb, self._host.container_memory_mb)
-        return min((mb for mb in known if mb is not None), default=None)
+            gpus = (gpu for host in self._hosts for gpu in host.gpus)
+            return next((gpu.memory_mb for gpu in gpus if gpu.uuid == gpu_uuid), None)
+        known = [_memory_mb(host) for host in self._hosts]
+        return None if None in known else max((mb for mb in known if mb is not None), default=None)
+
+
+def _memory_mb(host: Host) -> float | None:
+    """The memory of a machine that its processes may use."""
+    known = (host.memory_mb, host.container_memory_mb)
+    return min((mb for mb in known if mb is not None), default=None)
 
 
 def _is_about(message: Message, family: str) -> bool:

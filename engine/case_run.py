@@ -1,13 +1,14 @@
-"""One running case: its execution, and what the supervisor's own readings add to its outcome."""
+"""One running case: its process, and what the machine's readings add to its outcome."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import fmean
 from time import monotonic
 
 from msgspec.structs import replace
 
 from benchtui.engine.energy import gpu_energy, processor_energy
-from benchtui.engine.executors.base import Execution, WorkerEvent
+from benchtui.engine.executors.base import WorkerEvent
+from benchtui.engine.processes import CaseProcess
 from benchtui.engine.readings import Readings
 from benchtui.engine.telemetry.nvml import Nvml
 from benchtui.sessions.disturbance import disturbances
@@ -21,9 +22,19 @@ _PROCESSES_PERIOD_S = 1.0
 class CaseRun:
     """A case on its way, with what the machine's readings show of it."""
 
-    def __init__(self, execution: Execution, nvml: Nvml | None, host: Host, readings: Readings) -> None:
-        self.execution = execution
-        self.finished: CaseFinished | None = None
+    def __init__(
+        self,
+        process: CaseProcess,
+        nvml: Nvml | None,
+        host: Host,
+        readings: Readings,
+        begun_s: float,
+        on_end: Callable[["CaseRun"], None],
+    ) -> None:
+        self.begun_s = begun_s
+        """Session time from which on readings are still needed."""
+        self._process = process
+        self._on_end = on_end
         self._nvml = nvml
         self._host = host
         self._readings = readings
@@ -32,19 +43,35 @@ class CaseRun:
         self._others: int | None = None
         self._asked_s = 0.0
 
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        return self._process.sources
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return self._process.left_s
+
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """The events that have come, the last one with the supervisor's readings added."""
-        for event in self.execution.collect(now_s):
+        """The events that have come, the last one with the machine's readings added."""
+        for event in self._process.collect(now_s):
             self._read_processes()
             if isinstance(event, CasePrepared):
                 self._gpu_uuid = event.gpu_uuid
             if isinstance(event, CaseFinished):
-                event = self.finished = self._complete(event)
+                event = self._complete(event)
+                self._on_end(self)
             yield event
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
         """Kill the case."""
-        self.execution.end(outcome, reason, now_s)
+        self._process.end(outcome, reason, now_s)
 
     def _read_processes(self) -> None:
         if not self._nvml or not self._gpu_uuid or monotonic() - self._asked_s < _PROCESSES_PERIOD_S:
@@ -53,11 +80,10 @@ class CaseRun:
         processes = self._nvml.processes(self._gpu_uuid)
         if processes is None:
             return
-        pid = self.execution.pid
-        used_mb = None if pid is None else processes.get(pid)
+        used_mb = processes.get(self.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
-        self._others = max(others(processes, pid), self._others or 0)
+        self._others = max(others(processes, self.pid), self._others or 0)
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
@@ -130,7 +156,7 @@ class CaseRun:
         return next(known, None)
 
 
-def others(processes: dict[int, float | None], worker: int | None) -> int:
+def others(processes: dict[int, float | None], worker: int) -> int:
     """How many processes beside the worker compute on a GPU.
 
     In a container with process numbers of its own the driver lists the worker under a number we don't know; one

@@ -1,37 +1,47 @@
 """The sweep on its way: what runs, what is to come, and what the end of each case leads to."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from benchtui.engine.batch_search import Found, Try
 from benchtui.engine.batch_sizes import ENDS, BatchSizes, Owed
+from benchtui.engine.executors.base import NODE_LOST, Node
 from benchtui.engine.queue import Queue
 from benchtui.engine.round_run import Launch, RoundRun
-from benchtui.engine.rounds import Rounds
+from benchtui.engine.rounds import Again, Rounds
 from benchtui.engine.session_log import SessionLog
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseFinished, Outcome, Runtime
-from benchtui.sessions.facts import Host
+from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
 from benchtui.sessions.journal import Read
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Case, Config, Sweep
+from benchtui.sessions.sweep import Baseline, Case, Config, Sweep
+
+LOST_RETRIES = 2
+"""How often a case begins anew whose node was lost: it may be what nodes are lost over."""
 
 
 class Course:
     """Starts cases from the queue as they may start, and writes down what happens to them."""
 
-    def __init__(self, sweep: Sweep, host: Host, log: SessionLog, launch: Launch, rounds: Rounds) -> None:
-        self.queue = Queue(sweep)
+    def __init__(
+        self, sweep: Sweep, nodes: Sequence[Node], log: SessionLog, launch: Launch, rounds: Rounds
+    ) -> None:
+        self.queue = Queue(sweep, nodes)
         self.log = log
         self.stopping: str | None = None
         """Why the sweep ends early."""
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        self._sizes = BatchSizes(sweep, self.queue, host)
-        self._runtime: Runtime | None = None
+        self._sizes = BatchSizes(sweep, self.queue, [node.host for node in nodes])
+        self._sweep = sweep
+        self._lost: Counter[int] = Counter()
+        """How many nodes were lost under each case."""
+        self._anew: dict[int, Again] = {}
+        """Why cases begin their round anew that wait for another node."""
         self._owed: list[Owed] = []
         """What ends of cases led to and a record that broke off didn't hold any more."""
         self._unskipped: list[tuple[Case, Case]] = []
@@ -49,22 +59,6 @@ class Course:
         ]
 
     @property
-    def pids(self) -> list[int]:
-        """The workers of this machine."""
-        return [run.pid for run in self._runs.values() if run.pid is not None]
-
-    @property
-    def computing(self) -> int:
-        """How many cases are being measured at this moment."""
-        return sum(run.computing for run in self._runs.values())
-
-    @property
-    def begun_s(self) -> float:
-        """Session time from which on readings are still needed."""
-        begun = (run.begun_s for run in self._runs.values() if run.computing)
-        return min(begun, default=self.log.now_s())
-
-    @property
     def sources(self) -> list[int]:
         """File descriptors that become readable when there is something to take in."""
         return [source for run in self._runs.values() for source in run.sources]
@@ -75,10 +69,11 @@ class Course:
         now_s = self.log.now_s()
         return min((run.left_s(now_s) for run in self._runs.values()), default=None)
 
-    def begin(self, runtime: Runtime | None) -> None:
-        """Record what can't be run on this machine before anything runs, as far as torch has told."""
-        self._runtime = runtime
+    def begin(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        """Record what no node can run before anything runs, as far as torch has told."""
+        self.queue.know(runtimes)
         self._refuse(self.queue.pending)
+        self._repeat_on_each()
         for case, smaller in self._unskipped:
             self._skip(case, smaller)
         for owed in self._owed:
@@ -94,7 +89,8 @@ class Course:
         if self.stopping:
             self.dismiss(self.queue.pending, "interrupted", self.stopping)
         while turn := self.queue.next():
-            run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds)
+            again = self._anew.pop(turn.case.index, None)
+            run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds, again)
             self._collect(run)
         return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
 
@@ -108,6 +104,14 @@ class Course:
         """Kill what still runs without a word in the record, which can't be written any more."""
         for index in self._runs:
             self.end(index, "interrupted", "the engine gave up")
+
+    def lose(self, event: NodeLost) -> None:
+        """Record that a node is gone. What it was at is yet to be collected; what it alone could run ends."""
+        self.log.write(event)
+        self.queue.leave(event.node)
+        left_over = [(case, why) for case in self.queue.pending if (why := self.queue.nowhere(case))]
+        for case, why in left_over:
+            self.dismiss([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
 
     def end(self, index: int, outcome: Outcome, reason: str) -> None:
         """End a running case."""
@@ -126,6 +130,10 @@ class Course:
         self._refuse([case])
         return case
 
+    def add(self, config: Config, why: str, of: int) -> None:
+        """Add a case that stands behind another one."""
+        self._refuse([self._planned(config, why, of=of, after=of)])
+
     def _collect(self, run: RoundRun) -> None:
         for event in run.collect(self.log.now_s()):
             self.log.write(event)
@@ -135,6 +143,8 @@ class Course:
 
     def _round_over(self, run: RoundRun, end: CaseFinished) -> None:
         del self._runs[end.case]
+        if self._begins_anew(end):
+            return
         self.log.write(self._rounds.ended(end, run.turn.round))
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
@@ -142,6 +152,33 @@ class Course:
                 self._skip(case, run.turn.case)
         if run.turn.round == 0 and not self.stopping:
             self._search(end)
+
+    def _repeat_on_each(self) -> None:
+        """Plan one case for each of the nodes that share the others, so that their differences are known."""
+        run, nodes = self._sweep.run, self.queue.nodes
+        if not run.repeat_on_each or self._sweep.axes.machine != ("",) or len(nodes) < 2:
+            return
+        baseline = self._sweep.measure.baseline or Baseline()
+        shared = [
+            case for case in self.queue.cases if not (case.skip or case.config.machine or case.config.repeat)
+        ]
+        first = next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
+        done = {case.config.machine for case in self.queue.cases}
+        if first is None:
+            return
+        for node in reversed(nodes):
+            if node.name and node.name not in done:
+                self.add(replace(first.config, machine=node.name), "on each node", first.index)
+
+    def _begins_anew(self, end: CaseFinished) -> bool:
+        """Whether a case whose node was lost goes on to another one."""
+        if self._sweep.run.lost == "fail" or self.stopping or not (end.reason or "").startswith(NODE_LOST):
+            return False
+        self._lost[end.case] += 1
+        if self._lost[end.case] > LOST_RETRIES or not self.queue.again(end.case):
+            return False
+        self._anew[end.case] = Again(end.reason or "", 0.0)
+        return True
 
     def _skip(self, case: Case, smaller: Case) -> None:
         """End a pending case that is no smaller than one which ran out of memory, unless it has ended."""
@@ -177,9 +214,9 @@ class Course:
         return case
 
     def _refuse(self, cases: Iterable[Case]) -> None:
-        """End cases that can't be run on this machine, or mean nothing on any."""
+        """End cases that no node can run, or that mean nothing on any."""
         for case in cases:
-            if reason := case.skip or _missing_device(case, self._runtime):
+            if reason := case.skip or self.queue.nowhere(case):
                 self.dismiss([case], "skipped", reason)
 
 
@@ -190,15 +227,3 @@ def _added_since(case: CaseState, smaller: CaseState) -> bool:
 
 def _same_size(one: Config, other: Config) -> bool:
     return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)
-
-
-def _missing_device(case: Case, runtime: Runtime | None) -> str | None:
-    """Why a case's device can't be had on this machine, or None when it can or torch didn't say."""
-    device = case.config.device
-    if device == "cpu" or runtime is None:
-        return None
-    count = len(runtime.cuda_devices)
-    if int(device.removeprefix("cuda:")) < count:
-        return None
-    build = "is a build without CUDA" if runtime.cuda is None else f"sees {count} CUDA devices"
-    return f"no {device} on this machine: torch {runtime.torch} {build}"

@@ -8,7 +8,7 @@ from multiprocessing.connection import wait
 from typing import Literal
 
 from benchtui.engine.control import runtime_folder
-from benchtui.engine.executors.local import LocalProbe
+from benchtui.engine.processes import TorchQuestion
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
 from benchtui.engine.versions import untested
@@ -69,7 +69,7 @@ def _torch() -> list[Finding]:
     """What torch says, asked in a process of its own."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.preload"])
-    probe = LocalProbe(context)
+    probe = TorchQuestion(context)
     wait([probe.source], timeout=_TORCH_S)
     runtime = probe.result(0.0)
     if isinstance(runtime, str):

@@ -11,9 +11,9 @@ class Job(Record, frozen=True, kw_only=True):
     config: Config
     sweep: Sweep
     zero_s: float
-    """Monotonic clock at the session's start: both sides count from there."""
+    """Monotonic clock at the session's start: both sides count from there. The station puts in its own."""
     scratch: str
-    """A folder for compiler caches, removed when the session ends."""
+    """A folder for compiler caches, removed at the session's end; the station puts it into one of its own."""
     round: int = 0
 
 

@@ -1,15 +1,17 @@
-"""The queue of a sweep's cases: which are pending, in what order, and which may start beside those that run.
+"""The queue of a sweep's cases: which are pending, in what order, and which may start where, beside what runs.
 
 It knows no process and no clock: what happens to cases is told to it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from benchtui.engine.executors.base import Node
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Outcome
+from benchtui.sessions.events import Outcome, Runtime
+from benchtui.sessions.facts import Host
 from benchtui.sessions.order import Order
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import MOST_CASES, Case, Config, Sweep, cases, senseless, unfit
@@ -21,18 +23,27 @@ class Turn:
 
     case: Case
     round: int
+    node: str | None = None
+    """Where it runs; None for this machine."""
+
+
+HERE = (Node(None, Host()),)
 
 
 class Queue:
     """Every case of a sweep: pending, running, or ended."""
 
-    def __init__(self, sweep: Sweep) -> None:
+    def __init__(self, sweep: Sweep, nodes: Sequence[Node] = HERE) -> None:
+        self.nodes = list(nodes)
+        """Where cases may run, without the nodes that were lost."""
         self.cases = cases(sweep)
         """All cases, each at the place of its number."""
         self.running: dict[int, Turn] = {}
         self.paused = False
         """Whether no case may start."""
         self._sweep = sweep
+        self._runtimes: Mapping[str | None, Runtime] = {}
+        """What torch said of each node."""
         self._pending = set(range(len(self.cases)))
         self._rounds_done: dict[int, int] = {}
         self._order = Order(range(len(self.cases)))
@@ -52,22 +63,55 @@ class Queue:
         """The cases that are still to start, further rounds included, as they start."""
         return [self.cases[index] for index in self._order.starting(self._pending, self._done)]
 
+    def know(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        """Start cases only where torch has their device, as far as it has told."""
+        self._runtimes = runtimes
+
     def next(self) -> Turn | None:
         """The next case if it may start now; it counts as running from here on.
 
-        One after another, unless the sweep is parallel: then one on each GPU, and one on the processor alone.
-        Nothing overtakes a case that waits for the machine to itself.
+        On each node one after another, unless the sweep is parallel: then one on each GPU, and one on the
+        processor alone. Nothing overtakes a case that waits for a node to itself.
         """
-        if self.paused or (self.running and not self._sweep.run.parallel):
-            return None
-        busy = {turn.case.config.device for turn in self.running.values()}
-        for case in self.pending:
+        busy = self._busy()
+        free = [node for node in self.nodes if self._sweep.run.parallel or not busy[node.name]]
+        for case in self.pending if free and not self.paused else ():
             device = case.config.device
-            if not busy or (device not in busy and "cpu" not in {device, *busy}):
-                return self._start(case)
+            fitting = [node for node in free if self.fits(case, node)]
+            for node in fitting:
+                there = busy[node.name]
+                if not there or (device not in there and "cpu" not in {device, *there}):
+                    return self._start(case, node)
             if device == "cpu":
+                free = [node for node in free if node not in fitting]
+            if not free:
                 break
         return None
+
+    def fits(self, case: Case, node: Node) -> bool:
+        """Whether a node can run a case, as far as torch has told."""
+        return node.answers(case.config.machine) and self._missing(case, node) is None
+
+    def leave(self, name: str) -> None:
+        """A node is lost: nothing more starts there."""
+        self.nodes = [node for node in self.nodes if node.name != name]
+
+    def nowhere(self, case: Case) -> str | None:
+        """Why no node can run a case, or None where one can."""
+        asked = [node for node in self.nodes if node.answers(case.config.machine)]
+        if not asked:
+            return f"no node of {case.config.machine}" if case.config.machine else "no node"
+        missing = [self._missing(case, node) for node in asked]
+        return None if None in missing else missing[0]
+
+    def again(self, index: int) -> bool:
+        """Let a running case begin its round anew, elsewhere; gives whether there is a node for it."""
+        turn = self.running[index]
+        if self.nowhere(turn.case):
+            return False
+        del self.running[index]
+        self._pending.add(index)
+        return True
 
     def ended(self, index: int, outcome: Outcome) -> None:
         """A running case has come to the end of its round; after a good one it waits for the next."""
@@ -145,10 +189,28 @@ class Queue:
     def _case(self, index: int, config: Config) -> Case:
         return Case(index, config, senseless(config) or unfit(config, self._sweep))
 
-    def _start(self, case: Case) -> Turn:
+    def _start(self, case: Case, node: Node) -> Turn:
         self._pending.remove(case.index)
-        turn = self.running[case.index] = Turn(case, self._done(case.index))
+        turn = self.running[case.index] = Turn(case, self._done(case.index), node.name)
         return turn
+
+    def _busy(self) -> dict[str | None, set[str]]:
+        """The devices at which cases are at work, by node."""
+        busy: dict[str | None, set[str]] = {node.name: set() for node in self.nodes}
+        for turn in self.running.values():
+            busy.setdefault(turn.node, set()).add(turn.case.config.device)
+        return busy
+
+    def _missing(self, case: Case, node: Node) -> str | None:
+        """Why a case's device can't be had on a node, or None when it can or torch didn't say."""
+        device, runtime = case.config.device, self._runtimes.get(node.name)
+        if device == "cpu" or runtime is None:
+            return None
+        count = len(runtime.cuda_devices)
+        if int(device.removeprefix("cuda:")) < count:
+            return None
+        build = "is a build without CUDA" if runtime.cuda is None else f"sees {count} CUDA devices"
+        return f"no {device} on {node.name or 'this machine'}: torch {runtime.torch} {build}"
 
     def _done(self, index: int) -> int:
         return self._rounds_done.get(index, 0)

@@ -1,14 +1,15 @@
 """Takes up a recorded session: whether it can be resumed, what is left of it, and what has changed since."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from benchtui.engine.control import Resumption
+from benchtui.engine.executors.base import Node
 from benchtui.sessions import journal
-from benchtui.sessions.case_state import CUT_SHORT, CaseState
-from benchtui.sessions.differences import changes
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.differences import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import Resumed, Runtime
 from benchtui.sessions.facts import Host
@@ -41,14 +42,16 @@ class Left:
             self.journal.close()
             raise
 
-    def resumed(self, host: Host) -> Resumed:
-        """The event that goes on with the session on this machine; from here on its fold knows it.
+    def resumed(self, host: Host, nodes: Iterable[Node] = ()) -> Resumed:
+        """The event that goes on with the session on this machine and nodes; from here on its fold knows it.
 
         Raises:
             BenchtuiError: where machine or software have changed, and that isn't to be gone over.
         """
         version = metadata.version("benchtui")
-        changed = changes(self.session, host, version)
+        named = ((node.name, node.host) for node in nodes if node.name)
+        of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
+        changed = (*changes(self.session, host, version), *of_nodes)
         if changed and not self._how.anyway:
             raise BenchtuiError(
                 f"{self._path}: machine or software have changed since: {'; '.join(changed)}; --anyway goes on"
@@ -79,7 +82,7 @@ class Left:
         return [f"resumed with other {name}: {old} → {new}" for name, old, new in pairs if old != new]
 
     def _begins_again(self, case: CaseState) -> bool:
-        return case.state in CUT_SHORT or (self._how.retry_failed and case.state in FAILED)
+        return case.cut_short or (self._how.retry_failed and case.state in FAILED)
 
     def _require_work(self) -> None:
         session = self.session

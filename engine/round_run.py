@@ -1,8 +1,8 @@
 """One case in one round, from its first process to its end: measured again while something disturbs it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from benchtui.engine.case_run import CaseRun
+from benchtui.engine.executors.base import Execution
 from benchtui.engine.queue import Turn
 from benchtui.engine.rounds import Again, Rounds
 from benchtui.sessions.errors import BenchtuiError
@@ -15,48 +15,38 @@ from benchtui.sessions.events import (
     Outcome,
 )
 
-Launch = Callable[[Turn], CaseRun]
+Launch = Callable[[Turn], Execution]
 """Starts a case's process; raises BenchtuiError where that can't be done."""
 
 
 class RoundRun:
     """A case on its way through a round, resting between two attempts where the first was disturbed."""
 
-    def __init__(self, turn: Turn, launch: Launch, rounds: Rounds) -> None:
-        """Nothing is started before the first ``collect``."""
+    def __init__(self, turn: Turn, launch: Launch, rounds: Rounds, again: Again | None = None) -> None:
+        """Nothing is started before the first ``collect``; ``again`` says why the round begins anew."""
         self.turn = turn
         self.ended: CaseFinished | None = None
         """How the last attempt ended, once there is no other to come."""
-        self.begun_s = 0.0
-        """Session time at which the newest attempt began."""
         self._launch = launch
         self._rounds = rounds
-        self._run: CaseRun | None = None
-        self._disturbed: tuple[CaseFinished, Again] | None = None
-        """How the attempt before ended, and why there is another."""
+        self._run: Execution | None = None
+        self._again = again
+        """Why the next attempt isn't the first."""
+        self._disturbed: CaseFinished | None = None
+        """How the attempt before ended, where that stands unless there is another."""
         self._attempt = 0
         self._last = False
         """Whether this attempt is the last, however disturbed."""
         self._due_s = 0.0
 
     @property
-    def pid(self) -> int | None:
-        """The worker's process, while there is one on this machine."""
-        return self._run.execution.pid if self._run else None
-
-    @property
-    def computing(self) -> bool:
-        """Whether a worker is at work; False while the machine comes to rest."""
-        return self._run is not None
-
-    @property
-    def sources(self) -> list[int]:
+    def sources(self) -> Sequence[int]:
         """File descriptors that become readable when there is something to collect."""
-        return self._run.execution.sources if self._run else []
+        return self._run.sources if self._run else ()
 
     def left_s(self, now_s: float) -> float:
         """Seconds until ``collect`` has to be called even if nothing becomes readable."""
-        return self._run.execution.left_s if self._run else max(0.0, self._due_s - now_s)
+        return self._run.left_s if self._run else max(0.0, self._due_s - now_s)
 
     def collect(self, now_s: float) -> Iterator[AnyEvent]:
         """What has happened since the last call."""
@@ -76,19 +66,19 @@ class RoundRun:
         if self._run:
             self._run.end(outcome, reason, now_s)
         elif self._disturbed:
-            self.ended = self._disturbed[0]
+            self.ended = self._disturbed
 
     def _begin(self, now_s: float) -> Iterator[AnyEvent]:
         case, turn = self.turn.case, self.turn.round
-        if self._disturbed:
-            again = self._disturbed[1]
+        if again := self._again:
             yield CaseRepeated(t=now_s, case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s)
         try:
-            self._run, self.begun_s = self._launch(self.turn), now_s
+            self._run = self._launch(self.turn)
         except BenchtuiError as error:
             self.ended = CaseFinished(t=now_s, case=case.index, outcome="failed", reason=str(error))
             return
-        yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=self.pid)
+        pid, node = self._run.pid, self.turn.node
+        yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
 
     def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:
         self._run = None
@@ -96,7 +86,7 @@ class RoundRun:
         if again is None:
             self.ended = end
             return
-        self._disturbed = end, again
+        self._disturbed, self._again = end, again
         self._attempt += 1
         self._due_s = now_s + again.pause_s
         text = f"{self.turn.case.name}: {again.reason}; measured again in {again.pause_s:g} s"

@@ -1,56 +1,48 @@
 """The supervisor: runs a sweep, each case in a process of its own, and writes the journal.
 
-It never imports torch and never polls: one loop waits for the workers, the control socket and signals at once.
+It never imports torch and never polls: one loop waits for cases, the control socket and signals at once. Where
+a case runs is the executor's business alone.
 """
 
 import os
-import tempfile
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from benchtui.engine import client, peaks
-from benchtui.engine.case_run import CaseRun
+from benchtui.engine import client
 from benchtui.engine.commands import obey
 from benchtui.engine.control import Answer, Command, ControlServer
 from benchtui.engine.course import Course
-from benchtui.engine.energy import idle_power_w
-from benchtui.engine.executors.base import Executor
+from benchtui.engine.executors.base import Errand, Execution, Executor, Node, Setting, StationEvent
 from benchtui.engine.job import Job
 from benchtui.engine.loop import Loop
+from benchtui.engine.peaks import peak_keys
 from benchtui.engine.queue import Turn
-from benchtui.engine.readings import Readings
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
-from benchtui.engine.telemetry.machine import describe_host
-from benchtui.engine.telemetry.nvml import Absent, open_nvml
-from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.engine.telemetry.sampler import Sampler
 from benchtui.engine.telemetry.visible import VARIABLE, visible_gpus
 from benchtui.engine.versions import untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
-    Idle,
+    NodeJoined,
+    NodeLost,
+    Peaks,
     Runtime,
     SessionFinished,
     SessionOutcome,
     SessionStarted,
-    Telemetry,
 )
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.sweep import Sweep, on_gpus, own_code
+from benchtui.sessions.limits import PeakKey
+from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
 
 if TYPE_CHECKING:
     from benchtui.engine.resuming import Left
 
-_IDLE_S = 1.25
-"""How long power is watched before the first case, where it can be: five samples."""
-_PROBE_S = 300.0
-"""How long importing torch and asking it about the machine may take."""
+E = TypeVar("E", Runtime, Peaks)
 
 
 class Supervisor:
@@ -65,26 +57,18 @@ class Supervisor:
             BenchtuiError: where that can't be done; a file that was there is as it was.
         """
         _require_own_code(sweep.task)
-        nvml = open_nvml()
-        self._nvml = None if isinstance(nvml, Absent) else nvml
-        self._host = describe_host(nvml)
+        self._executor = executor
         self._left = left
-        resumed = left.resumed(self._host) if left else None
-        setting = sweep.env.get(VARIABLE, os.environ.get(VARIABLE))
-        self._sweep = on_gpus(sweep, visible_gpus(self._host.gpus, setting))
+        resumed = left.resumed(executor.host, executor.nodes) if left else None
+        self._sweep = _on(executor.nodes, sweep)
         self._id = session_id
         self._path = path
-        self._executor = executor
-        self._scratch = ""
         self._loop = Loop()
         self._log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         self._others = client.running()
         self._control = ControlServer(session_id, self._loop.selector, self._on_command)
-        self._readings = Readings()
-        rapl = Rapl() if "rapl" not in self._host.absent else None
-        self._sampler = Sampler(self._nvml, clock=self._log.now_s, emit=self._on_telemetry, rapl=rapl)
         self._rounds = Rounds(self._sweep.measure)
-        self._course = Course(self._sweep, self._host, self._log, self._launch, self._rounds)
+        self._course = Course(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
         if left:
             self._course.take_up(left.session, left.record())
         self.resumed_s = resumed.t if resumed else None
@@ -114,14 +98,16 @@ class Supervisor:
             self._log.close()
 
     def _measure(self) -> None:
-        self._sampler.start()
         try:
-            with tempfile.TemporaryDirectory(prefix="benchtui-", ignore_cleanup_errors=True) as self._scratch:
-                self._prepare()
-                self._run_cases()
+            self._tell_nodes()
+            sweep, zero_s = self._sweep, self._log.zero_s
+            self._executor.open(Setting(zero_s, sweep.dataset, sweep.env, self._loop, self._on_event))
+            self._prepare()
+            while self._course.advance():
+                self._loop.wait(self._course.sources, self._course.left_s)
         finally:
             self._course.abandon()
-            self._sampler.stop()
+            self._executor.close()
 
     def _cut_off(self, error: OSError) -> BenchtuiError:
         """Say in the record why it ends here, where there is room for that; gives the same as an error."""
@@ -130,9 +116,16 @@ class Supervisor:
             self._log.tell(f"the record ends here, unfinished: {reason}", "error")
         return BenchtuiError(f"{self._path}: the session can't be written any further: {reason}")
 
+    def _tell_nodes(self) -> None:
+        for node in self._executor.nodes:
+            if node.name is not None:
+                self._log.write(_joined(node, self._log.now_s()))
+        for remark in self._executor.remarks:
+            self._log.tell(remark, "warning")
+
     def _prepare(self) -> None:
-        """Tell what is known before the first case, and ask the machine what isn't."""
-        for reading, missing in self._host.absent.items():
+        """Tell what is known before the first case, and ask the machines what isn't."""
+        for reading, missing in self._executor.host.absent.items():
             self._log.tell(f"no {reading} readings: {missing}")
         if changed := self._left.session.resumed[-1].changed if self._left else ():
             self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
@@ -141,73 +134,53 @@ class Supervisor:
         for other in self._others:
             text = f"another sweep runs on this machine and disturbs this one: {other.path}"
             self._log.tell(text, "warning")
-        self._watch_idle()
-        os.environ.update(self._sweep.env)  # for the fork server: libraries read theirs when they are loaded
-        self._course.begin(self._ask_torch())
-        self._measure_peaks()
+        runtimes = {event.node: event for event in self._learn(self._executor.prepare(), Runtime)}
+        self._tell_versions(runtimes)
+        self._course.begin(runtimes)
+        if self._sweep.measure.peaks:
+            self._learn(self._executor.peaks(self._wanted_peaks()), Peaks)
 
-    def _run_cases(self) -> None:
-        course = self._course
-        while course.advance():
-            self._sampler.watch(course.pids)
-            self._readings.at_work(course.computing, self._log.now_s())
-            self._loop.wait(course.sources, course.left_s)
+    def _wanted_peaks(self) -> dict[str | None, list[PeakKey]]:
+        """What devices do at most, for all that cases will be held against, by the nodes that may run them."""
+        queue = self._course.queue
+        return {
+            node.name: peak_keys(case.config for case in queue.pending if queue.fits(case, node))
+            for node in queue.nodes
+        }
 
-    def _watch_idle(self) -> None:
-        """Record what the devices draw before there is anything to do, where that can be read."""
-        if self._nvml is None and "rapl" in self._host.absent:
-            return
-        begin_s = self._log.now_s()
-        self._wait_until(lambda: False, [], _IDLE_S)
-        power_w = idle_power_w(self._readings, self._host.gpus, begin_s, self._log.now_s())
-        if power_w:
-            self._log.write(Idle(t=self._log.now_s(), window_s=_IDLE_S, power_w=power_w))
+    def _tell_versions(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        words = [word for runtime in runtimes.values() for word in untested(runtime)]
+        if self._left and None in runtimes:
+            words += self._left.torch_changes(runtimes[None])
+        for word in dict.fromkeys(words):
+            self._log.tell(word, "warning")
 
-    def _ask_torch(self) -> Runtime | None:
-        """What torch says of the machine; without an answer every case will tell its own reason."""
-        probe = self._executor.probe()
-        self._wait_until(lambda: probe.ended, [probe.source], _PROBE_S)
-        runtime = probe.result(self._log.now_s())
-        if isinstance(runtime, Runtime):
-            self._log.write(runtime)
-            for word in (*untested(runtime), *(self._left.torch_changes(runtime) if self._left else ())):
-                self._log.tell(word, "warning")
-            return runtime
-        self._log.tell(f"torch doesn't answer: {runtime}", "error")
-        return None
-
-    def _measure_peaks(self) -> None:
-        """Record what devices do at most, for all that cases will be held against, while nothing else runs."""
-        if not self._sweep.measure.peaks:
-            return
-        for key in peaks.peak_keys(case.config for case in self._course.queue.pending):
-            asked = self._executor.peaks(key)
-            self._wait_until(lambda asked=asked: asked.ended, [asked.source], peaks.LONGEST_S)  # type: ignore[misc]
-            answer = asked.result()
-            if self._course.stopping:
-                return
-            for event in peaks.told(answer, key, self._log.now_s()):
+    def _learn(self, errand: Errand, kind: type[E]) -> list[E]:
+        """Record what an errand brings, serving commands meanwhile; gives the events of a kind."""
+        found = []
+        while not self._course.stopping:
+            for event in errand.collect(self._log.now_s()):
                 self._log.write(event)
+                if isinstance(event, kind):
+                    found.append(event)
+            if errand.ended:
+                return found
+            self._loop.wait(errand.sources, errand.left_s)
+        errand.end()
+        return found
 
-    def _wait_until(self, reached: Callable[[], bool], sources: list[int], most_s: float) -> None:
-        """Wait for something that comes before the first case; commands are served meanwhile."""
-        deadline_s = monotonic() + most_s
-        while not reached() and not self._course.stopping and (left_s := deadline_s - monotonic()) > 0:
-            self._loop.wait(sources, left_s)
-
-    def _launch(self, turn: Turn) -> CaseRun:
+    def _launch(self, turn: Turn) -> Execution:
         """Start one case in one process."""
         case = turn.case
-        self._readings.forget(self._course.begun_s)
         job = Job(
             case=case.index,
             config=case.config,
             sweep=self._sweep,
             zero_s=self._log.zero_s,
-            scratch=str(Path(self._scratch, self._rounds.scratch(case.index))),
+            scratch=self._rounds.scratch(case.index),
             round=turn.round,
         )
-        return CaseRun(self._executor.start(job), self._nvml, self._host, self._readings)
+        return self._executor.start(job, turn.node)
 
     def _on_command(self, command: Command) -> Answer:
         try:
@@ -216,12 +189,16 @@ class Supervisor:
             return Answer(ok=False, error=str(error))
         return Answer(ok=True, id=self._id, path=str(self._path), pid=os.getpid(), cases=made)
 
-    def _on_telemetry(self, event: Telemetry) -> None:
-        self._readings.add(event)
+    def _on_event(self, event: StationEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
+            if isinstance(event, NodeLost):
+                self._course.lose(event)
+                return
             self._log.write(event)
             if event.stood_still_s is not None:
-                text = f"engine and cases stood still for {event.stood_still_s:.1f} s: suspended, or stopped"
+                where = f"{event.node}: " if event.node else ""
+                for_s = f"{event.stood_still_s:.1f} s"
+                text = f"{where}engine and cases stood still for {for_s}: suspended, or stopped"
                 self._log.tell(text, "warning")
 
     def _session_started(self) -> SessionStarted:
@@ -232,9 +209,32 @@ class Supervisor:
             created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             sweep=self._sweep,
             plan=tuple(case.config for case in self._course.queue.cases),
-            host=self._host,
+            host=self._executor.host,
             version=metadata.version("benchtui"),
         )
+
+
+def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
+    """The sweep with what stands for all GPUs and all kinds of nodes replaced by what there is.
+
+    Raises:
+        BenchtuiError: where that makes too many cases.
+    """
+    gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
+    kinds = tuple(dict.fromkeys(node.kind for node in nodes))
+    return on_gpus(on_kinds(sweep, kinds), max(gpus))
+
+
+def _joined(node: Node, now_s: float) -> NodeJoined:
+    return NodeJoined(
+        t=now_s,
+        node=node.name or "",
+        host=node.host,
+        kind=node.kind,
+        labels=dict(node.labels),
+        resources=dict(node.resources),
+        clock_offset_s=node.clock_offset_s,
+    )
 
 
 def _require_own_code(task: str) -> None:

@@ -48,6 +48,8 @@ class CaseState:
     """The attempts that were disturbed and don't count."""
     resting: bool = False
     """Whether the case waits for its next round."""
+    lost: bool = False
+    """Whether its node was lost in the midst of a round; the steps stay until the round begins anew."""
     figures: Metrics | None = None
     """What the steps amounted to, once they have been summed up; they may have been let go of then."""
     _columns: dict[Phase, Columns] | None = None
@@ -85,7 +87,7 @@ class CaseState:
         """The case as it waits to be resumed: the rounds that ended stay, and nothing of what came after."""
         turn = len(self.rounds)
         case = copy(self)
-        case.finished, case.figures, case.resting = None, None, turn > 0
+        case.finished, case.figures, case.resting, case.lost = None, None, turn > 0, False
         if not turn:
             case.started = case.prepared = None
         if case._columns is not None:
@@ -138,6 +140,16 @@ class CaseState:
         if self.finished:
             return self.finished.outcome
         return "running" if self.started and not self.resting else "queued"
+
+    @property
+    def node(self) -> str | None:
+        """The node of a cluster that it ran on last, or runs on."""
+        return self.started.node if self.started else None
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was at work when its session broke off, or its node, so that it begins again."""
+        return self.state in CUT_SHORT or (self.lost and self.finished is None)
 
     @property
     def samples_per_step(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ AXES: tuple[Axis, ...] = ("batch_size", "sequence_length", "threads")
 """The options that are numbers."""
 
 WORDS = {
+    "machine": "",
     "device": "",
     "precision": "",
     "compile": "compile=",
@@ -164,7 +165,13 @@ def line_labels(configs: Sequence[Config], axis: Axis | None = None) -> list[str
     names = [name for name in WORDS if name != axis]
     shown = [name for name in names if len({getattr(config, name) for config in configs}) > 1]
     shown = shown or ["device", "precision"]
-    return [" ".join(f"{WORDS[name]}{getattr(config, name)}" for name in shown) for config in configs]
+    return [" ".join(_words(config, shown)) for config in configs]
+
+
+def _words(config: Config, shown: Iterable[str]) -> Iterator[str]:
+    """The values of these options, each behind its word; one that is empty says nothing."""
+    values = ((WORDS[name], getattr(config, name)) for name in shown)
+    return (f"{word}{value}" for word, value in values if value != "")
 
 
 def _others(config: Config, axis: Axis) -> tuple[object, ...]:

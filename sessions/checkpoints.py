@@ -14,6 +14,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.columns import Sizes, Trace
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
 from benchtui.sessions.journal import Read, Spot, Unknown
+from benchtui.sessions.machine_state import MachineState
 from benchtui.sessions.session import Session
 
 
@@ -99,6 +100,14 @@ class TraceCut:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineCut:
+    """A machine as it was at a checkpoint."""
+
+    kind: type[MachineState]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class CaseNumber:
     """Stands for a case of the session."""
 
@@ -159,6 +168,8 @@ def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
             return CaseNumber(value.index)
         case Trace():
             return TraceCut(value, len(value.at_s), tuple(value.columns))
+        case MachineState():
+            return MachineCut(type(value), _kept(vars(value)))
         case list():
             return [_kept(each) for each in value]
         case dict():
@@ -175,6 +186,8 @@ def _restored(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
             return cases[kept.index]
         case TraceCut():
             return kept.trace.first(kept.count, kept.names)
+        case MachineCut():
+            return kept.kind(**_restored(kept.attributes, cases))
         case list():
             return [_restored(each, cases) for each in kept]
         case dict():

@@ -13,7 +13,17 @@ from benchtui.sessions.session import Session
 
 SAME_WORK = ("task", "batch_size", "sequence_length")
 """What two cases always have in common: with another value a step is other work."""
-CHOICES = ("model", "weights", "device", "precision", "attention", "compile", "threads", "padding")
+CHOICES = (
+    "model",
+    "weights",
+    "machine",
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+)
 """What they have in common too, unless sessions share no case that way and each has but one value of it."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

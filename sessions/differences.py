@@ -50,10 +50,24 @@ def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...
     What can't be read any more is no change, nor is a memory that differs by less than ``MEMORY_SHARE``.
     """
     was = session.resumed[-1] if session.resumed else session.start
-    if was.host.memory_mb and host.memory_mb and abs(host.memory_mb / was.host.memory_mb - 1) < MEMORY_SHARE:
-        host = structs.replace(host, memory_mb=was.host.memory_mb)
-    places = ((was.host, was.version), (host, version))
-    found = differences([_begun_at(host, version, session.start) for host, version in places])
+    return _changed((was.host, was.version), (host, version), session.start)
+
+
+def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
+    """What isn't as it was when a node last joined; nothing for one that never did."""
+    node = session.nodes.get(name)
+    changed = _changed((node.host, None), (host, None), session.start) if node else ()
+    return tuple(f"{name}: {each}" for each in changed)
+
+
+def _changed(
+    was: tuple[Host, str | None], now: tuple[Host, str | None], start: SessionStarted
+) -> tuple[str, ...]:
+    """What differs between the same machine and its benchtui, before and now."""
+    (old, _), (host, version) = was, now
+    if old.memory_mb and host.memory_mb and abs(host.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
+        host = structs.replace(host, memory_mb=old.memory_mb)
+    found = differences([_begun_at(host, version, start) for host, version in (was, (host, version))])
     return tuple(f"{each.what}: {each.values[0] or 'none'} → {each.values[1] or 'none'}" for each in found)
 
 

@@ -71,6 +71,8 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
     threads: Count | None = None
     cuda_devices: tuple[str, ...] = ()
     """Name of each device that torch sees."""
+    node: str | None = None
+    """The node of a cluster that it was asked on; null for the machine of the engine."""
 
 
 class Idle(Event, tag="idle", frozen=True, kw_only=True):
@@ -79,6 +81,30 @@ class Idle(Event, tag="idle", frozen=True, kw_only=True):
     window_s: Seconds
     power_w: dict[str, Amount] = {}
     """By device: ``gpu 0`` by the driver's index, ``processor`` for all packages."""
+    node: str | None = None
+    """The node of a cluster whose power it is; null for the machine of the engine."""
+
+
+class NodeJoined(Event, tag="node_joined", frozen=True, kw_only=True):
+    """A node of a cluster is there for cases; told for each before the first case, and again after a resume."""
+
+    node: str
+    """Its name in this session: its host's, made unique by a number."""
+    host: Host
+    kind: str
+    """What its GPUs are, such as ``H100``; ``cpu`` without one."""
+    labels: dict[str, str] = {}
+    resources: dict[str, Amount] = {}
+    """What the cluster says it has to give, by name."""
+    clock_offset_s: Amount
+    """Its monotonic clock less that of the engine's machine, which has been taken off its times."""
+
+
+class NodeLost(Event, tag="node_lost", frozen=True, kw_only=True):
+    """A node is gone; a case that it was at begins anew, or ends in the event that follows."""
+
+    node: str
+    reason: str
 
 
 class CaseAdded(Event, tag="case_added", frozen=True, kw_only=True):
@@ -125,6 +151,8 @@ class Peaks(Event, tag="peaks", frozen=True, kw_only=True):
     """How each peak (``flops``, ``bytes``) was measured, in words."""
     absent: dict[str, str] = {}
     """Which of them couldn't be measured, and why."""
+    node: str | None = None
+    """The node of a cluster that has the device; null for the machine of the engine."""
 
 
 class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
@@ -134,6 +162,9 @@ class CaseStarted(Event, tag="case_started", frozen=True, kw_only=True):
     round: Count = 0
     config: Config
     pid: Count | None = None
+    """The worker's, on the machine of the engine; null for one on a node of a cluster."""
+    node: str | None = None
+    """The node of a cluster on which it runs; null for the machine of the engine."""
 
 
 class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
@@ -181,6 +212,8 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
     host: HostReadings = HostReadings()
     stood_still_s: Seconds | None = None
     """How long the engine had been kept from running until now, where that was much longer than usual."""
+    node: str | None = None
+    """The node of a cluster that was read; null for the machine of the engine."""
 
 
 class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
@@ -278,6 +311,8 @@ AnyEvent = (
     SessionStarted
     | Runtime
     | Idle
+    | NodeJoined
+    | NodeLost
     | CaseAdded
     | OrderChanged
     | Paused

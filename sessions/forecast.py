@@ -237,8 +237,8 @@ def _measuring_s(steps: float, step_s: float, measure: Measure) -> float:
 def _groups(config: Config) -> tuple[Group, ...]:
     """Within what step times are taken to grow with work alone, from narrow to wide."""
     return (
-        (config.device, config.precision, config.compile, config.attention),
-        (config.device,),
+        (config.machine, config.device, config.precision, config.compile, config.attention),
+        (config.machine, config.device),
         (),
     )
 

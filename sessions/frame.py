@@ -57,6 +57,7 @@ def row(case: CaseState) -> Row:
         "case": case.index,
         "name": case.name,
         **_options(case.config),
+        "node": case.node,
         "outcome": case.state,
         "reason": case.finished.reason if case.finished else None,
         **_figures(metrics(case) if case.state == "ok" else None),

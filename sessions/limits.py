@@ -112,7 +112,8 @@ def _step_ms(case: CaseState) -> float | None:
 def _peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
     """The newest ones told before the case ended: a session that was resumed has measured them again."""
     key = peak_key(case.config)
-    known = [each for each in peaks if (each.device, each.precision, each.threads) == key]
+    own = [each for each in peaks if each.node == case.node]
+    known = [each for each in own if (each.device, each.precision, each.threads) == key]
     before = [each for each in known if case.finished is None or each.t <= case.finished.t]
     return next(reversed(before or known), None)
 

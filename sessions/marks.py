@@ -13,6 +13,7 @@ from benchtui.sessions.events import (
     CaseStarted,
     Level,
     Message,
+    NodeLost,
     Outcome,
     Resumed,
     RoundFinished,
@@ -73,6 +74,8 @@ class Marks:
                 self._unexamined.append(session.cases[event.case])
             case Resumed():
                 self._resumed(event, session)
+            case NodeLost():
+                self.all.append(Mark(now_s, "error", text=f"node {event.node} is lost: {event.reason}"))
             case Message():
                 self.all.append(Mark(now_s, event.level, text=event.text))
 

@@ -97,7 +97,7 @@ class Precedents:
 
     def _learn(self, case: CaseState) -> None:
         self._experience.learn(case)
-        own, device = _group(case.config), (case.config.device,)
+        own, device = _group(case.config), _device(case.config)
         self._seen.add((own, work(case.config)))
         beside_s, memory_mb = _beside_s(case), case.peak_memory_mb
         for key in (own, device):
@@ -108,7 +108,7 @@ class Precedents:
 
     def _time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = _group(config)
-        beside = self._beside_s.get(own) or self._beside_s.get((config.device,))
+        beside = self._beside_s.get(own) or self._beside_s.get(_device(config))
         step = self._experience.step(config) if beside else None
         if step is None or beside is None:
             return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
@@ -117,7 +117,7 @@ class Precedents:
 
     def _memory_of(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = self._memory.get(_group(config))
-        known = own or self._memory.get((config.device,))
+        known = own or self._memory.get(_device(config))
         if not known:
             return _guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
         exact = own is not None and any(size == work(config) for size, _ in own)
@@ -143,7 +143,7 @@ def gather(entries: Iterable[Entry], sweep: Sweep, hostname: str) -> Precedents:
 def subject(sweep: Sweep) -> tuple[object, ...]:
     """What two sweeps must share for one to say something of the other."""
     task = {"lm-train": sweep.train, "generate": sweep.generate}.get(sweep.task)
-    return (sweep.model, sweep.task, task)
+    return (sweep.model, sweep.task, task, sweep.run.executor)
 
 
 def _read(path: Path, only_model: bool = False) -> Session | None:
@@ -174,7 +174,12 @@ def _parameters(session: Session | None) -> int | None:
 
 def _group(config: Config) -> Group:
     """Within what time and memory are taken to grow with work alone."""
-    return (config.device, config.precision, config.compile, config.attention)
+    return (config.machine, config.device, config.precision, config.compile, config.attention)
+
+
+def _device(config: Config) -> Group:
+    """Within what they are taken to, where nothing nearer is known."""
+    return (config.machine, config.device)
 
 
 def _beside_s(case: CaseState) -> float | None:

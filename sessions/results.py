@@ -11,6 +11,7 @@ from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config
 
 SERIES_OPTIONS = (
+    "machine",
     "device",
     "precision",
     "attention",

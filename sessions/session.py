@@ -7,11 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from benchtui.sessions import journal, side_by_side
 from benchtui.sessions.case_state import LEFT, CaseState
-from benchtui.sessions.columns import GPU_COLUMNS, HOST_COLUMNS, Held, Trace
+from benchtui.sessions.columns import Held, Trace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     SCHEMA,
@@ -23,6 +21,8 @@ from benchtui.sessions.events import (
     Continued,
     Idle,
     Message,
+    NodeJoined,
+    NodeLost,
     OrderChanged,
     Paused,
     Peaks,
@@ -34,7 +34,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import GpuReadings
+from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
@@ -51,9 +52,10 @@ class Session:
 
     def __init__(self, keep_steps: bool = True) -> None:
         self.started: SessionStarted | None = None
-        self.runtime: Runtime | None = None
-        self.idle: Idle | None = None
-        """As they were told before the session was resumed, which is what ``started`` goes with."""
+        self.machine = MachineState()
+        """The machine of the engine."""
+        self.nodes: dict[str, NodeState] = {}
+        """The nodes of a cluster, in the order in which they joined."""
         self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
@@ -66,12 +68,6 @@ class Session:
         self.done = 0
         """How many cases have ended, in whatever way."""
         self.messages: list[Message] = []
-        self.gpus: dict[int, Trace] = {}
-        self.gpu_readings: dict[int, GpuReadings] = {}
-        """The newest event of each GPU, for its limits and reasons."""
-        self.held: dict[int, list[Held]] = {}
-        """Spans of each GPU by what held its clock down, in order."""
-        self.host = Trace()
         self.now_s = 0.0
         """Session time of the newest event."""
         self._order = Order()
@@ -131,6 +127,26 @@ class Session:
         return self.started
 
     @property
+    def runtime(self) -> Runtime | None:
+        """What torch says of the machine of the engine."""
+        return self.machine.runtime
+
+    @property
+    def gpus(self) -> dict[int, Trace]:
+        """Readings of its GPUs."""
+        return self.machine.gpus
+
+    @property
+    def held(self) -> dict[int, list[Held]]:
+        """Spans of each of its GPUs by what held the clock down."""
+        return self.machine.held
+
+    @property
+    def host(self) -> Trace:
+        """Readings of its processors, memory and processes."""
+        return self.machine.trace
+
+    @property
     def current(self) -> CaseState | None:
         """The newest of the running cases."""
         return self.running[-1] if self.running else None
@@ -168,16 +184,14 @@ class Session:
         match event:
             case Steps():
                 self._steps(event)
-            case Telemetry():
-                self._telemetry(event)
+            case Telemetry() | Runtime() | Idle() | Peaks() | NodeJoined() | NodeLost():
+                self._machine_event(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
             case CaseAdded() | OrderChanged() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
                 self._session_started(event)
-            case Runtime() | Idle() | Peaks():
-                self._machine_event(event)
             case Message():
                 self.messages.append(event)
             case Resumed():
@@ -202,14 +216,38 @@ class Session:
             self.cases[index] = case.begun_again()
         self.finished, self.running, self.paused = None, [], False
 
-    def _machine_event(self, event: Runtime | Idle | Peaks) -> None:
+    def _machine_event(self, event: MachineEvent) -> None:
         match event:
-            case Runtime():
-                self.runtime = (self.resumed and self.runtime) or event
-            case Idle():
-                self.idle = (self.resumed and self.idle) or event
             case Peaks():
                 self.peaks.append(event)
+            case NodeJoined() | NodeLost():
+                self._node_event(event)
+            case _:
+                self._machine_of(event.node).told(event, again=bool(self.resumed))
+
+    def _machine_of(self, node: str | None) -> MachineState:
+        return self.machine if node is None else self._node(node)
+
+    def _node(self, name: str) -> NodeState:
+        if name not in self.nodes:
+            raise BenchtuiError(f"the session speaks of node {name}, which hasn't joined")
+        return self.nodes[name]
+
+    def _node_event(self, event: NodeJoined | NodeLost) -> None:
+        if isinstance(event, NodeLost):
+            self._node(event.node).lost = event
+            for case in [each for each in self.running if each.node == event.node]:
+                self._set_back(self._case(case.index))
+        elif event.node in self.nodes:
+            node = self.nodes[event.node]
+            node.joined, node.lost = event, None
+        else:
+            self.nodes[event.node] = NodeState(joined=event)
+
+    def _set_back(self, case: CaseState) -> None:
+        """Let a case wait whose node was lost."""
+        case.lost = case.resting = True
+        self._leave(case)
 
     def _queue_event(self, event: QueueEvent) -> None:
         match event:
@@ -245,7 +283,7 @@ class Session:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started, case.resting = event, False
+                case.started, case.resting, case.lost = event, False, False
                 if all(each is not case for each in self.running):
                     self.running.append(case)
             case CasePrepared():
@@ -274,26 +312,6 @@ class Session:
         if case.finished:
             raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
         case.columns(event.phase).extend(event)
-
-    def _telemetry(self, event: Telemetry) -> None:
-        for readings in event.gpus:
-            self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
-            self.gpu_readings[readings.index] = self._with_reasons(readings)
-            self._hold(event.at_s, readings)
-        self.host.extend(event.at_s, event.host, HOST_COLUMNS)
-
-    def _hold(self, at_s: list[float], readings: GpuReadings) -> None:
-        spans = self.held.setdefault(readings.index, [])
-        for at, reasons in zip(at_s, readings.throttle, strict=False):
-            if reasons is not None and spans and spans[-1].reasons == reasons:
-                spans[-1].end_s = at
-            elif reasons is not None:
-                spans.append(Held(at, at, reasons))
-
-    def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
-        """The readings with every reason told so far: the sampler tells each once."""
-        before = self.gpu_readings.get(readings.index)
-        return structs.replace(readings, absent=before.absent | readings.absent) if before else readings
 
 
 def _slices(path: Path) -> Generator[tuple[list[journal.Read], bool], None, None]:

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -13,6 +13,8 @@ from benchtui.sessions.errors import BenchtuiError
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
 Caches = Literal["cold", "shared"]
+ExecutorKind = Literal["local", "ray"]
+WhenLost = Literal["fail", "repeat"]
 
 TASKS = ("classify", "lm-forward", "lm-train", "generate")
 """Tasks that need no code of the user's."""
@@ -28,6 +30,7 @@ GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
 PADDINGS = ("max", "longest")
 AXES = (
+    "machine",
     "device",
     "precision",
     "attention",
@@ -42,6 +45,8 @@ UNKNOWN = "unknown"
 """An option of an imported case that its source doesn't name."""
 ALL_GPUS = "cuda:*"
 """Stands for every GPU that the measured processes may use; the engine replaces it when it starts."""
+ALL_KINDS = "*"
+"""Stands for every kind of node that the cluster has; the engine replaces it when it starts."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
@@ -69,6 +74,9 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """One cell of a sweep: the options a case is asked to run with."""
 
+    machine: str = ""
+    """The nodes of a cluster on which it may run: their kind (``H100``), a label (``zone=a``), a resource, or
+    one node's name; empty for any of them, and for this machine."""
     device: str
     """``cpu`` or ``cuda:N``."""
     precision: str = "fp32"
@@ -94,7 +102,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     def name(self) -> str:
         """The case in one readable line, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
 
-        Attention, threads and padding are named only where they were chosen.
+        Machine, attention, threads and padding are named only where they were chosen.
         """
         if self.label:
             return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
@@ -108,15 +116,17 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
     @property
     def _choices(self) -> str:
+        machine = f"{self.machine} " if self.machine else ""
         attention = "" if self.attention == "auto" else f" attn={self.attention}"
         threads = f" threads={self.threads}" if self.threads else ""
         padding = "" if self.padding == "max" else f" pad={self.padding}"
-        return f"{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
+        return f"{machine}{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
 
 
 class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The values of every axis, expanded; each combination is a case."""
 
+    machine: tuple[str, ...] = ("",)
     device: tuple[str, ...] = ("cpu",)
     precision: tuple[str, ...] = ("fp32",)
     attention: tuple[str, ...] = ("auto",)
@@ -140,6 +150,7 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Baseline(Record, frozen=True, kw_only=True):
     """Options that mark the case others are compared with; an option left out matches any value."""
 
+    machine: str | None = None
     device: str | None = None
     precision: str | None = None
     batch_size: int | None = None
@@ -219,10 +230,20 @@ class Generate(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """How cases follow each other."""
+    """Where cases run, and how they follow each other."""
 
     parallel: bool = False
     """Whether cases on different GPUs run side by side, one a device; one on the processor runs alone."""
+    executor: ExecutorKind = "local"
+    """Whether cases run on this machine or on the nodes of a Ray cluster, by default one a node at a time."""
+    address: str = "auto"
+    """Of the Ray cluster: ``host:port``, ``ray://host:port``, or ``auto`` for the one running here."""
+    place: str = ""
+    """Which nodes may be used at all, in the words of the axis ``machine``; empty for every node."""
+    lost: WhenLost = "fail"
+    """Whether a case whose node was lost fails, or is repeated on another one."""
+    repeat_on_each: bool = True
+    """Whether nodes that share the cases each run the baseline case, so that their differences are known."""
 
 
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -267,7 +288,7 @@ class Case:
 
 
 def cases(sweep: Sweep) -> list[Case]:
-    """Every combination of the axes, in the order in which they run: device outermost, batch size innermost.
+    """Every combination of the axes, in the order in which they run: machine outermost, batch size innermost.
 
     What the sweep excludes has no case; the second case of an A/A pair comes last.
     """
@@ -312,15 +333,30 @@ def on_gpus(sweep: Sweep, count: int) -> Sweep:
     Raises:
         BenchtuiError: where that makes too many cases.
     """
-    if ALL_GPUS not in sweep.axes.device:
-        return sweep
     gpus = [f"cuda:{index}" for index in range(max(count, 1))]
-    wanted = (gpus if device == ALL_GPUS else [device] for device in sweep.axes.device)
-    device = tuple(dict.fromkeys(itertools.chain.from_iterable(wanted)))
-    replaced = msgspec.structs.replace(sweep, axes=msgspec.structs.replace(sweep.axes, device=device))
+    return _in_place_of(ALL_GPUS, gpus, "device", sweep, f"{count} GPUs")
+
+
+def on_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
+    """The sweep with ``*`` on the axis ``machine`` replaced by these kinds of nodes.
+
+    Raises:
+        BenchtuiError: where that makes too many cases.
+    """
+    return _in_place_of(ALL_KINDS, kinds, "machine", sweep, f"{len(kinds)} kinds of nodes")
+
+
+def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what: str) -> Sweep:
+    """The sweep with a value of an axis replaced by others, each once."""
+    given: tuple[str, ...] = getattr(sweep.axes, axis)
+    if sign not in given:
+        return sweep
+    wanted = (values if value == sign else [value] for value in given)
+    whole = tuple(dict.fromkeys(itertools.chain.from_iterable(wanted)))
+    replaced = msgspec.structs.replace(sweep, axes=msgspec.structs.replace(sweep.axes, **{axis: whole}))
     if replaced.planned > MOST_CASES:
         raise BenchtuiError(
-            f"axes.device: {count} GPUs make {replaced.planned:,} cases; at most {MOST_CASES:,} are allowed"
+            f"axes.{axis}: {what} make {replaced.planned:,} cases; at most {MOST_CASES:,} are allowed"
         )
     return replaced
 
@@ -349,7 +385,9 @@ def senseless(config: Config) -> str | None:
 
 
 def unfit(config: Config, sweep: Sweep) -> str | None:
-    """Why a combination cannot mean anything for the sweep's task and dataset, or None when it can."""
+    """Why a combination cannot mean anything for the rest of the sweep, or None when it can."""
+    if config.machine and sweep.run.executor == "local":
+        return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
     if sweep.task == "lm-train" and config.precision == "fp16":
         return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
     if sweep.task == "lm-train" and config.precision == "int8":

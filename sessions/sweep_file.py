@@ -11,6 +11,7 @@ from benchtui.sessions import axis
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import (
     ALL_GPUS,
+    ALL_KINDS,
     ATTENTIONS,
     COMPILE_MODES,
     LARGEST,
@@ -26,6 +27,7 @@ from benchtui.sessions.sweep import (
     Caches,
     Config,
     Exclusion,
+    ExecutorKind,
     Generate,
     Measure,
     Mode,
@@ -33,6 +35,7 @@ from benchtui.sessions.sweep import (
     Sweep,
     Train,
     Weights,
+    WhenLost,
     kept,
     own_code,
 )
@@ -45,6 +48,8 @@ _PRESETS = resources.files("benchtui.sessions") / "presets"
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _DURATION = re.compile(rf"(?:{_NUMBER} *h)? *(?:{_NUMBER} *m)? *(?:{_NUMBER} *s)?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MACHINE = re.compile(r"[A-Za-z0-9_][\w.:/#+=-]{0,199}", re.ASCII)
+_ADDRESS = re.compile(r"auto|(?:ray://)?(?:[\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
 _DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
 
 
@@ -218,6 +223,34 @@ def _device_or_all(word: str, where: str) -> str:
         raise BenchtuiError(f"{error}, {ALL_GPUS} for all GPUs") from error
 
 
+def _machine(word: str, where: str) -> str:
+    if word and not _MACHINE.fullmatch(word):
+        raise BenchtuiError(
+            f"{where}: {quoted(word)} names no nodes; allowed: a kind (H100), a label (a=b), a resource, a node"
+        )
+    return word
+
+
+def _machine_or_all(word: str, where: str) -> str:
+    try:
+        return word if word == ALL_KINDS else _machine(word, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f"{error}, {ALL_KINDS} for every kind") from error
+
+
+def _place(value: object, where: str) -> str:
+    return _machine(value if value == "" else _text(value, where), where)
+
+
+def _address(value: object, where: str) -> str:
+    address = _text(value, where)
+    if not _ADDRESS.fullmatch(address):
+        raise BenchtuiError(
+            f"{where}: {quoted(address)} is no address of a Ray cluster; allowed: auto, host:port, ray://host:port"
+        )
+    return address
+
+
 def _count(least: int, most: int = LARGEST) -> Parser:
     def parse(value: object, where: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -340,6 +373,7 @@ def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
 
 
 _AXES: dict[str, Parser] = {
+    "machine": _words(_machine_or_all),
     "device": _words(_device_or_all),
     "precision": _words(axis.one_of(PRECISIONS)),
     "attention": _words(axis.one_of(ATTENTIONS)),
@@ -351,7 +385,9 @@ _AXES: dict[str, Parser] = {
 }
 _ONE_CASE: dict[str, Parser] = {
     key: _single(parse)
-    for key, parse in (_AXES | {"device": _words(_device), "batch_size": axis.whole_numbers}).items()
+    for key, parse in (
+        _AXES | {"machine": _words(_machine), "device": _words(_device), "batch_size": axis.whole_numbers}
+    ).items()
 }
 """The options of a single case."""
 AUTO = "auto"
@@ -376,7 +412,14 @@ _TRAIN: dict[str, Parser] = {
     "activation_checkpointing": _flag,
 }
 _GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}
-_RUN: dict[str, Parser] = {"parallel": _flag}
+_RUN: dict[str, Parser] = {
+    "parallel": _flag,
+    "executor": _choice(*get_args(ExecutorKind)),
+    "address": _address,
+    "place": _place,
+    "lost": _choice(*get_args(WhenLost)),
+    "repeat_on_each": _flag,
+}
 _TABLES = {"axes": _AXES, "measure": _MEASURE, "run": _RUN, "train": _TRAIN, "generate": _GENERATE}
 _TOP: dict[str, Parser] = {
     "name": _text,

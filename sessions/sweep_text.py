@@ -15,7 +15,19 @@ from benchtui.sessions.visible import quoted
 Texts = Mapping[str, str]
 """What an entry says, by its dotted name; an entry that isn't there has its default."""
 
-WORDS = ("name", "model", "weights", "task", "dataset", "measure.mode", "measure.caches")
+WORDS = (
+    "name",
+    "model",
+    "weights",
+    "task",
+    "dataset",
+    "measure.mode",
+    "measure.caches",
+    "run.executor",
+    "run.address",
+    "run.place",
+    "run.lost",
+)
 """Entries that are text, whatever the text looks like."""
 PAIRS = ("measure.baseline", "env")
 """Entries that are a table: ``name=value, name=value``."""

@@ -51,11 +51,21 @@ def test_record_and_supervisor_load_neither_torch_nor_a_terminal_library() -> No
     headless = [
         name
         for name in modules("engine", "sessions", "themes")
-        if not allowed_torch(name) and not name.endswith(("__main__", "make_sample"))
+        if not allowed_torch(name) and not name.endswith(("__main__", "make_sample", "executors.ray"))
     ]
     assert "benchtui.engine.supervisor" in headless
     names = loaded("import " + ", ".join(headless))
-    assert not names & {"torch", "transformers", "datasets", "textual", "rich", "click", "matplotlib"}
+    assert not names & {"torch", "transformers", "datasets", "textual", "rich", "click", "matplotlib", "ray"}
+
+
+def test_an_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
+    names = loaded(
+        "from benchtui.engine.__main__ import _executor\n"
+        "from benchtui.sessions.sweep import Run\n"
+        "if __name__ == '__main__': _executor(Run())"
+    )
+    assert "benchtui.engine.executors.local" in names
+    assert not names & {"ray", "benchtui.engine.executors.cluster"}
 
 
 def test_the_screen_loads_no_torch() -> None:

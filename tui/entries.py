@@ -11,9 +11,11 @@ from benchtui.sessions.sweep import (
     PRECISIONS,
     TASKS,
     Caches,
+    ExecutorKind,
     Mode,
     Sweep,
     Weights,
+    WhenLost,
 )
 from benchtui.sessions.sweep_file import entries
 
@@ -61,6 +63,12 @@ _DESCRIBED = (
     Entry("weights", "random: the same architecture without a download", get_args(Weights)),
     Entry("task", 'what a step is; "file.py:function" for one of your own', TASKS),
     Entry("dataset", "sample: bundled text; synthetic: drawn token ids; hub id, file or folder"),
+    Entry(
+        "axes.machine",
+        "nodes of a cluster: H100, zone=a, a resource, * for every kind",
+        several=True,
+        unset="any",
+    ),
     Entry("axes.device", "cpu, cuda:N, cuda:* for all GPUs", ("cpu", "cuda:0"), several=True),
     Entry("axes.precision", "int8 on cpu alone, tf32 on cuda alone", PRECISIONS, several=True),
     Entry("axes.attention", "auto: transformers chooses", ATTENTIONS, several=True),
@@ -87,6 +95,11 @@ _DESCRIBED = (
     Entry("measure.peaks", "what devices do at most, measured before the first case", FLAG),
     Entry("measure.baseline", "what others are compared with: precision=fp32, batch_size=1"),
     Entry("run.parallel", "cases on different GPUs side by side", FLAG),
+    Entry("run.executor", "ray: on the nodes of a Ray cluster", get_args(ExecutorKind)),
+    Entry("run.address", "of the Ray cluster: auto, host:port, ray://host:port"),
+    Entry("run.place", "which nodes may be used, as axes.machine names them", unset="all"),
+    Entry("run.lost", "repeat: a case whose node was lost, on another one", get_args(WhenLost)),
+    Entry("run.repeat_on_each", "the baseline case on each of the nodes that share the cases", FLAG),
     Entry("train.accumulation", "batches whose gradients are added up in a step"),
     Entry("train.learning_rate", "of AdamW"),
     Entry("train.activation_checkpointing", "compute activations again in the backward pass", FLAG),

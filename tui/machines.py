@@ -32,7 +32,7 @@ def machines_of(session: Session, symbols: Symbols) -> Machines:
 
 def _gpu(session: Session, index: int, gpu: Gpu | None, symbols: Symbols) -> Machine:
     trace = session.gpus.get(index, Trace())
-    readings = session.gpu_readings.get(index, GpuReadings(index=index))
+    readings = session.machine.gpu_readings.get(index, GpuReadings(index=index))
     limit_w = readings.power_limit_w or (gpu.power_limit_w if gpu else None)
     total_mb = readings.memory_total_mb or (gpu.memory_mb if gpu else None)
     watts = trace.latest("power_w")

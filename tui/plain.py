@@ -14,6 +14,8 @@ from benchtui.sessions.events import (
     CaseStarted,
     Continued,
     Message,
+    NodeJoined,
+    NodeLost,
     OrderChanged,
     Paused,
     Resumed,
@@ -134,14 +136,20 @@ def progress_line(session: Session, event: Read) -> str | None:
             return f"  added: {session.cases[event.case].name} ({event.why})"
         case OrderChanged():
             return f"  new order of {len(event.cases)} pending cases"
-        case Paused():
-            return "  paused: no further case starts"
-        case Continued():
-            return "  continued"
+        case Paused() | Continued():
+            return "  paused: no further case starts" if isinstance(event, Paused) else "  continued"
+        case NodeJoined() | NodeLost():
+            return f"  node {event.node} {_node_text(event)}"
         case Resumed():
             left = f"{session.left} of {len(session.cases)} cases left"
             return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} begin again"
     return None
+
+
+def _node_text(event: NodeJoined | NodeLost) -> str:
+    if isinstance(event, NodeLost):
+        return f"is lost: {event.reason}"
+    return f"is there: {event.kind}, {event.host.processor or 'processor not known'}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
@@ -149,7 +157,8 @@ def _start_text(session: Session, event: CaseStarted) -> str:
     predicted = MemoryForecast(session.cases).predict(case.config)
     memory = f", predicted peak {predicted.peak_mb:,.0f} MB {predicted.quantity}" if predicted else ""
     turn = f", round {event.round + 1}" if event.round else ""
-    return f"  starts: {case.name}{turn}{memory}"
+    node = f" on {event.node}" if event.node else ""
+    return f"  starts: {case.name}{node}{turn}{memory}"
 
 
 def outcome_text(case: CaseState) -> str:

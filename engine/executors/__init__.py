@@ -1,1 +1,1 @@
-"""Executors: where a case runs. Each gives a case's events as they come, and its outcome."""
+"""Executors: where cases run. Each gives the events of a case as they come, complete, its outcome the last."""

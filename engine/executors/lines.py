@@ -1,6 +1,7 @@
 """Messages over a pipe, one a line: read as far as they have come, so that half of one keeps nobody waiting."""
 
 import os
+from io import FileIO
 from multiprocessing.connection import Connection
 
 from benchtui.sessions.errors import BenchtuiError
@@ -11,7 +12,7 @@ CHUNK = 65536
 """Bytes a pipe of Linux holds (pipe(7))."""
 
 
-def send(pipe: Connection, message: bytes) -> None:
+def send(pipe: Connection | FileIO, message: bytes) -> None:
     """Write a message, which holds no line feed; waits while the pipe is full."""
     line = memoryview(message + b"\n")
     while line:
@@ -21,10 +22,15 @@ def send(pipe: Connection, message: bytes) -> None:
 class Lines:
     """The reading end of a pipe."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection | FileIO) -> None:
         os.set_blocking(pipe.fileno(), False)
         self._pipe = pipe
         self._rest = bytearray()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the other end has been closed, or this one."""
+        return self._pipe.closed
 
     def read(self, most_chunks: int) -> list[bytes]:
         """The messages that have become whole; at the pipe's end it is closed, and half a message is dropped.

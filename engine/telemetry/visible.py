@@ -1,10 +1,16 @@
 """Which of the driver's GPUs the measured processes may use."""
 
+import os
 from collections.abc import Sequence
 
 from benchtui.sessions.facts import Gpu
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+
+def setting_here() -> str | None:
+    """What this process's environment says; None where it says nothing."""
+    return os.environ.get(VARIABLE)
 
 
 def visible_gpus(gpus: Sequence[Gpu], setting: str | None) -> int:

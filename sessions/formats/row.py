@@ -23,6 +23,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
 
     case: A[int, Meta(description="Number in the session's plan, counted from 0.")]
     name: A[str, Meta(description="The options in one readable line.")]
+    machine: A[str, Meta(description="Nodes asked for: kind, label, resource or name; empty for any.")]
     device: A[str, Meta(description="cpu or cuda:N.")]
     precision: str
     attention: A[str, Meta(description="As asked for; auto leaves the choice to transformers.")]
@@ -32,6 +33,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     sequence_length: A[int, Meta(description="Tokens a sample.")]
     batch_size: int
     again: A[bool, Meta(description="Whether it is the second case of an A/A pair.")]
+    node: A[Text, Meta(description="Node of a cluster that it ran on; empty for this machine.")]
     outcome: A[str, Meta(description="ok, oom, skipped, failed, timeout, interrupted, running or queued.")]
     reason: A[Text, Meta(description="Why the case didn't end well.")]
     signal: A[Text, Meta(description="That ended the worker, such as SIGKILL.")]

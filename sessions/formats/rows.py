@@ -17,6 +17,7 @@ from benchtui.sessions.visible import visible
 
 Values = dict[str, Any]
 OPTIONS = (
+    "machine",
     "device",
     "precision",
     "attention",
@@ -62,7 +63,13 @@ def _clean(value: object) -> object:
 
 def _asked(case: CaseState) -> Values:
     options = {name: getattr(case.config, name) for name in OPTIONS}
-    return {"case": case.index, "name": case.name, **options, "again": bool(case.config.repeat)}
+    return {
+        "case": case.index,
+        "name": case.name,
+        **options,
+        "again": bool(case.config.repeat),
+        "node": case.node,
+    }
 
 
 def _ending(case: CaseState) -> Values:

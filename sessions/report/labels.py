@@ -42,7 +42,10 @@ def series_title(config: Config, varied: Collection[str]) -> str:
         ("sequence_length", f"{config.sequence_length:,} tokens"),
     )
     return ", ".join(
-        [f"{config.device.upper()} – {precision(config)}", *(text for key, text in shown if key in varied)]
+        [
+            f"{_machine(config)}{config.device.upper()} – {precision(config)}",
+            *(text for key, text in shown if key in varied),
+        ]
     )
 
 
@@ -58,7 +61,14 @@ def case_label(config: Config, varied: Collection[str]) -> str:
         ("sequence_length", f"seq={config.sequence_length}"),
     )
     others = (text for key, text in shown if key in varied)
-    return " ".join([config.device, config.precision, *others, f"bs={config.batch_size}"])
+    return " ".join(
+        [f"{_machine(config)}{config.device}", config.precision, *others, f"bs={config.batch_size}"]
+    )
+
+
+def _machine(config: Config) -> str:
+    """The nodes of a cluster that were asked for, before the device."""
+    return f"{config.machine} " if config.machine else ""
 
 
 def outcome(case: CaseState) -> str:

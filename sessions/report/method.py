@@ -194,7 +194,7 @@ def _noise_floor(session: Session) -> str | None:
 
 
 def _idle(session: Session) -> str | None:
-    idle = session.idle
+    idle = session.machine.idle
     if idle is None or not idle.power_w:
         return None
     devices = ", ".join(f"{name} {number(power, 1)} W" for name, power in idle.power_w.items())

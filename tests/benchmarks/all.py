@@ -34,7 +34,13 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "screen": ("--nvitop", ".venv-nvitop"),
     "soak": (),
     "large_sessions": (),
+    "ray_overhead": (),
+    "ray_scale": (),
 }
+
+
+RAY = Path(".venv-ray/bin/python")
+"""The environment of the scripts that need Ray."""
 
 
 def machine() -> str:
@@ -52,7 +58,8 @@ def machine() -> str:
 def section(name: str) -> tuple[str, int]:
     """Run a script; gives its section, with the first line of what it says of itself, and its exit status."""
     path = Path(__file__).with_name(f"{name}.py")
-    command = [sys.executable, path, *SCRIPTS[name]]
+    python = RAY if name.startswith("ray_") else Path(sys.executable)
+    command = [python, path, *SCRIPTS[name]]
     began = datetime.now(UTC)
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         lines = []

@@ -85,12 +85,14 @@ def cpu_s(process: psutil.Process) -> float:
         return 0.0
 
 
-def ratio(ours_ms: Iterable[float], plain_ms: Iterable[float]) -> tuple[float, str]:
+def ratio(
+    ours_ms: Iterable[float], plain_ms: Iterable[float], names: tuple[str, str] = ("benchtui", "plain")
+) -> tuple[float, str]:
     """Median step of ours over that of the plain loop, with both in words."""
     kept = [[time_ms for time_ms in times if time_ms < 1000 * TURN_S] for times in (ours_ms, plain_ms)]
     ours, theirs = map(statistics.median, kept)
     counts = f"n {len(kept[0])} and {len(kept[1])}"
-    return ours / theirs, f"benchtui {ours:8.2f} ms  plain {theirs:8.2f} ms  {counts}"
+    return ours / theirs, f"{names[0]} {ours:8.2f} ms  {names[1]} {theirs:8.2f} ms  {counts}"
 
 
 def send(processes: Iterable[psutil.Process], number: int) -> None:

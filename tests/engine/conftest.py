@@ -1,21 +1,19 @@
 """A sweep on its way with executions that are played, so that a test decides when each case ends, and how."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchtui.engine.case_run import CaseRun
 from benchtui.engine.control import Resumption
 from benchtui.engine.course import Course
-from benchtui.engine.executors.base import Execution, WorkerEvent
+from benchtui.engine.executors.base import Execution, Node, WorkerEvent
 from benchtui.engine.queue import Turn
-from benchtui.engine.readings import Readings
 from benchtui.engine.resuming import Left
 from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import SessionLog
-from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, SessionStarted, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
 from benchtui.sessions.facts import Host, Memory, Model
 from benchtui.sessions.journal import Journal, Tail
 from benchtui.sessions.session import Session
@@ -54,13 +52,15 @@ class Played:
 class Stage:
     """A course over played cases, and the fold of its record."""
 
-    def __init__(self, sweep: Sweep, path: Path, host: Host, left: Left | None = None) -> None:
+    def __init__(
+        self, sweep: Sweep, path: Path, host: Host, left: Left | None = None, nodes: Sequence[Node] = ()
+    ) -> None:
         self.played: dict[int, Played] = {}
         """The newest execution of each case."""
         self.path = path
         self.log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
-        self.course = Course(sweep, host, self.log, self._launch, Rounds(sweep.measure))
-        self._host = host
+        nodes = nodes or (Node(None, host),)
+        self.course = Course(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
         self._cut = False
         if left:
             event = left.resumed(host)
@@ -69,10 +69,15 @@ class Stage:
         self._tail = Tail(path)
         self.session = Session()
 
-    def _launch(self, turn: Turn) -> CaseRun:
+    def join(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            t = self.log.now_s()
+            joined = NodeJoined(t=t, node=str(node.name), host=Host(), kind=node.kind, clock_offset_s=0.0)
+            self.log.write(joined)
+
+    def _launch(self, turn: Turn) -> Execution:
         played = self.played[turn.case.index] = Played(turn)
-        execution: Execution = played
-        return CaseRun(execution, None, self._host, Readings())
+        return played
 
     @property
     def running(self) -> list[int]:
@@ -129,13 +134,21 @@ def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
     """Begin a sweep of these axes; further entries are those of the sweep."""
     made: list[Stage] = []
 
-    def begin(host: Host | None = None, runtime: Any = None, axes: Axes | None = None, **entries: Any) -> Stage:
+    def begin(
+        host: Host | None = None,
+        runtime: Any = None,
+        axes: Axes | None = None,
+        nodes: Sequence[Node] = (),
+        **entries: Any,
+    ) -> Stage:
         sweep = Sweep(name="s", model="m", axes=axes or Axes(batch_size=(1, 2, 3)), **entries)
-        stage = Stage(sweep, tmp_path / f"{len(made)}.json", host or Host(absent={"rapl": "none"}))
+        host = host or Host(absent={"rapl": "none"})
+        stage = Stage(sweep, tmp_path / f"{len(made)}.json", host, nodes=nodes)
         made.append(stage)
         plan = tuple(case.config for case in stage.course.queue.cases)
         stage.log.write(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=Host()))
-        stage.course.begin(runtime)
+        stage.join(nodes)
+        stage.course.begin({None: runtime} if runtime else {})
         stage.course.advance()
         return stage
 
@@ -149,11 +162,12 @@ def resume() -> Iterator[Callable[..., Stage]]:
     """Go on with a sweep whose record lies at this path."""
     made: list[Stage] = []
 
-    def go_on(path: Path, **how: bool) -> Stage:
+    def go_on(path: Path, nodes: Sequence[Node] = (), **how: bool) -> Stage:
         left = Left(path, Resumption(anyway=True, **how))
-        stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left)
+        stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left, nodes)
         made.append(stage)
-        stage.course.begin(None)
+        stage.join(nodes)
+        stage.course.begin({})
         stage.course.advance()
         return stage
 

@@ -52,10 +52,12 @@ def telemetry() -> Readings:
 def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: Any) -> CaseFinished:
     execution: Any = Execution(gpu_uuid, **ended)
     driver: Any = Driver()
-    run = CaseRun(execution, driver, HOST, readings or telemetry())
-    list(run.collect(9.0))
-    assert run.finished is not None
-    return run.finished
+    ended: list[CaseRun] = []
+    run = CaseRun(execution, driver, HOST, readings or telemetry(), 0.0, ended.append)
+    *_, last = run.collect(9.0)
+    assert ended == [run]
+    assert isinstance(last, CaseFinished)
+    return last
 
 
 def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() -> None:

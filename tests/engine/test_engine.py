@@ -371,6 +371,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.processes import Processes
 from benchtui.engine.supervisor import Supervisor
 from benchtui.sessions.sweep import Sweep
 
@@ -382,7 +383,7 @@ class Probe:
     def result(self, now_s):
         return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
 
-class OnCpu(LocalExecutor):
+class OnCpu(Processes):
     def probe(self):
         return Probe(super().probe())
     def start(self, job):
@@ -390,7 +391,7 @@ class OnCpu(LocalExecutor):
 
 if __name__ == "__main__":
     sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
-    Supervisor("side-by-side", sweep, Path(sys.argv[1]), OnCpu()).run()
+    Supervisor("side-by-side", sweep, Path(sys.argv[1]), LocalExecutor(OnCpu())).run()
 """
 
 

@@ -19,14 +19,19 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine import isolation, supervisor
+from benchtui.engine import isolation, processes, supervisor
 from benchtui.engine.control import Resumption
-from benchtui.engine.executors import local
+from benchtui.engine.executors import far
+from benchtui.engine.executors.cluster import Cluster, Member
 from benchtui.engine.executors.lines import send
+from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.executors.relay import Pump, Relay
 from benchtui.engine.job import Job
+from benchtui.engine.outpost import serve
+from benchtui.engine.station import Station
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
 from benchtui.sessions.facts import Model
-from benchtui.sessions.sweep import Axes, Measure, Sweep
+from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
 FLUSH_S = 0.1
 STEP_S = 0.002
@@ -35,6 +40,10 @@ ROOM = "BENCHTUI_TEST_ROOM"
 """Bytes that a file of the engine may have."""
 CLOCK = "BENCHTUI_TEST_CLOCK"
 """Set to ``back``, the wall clock runs backwards by a day a call."""
+KINDS = "BENCHTUI_TEST_KINDS"
+"""Kinds of the nodes of a played cluster, joined by commas; each node is a station of its own process."""
+SILENT = "BENCHTUI_TEST_SILENT"
+"""Seconds after which a station that is silent is lost."""
 
 
 def sweep(cases: int = 3, steps: int = 100, name: str = "light", device: str = "cpu") -> Sweep:
@@ -153,18 +162,31 @@ def _set_the_clock_back() -> None:
     time.time = lambda: _Backwards.now().timestamp()
 
 
-class LightExecutor(local.LocalExecutor):
+class LightProcesses(processes.Processes):
     """The fork server imports the engine alone."""
 
-    def __init__(self, dataset: str) -> None:
-        super().__init__(dataset)
+    def expect(self, dataset: str) -> None:
         self._context.set_forkserver_preload(["benchtui.engine.__main__"])
+
+
+def cluster(run: Run) -> Cluster:
+    """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
+    names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
+    members = [Member(*each, {"zone": "a"}) for each in zip(names, os.environ[KINDS].split(","), strict=True)]
+    relays = {name: Relay((sys.executable, "-P", __file__, "--station")) for name in names}
+    Path(sys.argv[-1] + ".nodes").write_text("".join(f"{relays[name].pid}\n" for name in names))
+    wires = {name: Pump(relay.read, relay.write, relay.close) for name, relay in relays.items()}
+    return Cluster(wires, members, lambda: None)
 
 
 def main() -> int:
     """Run the engine's own main with light cases."""
-    local._run_worker, local._run_probe = run_worker, run_probe
-    engine_main.LocalExecutor = LightExecutor  # type: ignore[attr-defined]
+    processes._run_worker, processes._run_probe = run_worker, run_probe
+    engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
+    engine_main._serve = lambda: serve(Station(LightProcesses()))
+    far.SILENT_S = float(os.environ.get(SILENT, far.SILENT_S))
+    if os.environ.get(KINDS):
+        engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(room), resource.RLIM_INFINITY))
     if os.environ.get(CLOCK) == "back":

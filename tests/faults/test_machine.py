@@ -80,11 +80,11 @@ def test_a_gpu_lost_in_mid_case_leaves_its_readings_absent_and_the_sweep_going(
     lost, other = session.gpus[0].columns["power_w"], session.gpus[1].columns["power_w"]
     assert not math.isnan(lost[0]) and math.isnan(lost[-1])
     assert not any(map(math.isnan, other))
-    assert "gpu" in session.gpu_readings[0].absent
+    assert "gpu" in session.machine.gpu_readings[0].absent
     last = session.cases[-1].finished
     assert last is not None and last.energy is not None
     assert last.energy.energy_j is None
-    assert last.energy.absent == session.gpu_readings[0].absent["gpu"]
+    assert last.energy.absent == session.machine.gpu_readings[0].absent["gpu"]
 
 
 def test_a_hub_out_of_reach_is_a_failed_case_that_says_what_to_do(

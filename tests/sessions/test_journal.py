@@ -380,5 +380,5 @@ def test_the_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEven
 
 def test_every_known_event_has_its_tag() -> None:
     assert {"session_started", "steps", "telemetry", "case_finished"} < journal.KNOWN_EVENTS
-    assert len(journal.KNOWN_EVENTS) == 18
+    assert len(journal.KNOWN_EVENTS) == 20
     assert CaseFinished.__struct_config__.tag in journal.KNOWN_EVENTS

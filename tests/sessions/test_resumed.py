@@ -173,7 +173,7 @@ def test_a_pause_ends_and_what_was_told_first_of_the_machine_stays(bench: Any) -
     )
     assert not session.paused
     assert session.runtime is not None and session.runtime.torch == "2.9"
-    assert session.idle is not None and session.idle.power_w == {"gpu 0": 70.0}
+    assert session.machine.idle is not None and session.machine.idle.power_w == {"gpu 0": 70.0}
     session.apply_all([Paused(t=3.0), Continued(t=4.0)])
     assert not session.paused
 

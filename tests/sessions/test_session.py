@@ -266,14 +266,14 @@ def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> 
     assert gpu.between("temperature_c", 9.0, 0.0) == gpu.between("fan", 0.0, 9.0) == []
     assert (gpu.latest("temperature_c"), gpu.latest("power_w"), gpu.latest("fan")) == (60.0, None, None)
     assert session.host.latest("cpu_percent") is None
-    assert session.gpu_readings[3].temperature_c == [50.0, 60.0]
+    assert session.machine.gpu_readings[3].temperature_c == [50.0, 60.0]
 
 
 def test_a_reason_why_a_gpu_tells_nothing_outlives_the_event_that_tells_it(session: Session) -> None:
     for absent in ({"fan": "none"}, {}, {"power_w": "not supported"}):
         gpu = GpuReadings(index=0, absent=absent, power_limit_w=70.0)
         session.apply(Telemetry(t=1.0, at_s=[1.0], gpus=(gpu,)))
-    assert session.gpu_readings[0].absent == {"fan": "none", "power_w": "not supported"}
+    assert session.machine.gpu_readings[0].absent == {"fan": "none", "power_w": "not supported"}
 
 
 def test_every_column_of_a_trace_is_as_long_as_its_times() -> None:

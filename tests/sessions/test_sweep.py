@@ -9,9 +9,11 @@ from benchtui.sessions.sweep import (
     Baseline,
     Config,
     Measure,
+    Run,
     Sweep,
     cases,
     on_gpus,
+    on_kinds,
     own_code,
     senseless,
     unfit,
@@ -20,6 +22,24 @@ from benchtui.sessions.sweep import (
 
 def sweep(**axes: tuple[str, ...] | tuple[int, ...]) -> Sweep:
     return Sweep(name="s", model="m", axes=Axes(**axes))  # type: ignore[arg-type]
+
+
+def test_every_kind_of_node_stands_where_the_sign_for_all_of_them_stood() -> None:
+    axes = Axes(machine=("B200", "*"))
+    assert on_kinds(sweep_of(axes), ("H100", "B200")).axes.machine == ("B200", "H100")
+    assert on_kinds(sweep_of(Axes()), ("H100",)).axes.machine == ("",)
+
+
+def test_kinds_that_make_too_many_cases_are_counted() -> None:
+    axes = Axes(machine=("*",), batch_size=tuple(range(1, 10_001)), sequence_length=tuple(range(1, 10)))
+    with pytest.raises(
+        BenchtuiError, match=r"axes\.machine: 2 kinds of nodes make 180,000 cases; at most 100,000"
+    ):
+        on_kinds(sweep_of(axes), ("H100", "B200"))
+
+
+def sweep_of(axes: Axes) -> Sweep:
+    return Sweep(name="s", model="m", axes=axes, run=Run(executor="ray"))
 
 
 def test_the_device_is_outermost_and_the_batch_size_innermost() -> None:
@@ -140,6 +160,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
     assert written["measure"]["iterations"] == Measure().iterations
     assert written["axes"]["precision"] == ["fp32"]
     assert json.loads(msgspec.json.encode(Config(device="cpu"))) == {
+        "machine": "",
         "device": "cpu",
         "precision": "fp32",
         "batch_size": 1,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Sweep, Train, cases
+from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
 from benchtui.sessions.sweep_file import checked, load_sweep, parse_sweep, preset_names
 
 FULL = """
@@ -118,7 +118,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("wieghts = 1", "wieghts: unknown entry (did you mean 'weights'?); allowed: name, model, weights"),
-        ("axes.batchsize = 1", "axes.batchsize: unknown entry (did you mean 'batch_size'?); allowed: device,"),
+        ("axes.batchsize = 1", "axes.batchsize: unknown entry (did you mean 'batch_size'?); allowed: machine,"),
         ("measure.zzz = 1", "measure.zzz: unknown entry; allowed: warmup, iterations, until"),
         ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
         ("name = 3", "name: 3 is not text; write it in quotes"),
@@ -394,6 +394,50 @@ def test_the_rules_of_measuring_can_be_left_to_the_machine() -> None:
     assert (rules.until_auto, rules.until_percent) == (True, None)
     assert (rules.mode, rules.rounds, rules.aa, rules.retries) == ("throughput", 3, True, None)
     assert rules.caches == "shared"
+
+
+def test_a_cluster_is_named_with_what_may_run_where() -> None:
+    entries = (
+        "executor=ray",
+        "address=ray://head:10001",
+        "place=zone=a",
+        "lost=repeat",
+        "repeat_on_each=false",
+    )
+    sweep = parse_sweep('model = "m"\naxes.machine = ["H100", "gpu/kind=a-1", "*"]', "s.toml", entries)
+    assert sweep.run == Run(
+        executor="ray", address="ray://head:10001", place="zone=a", lost="repeat", repeat_on_each=False
+    )
+    assert sweep.axes.machine == ("H100", "gpu/kind=a-1", "*")
+    assert cases(sweep)[0].name == "H100 cpu fp32 compile=off bs=1 seq=128"
+    assert parse_sweep('model = "m"\nrun.place = ""\naxes.machine = ""', "s.toml") == Sweep(
+        name="sweep", model="m"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("run.executor = 'slurm'", "run.executor: 'slurm' is not known; allowed: local, ray"),
+        (
+            "run.address = 'head'",
+            "run.address: 'head' is no address of a Ray cluster; allowed: auto, host:port,",
+        ),
+        ("run.address = ''", "run.address: '' is not text; write it in quotes"),
+        ("run.address = 'a b:1'", "run.address: 'a b:1' is no address"),
+        ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
+        ("run.place = 3", "run.place: 3 is not text"),
+        ("run.lost = 'wait'", "run.lost: 'wait' is not known; allowed: fail, repeat"),
+        ("run.repeat_on_each = 1", "run.repeat_on_each: 1 is neither true nor false"),
+        ("axes.machine = 'two words'", "axes.machine: 'two words' names no nodes; allowed: a kind (H100)"),
+        ("axes.machine = 'a\\nb'", "axes.machine: 'a\\\\nb' names no nodes"),
+        ("axes.machine = [1]", "axes.machine: 1 is not text; write it in quotes"),
+        ("measure.baseline.machine = '*'", "measure.baseline.machine: '*' names no nodes"),
+    ],
+)
+def test_a_cluster_that_can_not_be_meant_is_refused_in_one_line(line: str, message: str) -> None:
+    told = refused(line)
+    assert told.startswith(f"my.toml: {message}") and "\n" not in told
 
 
 def test_environment_variables_are_text() -> None:

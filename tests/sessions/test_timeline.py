@@ -21,6 +21,8 @@ from benchtui.sessions.events import (
     CaseRepeated,
     CaseStarted,
     Message,
+    NodeJoined,
+    NodeLost,
     Resumed,
     RoundFinished,
     SessionFinished,
@@ -30,6 +32,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.facts import GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.journal import Journal
+from benchtui.sessions.machine_state import MachineState
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.timeline import Retelling, Timeline
@@ -98,12 +101,14 @@ def plain(session: Session) -> dict[str, Any]:
     said = {name: value for name, value in vars(session).items() if name in vars(Session())}
     said["cases"] = [of_case(case) for case in session.cases]
     said["current"] = session.current.index if session.current else None
-    traces = {"host": session.host, **session.gpus}
-    return (
-        said
-        | {str(name): (list(each.at_s), repr(each.columns)) for name, each in traces.items()}
-        | {"gpus": 0, "host": 0}
-    )
+    said["nodes"] = {name: of_machine(node) for name, node in session.nodes.items()}
+    return said | {"machine": of_machine(session.machine)}
+
+
+def of_machine(machine: MachineState) -> dict[str, Any]:
+    traces = {"trace": machine.trace, **machine.gpus}
+    readings = {str(name): (list(each.at_s), repr(each.columns)) for name, each in traces.items()}
+    return vars(machine) | {"gpus": 0, "trace": 0} | readings
 
 
 def of_case(case: CaseState) -> dict[str, Any]:
@@ -145,7 +150,10 @@ class Course:
         """The session's first event."""
         sweep = Sweep(name="s", model="m")
         created = "2026-11-21T10:00:00Z"
-        return [SessionStarted(t=0.0, id="x", created=created, sweep=sweep, plan=PLAN, host=Host())]
+        return [
+            SessionStarted(t=0.0, id="x", created=created, sweep=sweep, plan=PLAN, host=Host()),
+            NodeJoined(t=0.0, node="n1", host=Host(), kind="cpu", clock_offset_s=0.0),
+        ]
 
     @property
     def t(self) -> float:
@@ -159,6 +167,10 @@ class Course:
         for attempt in range(self._draw(st.integers(1, 2))):
             if attempt:
                 self.events.append(CaseRepeated(t=self.t, case=case, round=turn, reason="hot", pause_s=1.0))
+            self._attempt(case, turn)
+        if self._draw(st.integers(0, 3)) == 0:
+            self.events.append(NodeLost(t=self.t, node="n1", reason="gone"))
+            self.events.append(CaseRepeated(t=self.t, case=case, round=turn, reason="lost", pause_s=0.0))
             self._attempt(case, turn)
         if self._draw(st.integers(0, 3)) == 0:
             self._resume(case)
@@ -184,7 +196,8 @@ class Course:
         self.events.append(Resumed(t=self.t, created="2026-11-21T12:00:00Z", host=Host(), cases=again))
 
     def _attempt(self, case: int, turn: int) -> None:
-        self.events.append(CaseStarted(t=self.t, case=case, round=turn, config=PLAN[case]))
+        node = self._draw(st.sampled_from([None, "n1"]))
+        self.events.append(CaseStarted(t=self.t, case=case, round=turn, config=PLAN[case], node=node))
         if self._draw(st.booleans()):
             self.events.append(CasePrepared(t=self.t, case=case, model=MODEL, marks=("random weights",)))
             self.events.append(steps(case, turn, 9.0, t=self.t, warmup=True))
@@ -202,7 +215,9 @@ class Course:
                 GpuReadings(index=kind, power_w=[3.0, None], absent={"energy_j": "old"} if kind == 1 else {}),
             )
             host = HostReadings(cpu_percent=[1.0, 2.0]) if kind == 1 else HostReadings()
-            self.events.append(Telemetry(t=self.t, at_s=[self._t, self._t], gpus=gpus, host=host))
+            node = self._draw(st.sampled_from([None, "n1"]))
+            at_s = [self._t, self._t]
+            self.events.append(Telemetry(t=self.t, at_s=at_s, gpus=gpus, host=host, node=node))
 
 
 @st.composite

@@ -48,7 +48,7 @@ def test_each_request_reaches_the_engine(made: Any, engine: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("batch_size", "options are written as option=value; options: device, precision"),
+        ("batch_size", "options are written as option=value; options: machine, device"),
         ("colour=red", "'colour=red': options are written"),
         ("batch_size=many", "batch_size: 'many' is not a whole number"),
         ("precision=fp17", "precision: 'fp17' is not known"),

@@ -94,7 +94,7 @@ async def test_the_cursor_moves_among_the_lines(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("j")
         assert line_of(seen, "precision").startswith("▸")
-        await seen.press("k", "up")
+        await seen.press("k", "up", "up")
         assert line_of(seen, "dataset").startswith("▸")
         await seen.press("G")
         assert line_of(seen, "env").startswith("▸")

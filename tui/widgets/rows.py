@@ -147,6 +147,7 @@ class Arrangement:
 
 
 OPTIONS = (
+    ("machine", ""),
     ("device", ""),
     ("precision", ""),
     ("compile", ""),

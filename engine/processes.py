@@ -1,0 +1,316 @@
+"""The processes of this machine that touch torch: workers, and those that answer a question."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import monotonic
+from typing import Generic, TypeVar
+
+import msgspec
+
+from benchtui.engine.descendants import kill_descendants
+from benchtui.engine.executors.base import WorkerEvent
+from benchtui.engine.executors.lines import Lines
+from benchtui.engine.job import Examined, Job
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
+from benchtui.sessions.limits import PeakKey
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
+
+Answer = TypeVar("Answer", Runtime, Peaks)
+
+_KEPT_STDERR = 8192
+_LONGEST_LINE = 500
+_MOST_CHUNKS = 16
+"""Pieces of a worker's output read at a time, which is more than a pipe holds: one that writes without end must
+not hold the loop."""
+_PROBE_END_S = 1.0
+_NO_SERVER = "its fork server is gone"
+_TEARDOWN_S = 20.0
+"""How long a worker may take to end once it has told its outcome, a look at its step included."""
+
+
+class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
+    """Why a probe has no answer."""
+
+    error: str
+
+
+_decoder = msgspec.json.Decoder(WorkerEvent | Examined)
+
+
+class Processes:
+    """Forks each process from a server that has imported torch once."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+
+    def expect(self, dataset: str) -> None:
+        """Have the server import what all cases need, and what library this dataset is read with, if any."""
+        library = [] if dataset in (SAMPLE, SYNTHETIC) else ["datasets"]
+        self._context.set_forkserver_preload(["benchtui.engine.preload", *library])
+
+    def probe(self) -> "TorchQuestion":
+        """Start the fork server, and ask torch."""
+        return TorchQuestion(self._context)
+
+    def start(self, job: Job) -> "CaseProcess":
+        """Start a worker."""
+        return CaseProcess(self._context, job)
+
+    def peaks(self, key: PeakKey) -> "PeaksQuestion":
+        """Start measuring what a device does at most."""
+        return PeaksQuestion(self._context, key)
+
+
+class CaseProcess:
+    """One case on its way: a worker process, its events and its end."""
+
+    def __init__(self, context: ForkServerContext, job: Job) -> None:
+        """Start the worker; raises BenchtuiError where that can't be done."""
+        self._case = job.case
+        self._timeout_s = job.sweep.measure.timeout_s
+        self._deadline_s = monotonic() + self._timeout_s
+        self._ending: CaseFinished | None = None
+        self._stderr_tail = b""
+        self._oom_kills = _oom_kills()
+        self._events, events_out = context.Pipe(duplex=False)
+        self._stderr, stderr_out = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(
+            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
+        )
+        try:
+            self._process.start()
+        except (OSError, EOFError) as error:
+            self._events.close()
+            self._stderr.close()
+            why = _NO_SERVER if isinstance(error, EOFError) else error
+            raise BenchtuiError(f"the worker can't be started: {why}") from error
+        finally:
+            events_out.close()
+            stderr_out.close()
+        self._lines = Lines(self._events)
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._process.pid or 0
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        open_pipes = [pipe.fileno() for pipe in (self._events, self._stderr) if not pipe.closed]
+        return [*open_pipes, self._process.sentinel]
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return max(0.0, self._deadline_s - monotonic())
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """The events that have come; the last one of a case is its CaseFinished, once the process has ended."""
+        if not self.left_s:
+            self._overdue(now_s)
+        alive = self._process.is_alive()  # asked before reading: what a dying worker sent last is still read
+        self._read_stderr()
+        for event in self._read_events(now_s):
+            if isinstance(event, CaseFinished):
+                self._ending = self._ending or event
+                self._deadline_s = monotonic() + _TEARDOWN_S
+            elif isinstance(event, Examined):
+                self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
+            else:
+                yield event
+        if not alive:
+            yield self._finish(now_s)
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the worker and all it started; an outcome told before stays."""
+        self._ending = self._ending or CaseFinished(
+            t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
+        )
+        _kill(self.pid)
+
+    def _overdue(self, now_s: float) -> None:
+        self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
+        self._deadline_s = monotonic() + _TEARDOWN_S
+
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | Examined]:
+        try:
+            for message in self._lines.read(_MOST_CHUNKS):
+                yield _decoder.decode(message)
+        except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self.end("failed", f"the worker sent what is no event: {error}", now_s)
+
+    def _read_stderr(self) -> None:
+        for _ in range(_MOST_CHUNKS):
+            if self._stderr.closed or not self._stderr.poll():
+                return
+            chunk = os.read(self._stderr.fileno(), 65536)
+            self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
+            if not chunk:
+                self._stderr.close()
+
+    def _finish(self, now_s: float) -> CaseFinished:
+        self._process.join()
+        self._read_stderr()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # whatever the case left behind
+        for pipe in (self._events, self._stderr):
+            pipe.close()
+        code = self._process.exitcode or 0
+        self._process.close()
+        ending = self._ending or _death(self._case, code, _oom_kills() > self._oom_kills, now_s)
+        said = _last_line(self._stderr_tail)
+        return msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+
+
+class _Question(Generic[Answer]):
+    """A process that answers one question about the machine."""
+
+    def __init__(
+        self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
+    ) -> None:
+        self._answers = msgspec.json.Decoder(kind | Failure)
+        self._answer, self._answer_out = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
+        # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
+        self._starting = threading.Thread(target=self._start, daemon=True)
+        self._starting.start()
+
+    @property
+    def source(self) -> int:
+        """A file descriptor that becomes readable when there is an answer, or none to come."""
+        return self._answer.fileno()
+
+    @property
+    def ended(self) -> bool:
+        """Whether an answer has come, or none will."""
+        return self._answer.poll()
+
+    def kill(self) -> None:
+        """End the process, whatever it is at."""
+        if self._process.pid is not None:
+            _kill(self._process.pid)
+
+    def _start(self) -> None:
+        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe says that none will answer
+            self._process.start()
+        self._answer_out.close()
+
+    def _received(self) -> Answer | str:
+        """The answer once there is one, or why there is none."""
+        try:
+            message = self._answer.recv_bytes()
+        except (EOFError, OSError):
+            self._starting.join()
+            if self._process.pid is None:
+                return _NO_SERVER
+            self._process.join(_PROBE_END_S)
+            return f"its process ended with exit status {self._process.exitcode}"
+        self._starting.join()  # the answer may have come before starting was seen to be done
+        self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
+        self._process.join()
+        answer = self._answers.decode(message)
+        return answer.error if isinstance(answer, Failure) else answer
+
+
+class TorchQuestion(_Question[Runtime]):
+    """Asks torch about the machine; starting it starts the fork server, which imports torch."""
+
+    def __init__(self, context: ForkServerContext) -> None:
+        super().__init__(context, _run_probe, Runtime)
+
+    def result(self, now_s: float) -> Runtime | str:
+        """What torch said, or why it said nothing."""
+        if not self.ended:
+            self.kill()
+            return "it is still being imported"
+        answer = self._received()
+        return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
+
+
+class PeaksQuestion(_Question[Peaks]):
+    """Measures the most that a device does, in a process that no case shares."""
+
+    def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
+        super().__init__(context, _run_peaks, Peaks, *key)
+
+    def result(self) -> Peaks | str:
+        """What was measured, or why nothing was; ends the process."""
+        if not self.ended:
+            self.kill()
+            return "not done in time"
+        return self._received()
+
+
+def _run_probe(answer: Connection) -> None:
+    try:
+        from benchtui.engine.probe import main  # torch belongs to this process, never to the supervisor's
+    except ImportError as error:
+        answer.send_bytes(msgspec.json.encode(Failure(error=f"it can't be imported: {error}")))
+    else:
+        main(answer)
+
+
+def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
+    from benchtui.engine.peak_probe import main  # torch belongs to this process, never to the supervisor's
+
+    main(answer, device, precision, threads)
+
+
+def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+    from benchtui.engine.worker import main  # torch belongs to the worker's process, never to the supervisor's
+
+    main(job, events, stderr)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and all it started."""
+    kill_descendants(pid)  # first: once it is gone, nobody knows whose they are
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError, PermissionError):  # one that hasn't made its own group yet
+        os.kill(pid, signal.SIGKILL)
+
+
+def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
+    """Name what ended a worker that didn't tell an outcome."""
+    if code >= 0:
+        reason = f"the worker ended with exit status {code} before it was done"
+        return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
+    name = _signal_name(-code)
+    if name == "SIGKILL" and out_of_memory:
+        reason = "killed by the kernel's out-of-memory killer (SIGKILL)"
+        return CaseFinished(t=now_s, case=case, outcome="oom", reason=reason, signal=name)
+    return CaseFinished(
+        t=now_s, case=case, outcome="failed", reason=f"the worker was killed by {name}", signal=name
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(tail: bytes) -> str | None:
+    lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
+    return next((line[:_LONGEST_LINE] for line in reversed(lines) if line), None)
+
+
+def _oom_kills() -> int:
+    """How often the kernel's out-of-memory killer has struck since boot (Linux: proc(5), vmstat)."""
+    try:
+        fields = Path("/proc/vmstat").read_text("ascii").split()
+        return int(fields[fields.index("oom_kill") + 1])
+    except (OSError, ValueError):
+        return 0

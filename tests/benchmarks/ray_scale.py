@@ -1,0 +1,122 @@
+"""Many cases on a Ray cluster, and the events of many nodes into one engine: wall time against the ideal.
+
+The cases sleep, so that nodes of one machine don't take each other's processors: 20 steps of 20 ms. Every one
+is a fresh process all the same, and all nodes share the processors of this machine for that. The events are
+those of 64 nodes of 8 GPUs in mid-case, which played stations send. The engine's processor time is a share of
+one processor, its memory the most that was resident.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+import lab
+import msgspec
+
+from benchtui.engine import client
+from benchtui.engine.client import Engine
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
+
+HERE = Path(__file__).parent
+STEP_S, STEPS = 0.02, 20
+OWN = f"""
+import time
+
+class Sleeper:
+    samples = 1
+
+    def step(self):
+        time.sleep({STEP_S})
+
+def make(case):
+    return Sleeper()
+"""
+COLUMNS = ("nodes", "cases", "wall s", "ideal s", "over ideal", "engine %", "engine MB", "file MB", "events/s")
+
+
+def main_row(what: str, nodes: int, ideal_s: float, wall_s: float, taken: lab.Taken, path: Path) -> str:
+    """A line of the table."""
+    session = Session.load(path, keep_steps=False)
+    bad = [case for case in session.cases if case.state != "ok"]
+    if bad:
+        raise click.ClickException(f"case {bad[0].index}: {bad[0].finished}")
+    events = path.read_bytes().count(b"\n")
+    size_mb = path.stat().st_size / 1e6
+    over, used = wall_s / ideal_s, 100 * taken.cpu_s / wall_s
+    figures = (nodes, len(session.cases), wall_s, ideal_s, over, used, taken.rss_mb, size_mb, events / wall_s)
+    return f"{what:<8}" + "".join(
+        f"{figure:>{len(column) + 2}.{1 + (column == 'over ideal') if isinstance(figure, float) else 0}f}"
+        for column, figure in zip(COLUMNS, figures, strict=True)
+    )
+
+
+def sweep(cases: int, task: str, address: str = "auto") -> Sweep:
+    """So many cases, shared."""
+    return Sweep(
+        name="scale",
+        model="none",
+        task=task,
+        axes=Axes(batch_size=tuple(range(1, cases + 1))),
+        measure=Measure(warmup=0, iterations=STEPS, peaks=False),
+        run=Run(executor="ray", address=address, repeat_on_each=False),
+    )
+
+
+def on_ray(folder: Path, nodes: int, cases: int) -> str:
+    """The cases on a real cluster."""
+    own = folder / "own.py"
+    own.write_text(OWN)
+    with lab.ray_cluster(nodes) as address:
+        engine = client.start(sweep(cases, f"{own}:make", address), folder / "ray.json")
+        taken = lab.Taken(engine)
+        taken.until_ended()
+    wall_s = measured_s(engine.path)
+    return main_row("Ray", nodes, cases * STEP_S * STEPS / nodes, wall_s, taken, engine.path)
+
+
+def played(folder: Path, nodes: int, rounds: int, seconds: float) -> str:
+    """The events of so many nodes, each through some cases of so many seconds."""
+    path = folder / f"played-{nodes}.json"
+    command = [sys.executable, "-P", str(HERE / "played_cluster.py"), str(nodes), str(seconds)]
+    process = subprocess.Popen(
+        [*command, "--id", f"played{nodes}", str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    with process, process.stdin or sys.exit() as pipe:
+        pipe.write(msgspec.json.encode(sweep(nodes * rounds, "classify")))
+        pipe.close()
+        while not path.exists():
+            time.sleep(0.05)
+        taken = lab.Taken(Engine(f"played{nodes}", path, process.pid))
+        taken.until_ended()
+    return main_row("played", nodes, rounds * seconds, measured_s(path), taken, path)
+
+
+def measured_s(path: Path) -> float:
+    """From the start of the first case to the end of the last."""
+    cases = Session.load(path, keep_steps=False).cases
+    begun = min(case.started.t for case in cases if case.started)
+    return max(case.finished.t for case in cases if case.finished) - begun
+
+
+@click.command()
+@click.option("--cases", default=1000, show_default=True)
+@click.option("--nodes", default=8, show_default=True, help="Of the Ray cluster.")
+@click.option("--played", "many", default=64, show_default=True, help="Nodes that are played.")
+@click.option("--seconds", default=10.0, show_default=True, help="Of a played case.")
+def main(cases: int, nodes: int, many: int, seconds: float) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory(prefix="benchtui-scale-", dir="/tmp") as folder:
+        lab.isolate(folder)
+        print(" " * 8 + "".join(f"  {column}" for column in COLUMNS), flush=True)
+        for count in dict.fromkeys((1, nodes, many)):
+            print(played(Path(folder), count, 2, seconds), flush=True)
+        if cases:
+            print(on_ray(Path(folder), nodes, cases), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Sweeps on a cluster whose nodes are processes of this machine: engine, wires, stations, signals are real."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import light
+import psutil
+import pytest
+from msgspec.structs import replace
+from watching import Watched, wait_gone
+
+from benchtui.engine.control import Resumption
+from benchtui.engine.executors.cluster import Cluster, Member, named, unlike
+from benchtui.engine.executors.far import FarStation
+from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Telemetry
+from benchtui.sessions.facts import Host
+from benchtui.sessions.sweep import Run, Sweep
+
+Begin = Callable[..., Watched]
+LIKE = {light.KINDS: "H100,H100,H100"}
+
+
+def sweep(cases: int = 6, steps: int = 100, **run: str | bool) -> Sweep:
+    where = Run(executor="ray", **{"repeat_on_each": False} | run)  # type: ignore[arg-type]
+    return replace(light.sweep(cases, steps), run=where)
+
+
+def stations(watched: Watched) -> list[int]:
+    """Process numbers of the nodes' stations."""
+    return [int(line) for line in Path(f"{watched.engine.path}.nodes").read_text().split()]
+
+
+def kill_node(watched: Watched, name: str) -> None:
+    os.kill(stations(watched)[int(name[1:]) - 1], signal.SIGKILL)
+
+
+def test_cases_are_shared_among_like_nodes_and_each_tells_its_own(begin: Begin) -> None:
+    watched = begin(sweep(cases=12), LIKE)
+    session = watched.until_ended()
+    assert watched.states == ["ok"] * 12
+    assert {case.node for case in session.cases} == set(session.nodes) == {"n1", "n2", "n3"}
+    assert all(len(case.measured) == 100 for case in session.cases)
+    for node in session.nodes.values():
+        assert node.runtime is not None and len(node.trace.at_s) > 0
+        assert (node.joined.kind, node.joined.labels, node.lost) == ("H100", {"zone": "a"}, None)
+    assert session.host.latest("engine_cpu_percent") is not None
+    told = [event for event in watched.events if isinstance(event, NodeJoined | Runtime | CaseFinished)]
+    assert [type(event) for event in told[:6]] == [NodeJoined] * 3 + [Runtime] * 3
+
+
+def test_no_node_has_two_cases_at_a_time_and_times_follow_each_other(begin: Begin) -> None:
+    session = begin(sweep(cases=9), LIKE).until_ended()
+    for node in session.nodes:
+        there = [case for case in session.cases if case.node == node]
+        spans = sorted((case.started.t, case.finished.t) for case in there if case.started and case.finished)
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    for case in session.cases:
+        assert case.started and case.finished and case.finished.measured_s
+        begin_s, end_s = case.finished.measured_s
+        assert case.started.t - 0.5 <= begin_s < end_s <= case.finished.t + 0.5
+        assert end_s - begin_s >= 0.2
+
+
+def test_every_case_runs_on_the_kind_of_node_it_names(begin: Begin) -> None:
+    asked = sweep(cases=2)
+    asked = replace(asked, axes=replace(asked.axes, machine=("*", "n2")))
+    session = begin(asked, {light.KINDS: "H100,A100"}).until_ended()
+    assert session.start.sweep.axes.machine == ("H100", "A100", "n2")
+    assert [case.node for case in session.cases] == ["n1", "n1", "n2", "n2", "n2", "n2"]
+
+
+def test_a_node_that_dies_costs_the_case_on_it_and_no_other(begin: Begin) -> None:
+    watched = begin(sweep(cases=6, steps=300), LIKE)
+    node = watched.until_steps(0).node
+    assert node is not None
+    kill_node(watched, node)
+    session = watched.until_ended()
+    assert watched.states == ["failed"] + ["ok"] * 5
+    finished = session.cases[0].finished
+    assert finished is not None and finished.reason == "node lost: its station ended with exit status -9"
+    assert session.nodes[node].lost is not None
+    ends = [event.case for event in watched.events if isinstance(event, CaseFinished)]
+    assert sorted(ends) == list(range(6)), "each case ends once"
+    assert session.finished is not None and session.finished.outcome == "completed"
+
+
+def test_asked_to_it_runs_the_case_again_elsewhere(begin: Begin) -> None:
+    watched = begin(sweep(cases=3, steps=300, lost="repeat"), LIKE)
+    node = watched.until_steps(1).node
+    assert node is not None
+    kill_node(watched, node)
+    session = watched.until_ended()
+    assert watched.states == ["ok"] * 3
+    case = session.cases[1]
+    assert case.node not in (None, node) and len(case.measured) == 300
+    assert [each.reason for each in case.repeated] == ["node lost: its station ended with exit status -9"]
+
+
+def test_with_the_last_node_the_sweep_ends_and_is_resumed_on_others(begin: Begin) -> None:
+    watched = begin(sweep(cases=3, steps=200), {light.KINDS: "H100"})
+    watched.until_steps(0)
+    kill_node(watched, "n1")
+    session = watched.until_ended()
+    assert watched.states == ["failed", "interrupted", "interrupted"] and session.left == 2
+    assert_resumed(watched, retry_failed=True)
+
+
+def test_a_sweep_whose_engine_was_killed_leaves_nothing_and_is_resumed(begin: Begin) -> None:
+    watched = begin(sweep(cases=6, steps=300), LIKE)
+    watched.until_steps(1)
+    processes = [psutil.Process(pid) for pid in stations(watched)]
+    below = [each.pid for process in processes for each in process.children(recursive=True)]
+    os.kill(watched.engine.pid, signal.SIGKILL)
+    for pid in [*stations(watched), *below]:
+        wait_gone(pid)
+    watched.until_ended()
+    assert_resumed(watched)
+
+
+def assert_resumed(watched: Watched, **how: bool) -> None:
+    """Another engine measures what is left, each case once."""
+    path = watched.engine.path
+    process = light.launch(path, Resumption(**how), LIKE, session_id="again")
+    assert process.wait(60) == 0
+    again = Watched(watched.engine)
+    again.read()
+    again.close()
+    assert set(again.states) == {"ok"}
+    steps = {len(case.measured) for case in again.session.cases}
+    assert steps == {again.session.start.sweep.measure.iterations}
+    assert list(again.session.nodes) == ["n1", "n2", "n3"]
+
+
+def test_stopping_ends_the_cases_on_all_nodes(begin: Begin) -> None:
+    watched = begin(sweep(cases=6, steps=100_000), LIKE)
+    for index in range(3):
+        watched.until_steps(index)
+    watched.engine.stop()
+    session = watched.until_ended()
+    assert watched.states == ["interrupted"] * 6
+    assert session.finished is not None and session.finished.outcome == "interrupted"
+    for pid in stations(watched):
+        wait_gone(pid)
+
+
+def test_a_case_on_a_node_can_be_skipped_and_has_its_time_limit(begin: Begin) -> None:
+    asked = sweep(cases=2, steps=100_000)
+    asked = replace(asked, measure=replace(asked.measure, timeout_s=3.0))
+    watched = begin(asked, {light.KINDS: "H100,H100"})
+    watched.until_steps(0)
+    watched.engine.skip(0)
+    watched.until_ended()
+    assert watched.states == ["skipped", "timeout"]
+
+
+def test_a_node_that_falls_silent_is_lost(begin: Begin) -> None:
+    watched = begin(sweep(cases=2, steps=400), {light.KINDS: "H100,H100", light.SILENT: "1.5"})
+    node = watched.until_steps(0).node
+    assert node is not None
+    os.kill(stations(watched)[int(node[1:]) - 1], signal.SIGSTOP)
+    session = watched.until_ended()
+    finished = session.cases[0].finished
+    assert finished is not None and finished.reason == "node lost: nothing was heard of it for 1.5 s"
+    assert watched.states == ["failed", "ok"]
+
+
+def test_nodes_of_one_host_get_numbers() -> None:
+    assert named(["b", "a", "b", "b"]) == ["b", "a", "b#2", "b#3"]
+
+
+def test_versions_that_differ_are_told_with_their_nodes() -> None:
+    hosts = {f"n{n}": Host(python="3.11", packages={"torch": "2.9"}) for n in range(1, 6)}
+    hosts["n5"] = Host(python="3.11", packages={"torch": "2.8"}, driver="550")
+    assert unlike(hosts) == [
+        "nodes differ in GPU driver: none (4 nodes), 550 (n5)",
+        "nodes differ in torch: 2.9 (4 nodes), 2.8 (n5)",
+    ]
+    assert unlike({"n1": hosts["n1"], "n2": hosts["n2"]}) == []
+
+
+def wire(script: str) -> Pump:
+    relay = Relay((sys.executable, "-c", script))
+    return Pump(relay.read, relay.write, relay.close)
+
+
+HELLO = '{"event":"hello","version":"0.0.1","host":{}}'
+PONGS = """
+import sys
+print('%s', flush=True)
+for line in sys.stdin:
+    print(line.replace("ping", "pong")[:-2] + ',"here_s":7.0}', flush=True)
+"""
+"""A station of another version, whose clock stands still."""
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("import sys; sys.exit('no torch\\nhere')", "node n1: its station ended with exit status 1: here"),
+        ("print('what?')", "node n1 sent what is no message: "),
+        (
+            'print(\'{"event":"done"}\', flush=True); import time; time.sleep(60)',
+            "node n1: what answers there is no station",
+        ),
+        ("import time; time.sleep(60)", "node n1: no station came up there in time"),
+        (PONGS % HELLO, "node n1: benchtui 0.0.1 there and .* here; install the same on both"),
+    ],
+)
+def test_a_node_on_which_no_station_comes_up_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, script: str, why: str
+) -> None:
+    monkeypatch.setattr("benchtui.engine.executors.cluster.JOIN_S", 2.0)
+    let_go, one = [], wire(script)
+    with pytest.raises(BenchtuiError, match=why):
+        Cluster({"n1": one}, [Member("n1", "cpu")], lambda: let_go.append(True))
+    assert let_go == [True]
+    one.join()
+
+
+def test_the_clock_of_a_node_is_known_from_the_quickest_answer() -> None:
+    one = wire(PONGS % HELLO)
+    station = FarStation("n1", one)
+    before_s = time.monotonic()
+    station.greet(before_s + 10)
+    assert 7.0 - time.monotonic() <= station.offset_s <= 7.0 - before_s
+    station.close()
+    one.join()
+
+
+def test_telemetry_of_a_node_carries_its_name(begin: Begin) -> None:
+    watched = begin(sweep(cases=1), {light.KINDS: "cpu"})
+    watched.until_ended()
+    names = {event.node for event in watched.events if isinstance(event, Telemetry)}
+    assert names == {None, "n1"}
