@@ -122,7 +122,7 @@ class Outpost:
     def _open(self, order: Open) -> None:
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        self._station.open(Charge(order.zero_s, order.dataset, order.env, order.node), self._say)
+        self._station.open(Charge(order.zero_s, order.env, order.dataset, order.node), self._say)
 
     def _start(self, order: Start) -> None:
         index = order.job.case

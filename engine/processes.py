@@ -49,13 +49,17 @@ _decoder = msgspec.json.Decoder(WorkerEvent | Examined)
 class Processes:
     """Forks each process from a server that has imported torch once."""
 
+    preloaded = ("benchtui.engine.preload",)
+    """What the server imports, whatever the sweep."""
+
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
+        self.expect(SYNTHETIC)
 
     def expect(self, dataset: str) -> None:
-        """Have the server import what all cases need, and what library this dataset is read with, if any."""
-        library = [] if dataset in (SAMPLE, SYNTHETIC) else ["datasets"]
-        self._context.set_forkserver_preload(["benchtui.engine.preload", *library])
+        """Have the server import what reads a dataset too; to be said before the first process."""
+        library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
+        self._context.set_forkserver_preload([*self.preloaded, *library])
 
     def probe(self) -> "TorchQuestion":
         """Start the fork server, and ask torch."""

@@ -30,10 +30,10 @@ class Charge:
 
     zero_s: float
     """This machine's monotonic clock at the session's start."""
-    dataset: str = SYNTHETIC
-    """The sweep's, which decides what cases have to import."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment variables of the measured processes."""
+    dataset: str = SYNTHETIC
+    """What the texts of the cases are read from."""
     node: str | None = None
     """What the session calls this machine; None for that of the engine."""
 
@@ -58,8 +58,8 @@ class Station:
     def open(self, charge: Charge, emit: Callable[[Telemetry], None]) -> None:
         """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
         os.environ.update(charge.env)  # for the fork server: libraries read theirs when they are loaded
-        self._charge, self._emit = charge, emit
         self._processes.expect(charge.dataset)
+        self._charge, self._emit = charge, emit
         self._scratch = tempfile.TemporaryDirectory(prefix="benchtui-", ignore_cleanup_errors=True)
         rapl = None if "rapl" in self.host.absent else Rapl()
         self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, rapl=rapl)

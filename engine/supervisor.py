@@ -100,8 +100,9 @@ class Supervisor:
     def _measure(self) -> None:
         try:
             self._tell_nodes()
-            sweep, zero_s = self._sweep, self._log.zero_s
-            self._executor.open(Setting(zero_s, sweep.dataset, sweep.env, self._loop, self._on_event))
+            self._executor.open(
+                Setting(self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event)
+            )
             self._prepare()
             while self._course.advance():
                 self._loop.wait(self._course.sources, self._course.left_s)

@@ -38,8 +38,9 @@ class Open(Word, tag="open", frozen=True, kw_only=True):
 
     zero_s: float
     """The station's monotonic clock at the session's start."""
-    dataset: str
     env: dict[str, str] = {}  # noqa: RUF012 msgspec copies a mutable default
+    dataset: str
+    """What the texts of the cases are read from."""
     node: str
     """What the session calls the station's machine."""
     folder: str

@@ -25,6 +25,11 @@ class MachineState:
     trace: Trace = field(default_factory=Trace)
     """Readings of processors, memory and processes."""
 
+    @property
+    def readings(self) -> int:
+        """How many samples there are of it."""
+        return len(self.trace.at_s)
+
     def told(self, event: Runtime | Idle | Telemetry, again: bool) -> None:
         """Take in an event; of a session that goes on, runtime and idle power stay as they were told before."""
         match event:

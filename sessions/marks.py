@@ -48,8 +48,8 @@ class Marks:
     def __init__(self) -> None:
         self.all: list[Mark] = []
         """In the order of time."""
-        self._throttled: frozenset[int] = frozenset()
-        """GPUs that were held down by the newest readings."""
+        self._throttled: dict[str | None, frozenset[int]] = {}
+        """By node, GPUs that were held down by the newest readings."""
         self._progress: dict[int, list[tuple[int, float]]] = {}
         """Of each case whose outliers aren't known: how many steps were measured by when."""
         self._unexamined: deque[CaseState] = deque()
@@ -62,7 +62,7 @@ class Marks:
                 steps = len(session.cases[event.case].measured)
                 self._progress.setdefault(event.case, []).append((steps, now_s))
             case Telemetry():
-                self._readings(event.gpus, now_s)
+                self._readings(event, now_s)
             case CaseStarted():
                 self.all.append(Mark(now_s, "begin", event.case))
             case RoundFinished():
@@ -111,11 +111,12 @@ class Marks:
         later = (self.all[at] for at in range(place, len(self.all)))
         return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
 
-    def _readings(self, gpus: tuple[GpuReadings, ...], now_s: float) -> None:
-        held = {readings.index: reasons for readings in gpus if (reasons := _reasons(readings))}
-        for index in sorted(held.keys() - self._throttled):
-            self.all.append(Mark(now_s, "throttled", text=f"GPU {index}: {', '.join(held[index])}"))
-        self._throttled = frozenset(held)
+    def _readings(self, event: Telemetry, now_s: float) -> None:
+        held = {readings.index: reasons for readings in event.gpus if (reasons := _reasons(readings))}
+        where = f"{event.node}, " if event.node else ""
+        for index in sorted(held.keys() - self._throttled.get(event.node, frozenset())):
+            self.all.append(Mark(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(held[index])}"))
+        self._throttled[event.node] = frozenset(held)
 
     def _repeated(self, event: CaseRepeated, session: Session) -> None:
         self.all.append(Mark(session.now_s, "repeated", event.case, event.reason))

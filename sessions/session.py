@@ -34,6 +34,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
+from benchtui.sessions.facts import Host
 from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES
@@ -145,6 +146,15 @@ class Session:
     def host(self) -> Trace:
         """Readings of its processors, memory and processes."""
         return self.machine.trace
+
+    def ran_on(self, case: CaseState) -> MachineState:
+        """The machine that a case runs on, or ran on last."""
+        return self.nodes.get(case.node or "", self.machine)
+
+    def host_of(self, case: CaseState) -> Host:
+        """That machine as it describes itself."""
+        machine = self.ran_on(case)
+        return machine.host if isinstance(machine, NodeState) else self.start.host
 
     @property
     def current(self) -> CaseState | None:

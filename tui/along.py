@@ -48,7 +48,7 @@ def _outliers(case: CaseState, spread: Spread | Summed) -> Sequence[int]:
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
     index = _gpu_of(session, case)
-    held = session.held.get(index, []) if index is not None else []
+    held = session.ran_on(case).held.get(index, []) if index is not None else []
     spans = [span for span in held if not set(THROTTLES).isdisjoint(span.reasons.split("+"))]
     first = 0
     for end, t in case.measured.told if spans else ():
@@ -61,7 +61,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
 def _gpu_of(session: Session, case: CaseState) -> int | None:
     """The driver's index of the GPU that a case runs on."""
     uuid = case.prepared.gpu_uuid if case.prepared else None
-    known = {gpu.uuid: gpu.index for gpu in session.start.host.gpus if gpu.uuid}
+    known = {gpu.uuid: gpu.index for gpu in session.host_of(case).gpus if gpu.uuid}
     if uuid in known:
         return known[uuid]
     name, _, index = case.config.device.partition(":")

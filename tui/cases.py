@@ -176,6 +176,8 @@ class CaseBook:
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """What a case stands in a column with, in the column's unit; None where nothing is known."""
+        if key == "node":
+            return case.node
         if key in ("case", "state"):
             return self.names.text(case.config) if key == "case" else case.state
         if case.finished is None and not len(case.measured):
@@ -233,7 +235,7 @@ class CaseBook:
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
     def _signs_of(self, case: CaseState, spread: Spread | Summed) -> Signs:
-        seen = (spread.n, case.state, sum(map(len, self._session.held.values())), len(case.warmup))
+        seen = (spread.n, case.state, sum(map(len, self._session.ran_on(case).held.values())), len(case.warmup))
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
             signs = signs_of(self._session, case, spread)
@@ -265,6 +267,7 @@ class CaseBook:
         if prediction := self.predicted(case):
             shown["memory"] = (f"{symbols.about}{prediction.peak_mb:,.0f}", "muted")
         shown["state"] = self._state(case)
+        shown["node"] = (text.clean(case.node or ""), "muted")
         shown["notes"] = (note(case, self._common or frozenset()), "muted")
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
         instead = "" if pending or case.steps_measured or figures else note(case, self._common or frozenset())

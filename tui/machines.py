@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from benchtui.sessions.columns import Trace
 from benchtui.sessions.disturbance import THROTTLES
-from benchtui.sessions.facts import Gpu, GpuReadings
+from benchtui.sessions.facts import Gpu, GpuReadings, Host
+from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
@@ -21,18 +22,50 @@ ALARMING = frozenset(THROTTLES)
 """Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
 
 
-def machines_of(session: Session, symbols: Symbols) -> Machines:
-    """All devices with readings, and the host; without a device, why there is none."""
-    described = {gpu.index: gpu for gpu in session.start.host.gpus}
-    indices = sorted({*session.gpus, *described})
-    devices = tuple(_gpu(session, index, described.get(index), symbols) for index in indices)
-    why = text.clean(session.start.host.absent.get("gpu", "no GPU seen")) if not devices else ""
-    return Machines(devices, _host(session, symbols, alone=not devices), why)
+def machines_of(session: Session, symbols: Symbols, node: str | None = None) -> Machines:
+    """All devices of a machine with readings, and its host; without a device, why there is none.
+
+    Where cases run on the nodes of a cluster and none of them is meant, each node is one of the devices.
+    """
+    if node in session.nodes:
+        machine = session.nodes[node]
+        return _whole(machine, machine.host, symbols, node)
+    if session.nodes:
+        return Machines(tuple(_node(session, machine, symbols) for machine in session.nodes.values()), None)
+    return _whole(session.machine, session.start.host, symbols, "host")
 
 
-def _gpu(session: Session, index: int, gpu: Gpu | None, symbols: Symbols) -> Machine:
-    trace = session.gpus.get(index, Trace())
-    readings = session.machine.gpu_readings.get(index, GpuReadings(index=index))
+def _whole(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machines:
+    described = {gpu.index: gpu for gpu in host.gpus}
+    indices = sorted({*machine.gpus, *described})
+    devices = tuple(_gpu(machine, index, described.get(index), symbols) for index in indices)
+    why = text.clean(host.absent.get("gpu", "no GPU seen")) if not devices else ""
+    return Machines(devices, _host(machine.trace, host, symbols, title, alone=not devices), why)
+
+
+def _node(session: Session, node: NodeState, symbols: Symbols) -> Machine:
+    """A node in short: what its GPUs draw and hold, or what its processors do."""
+    name, gpus = node.joined.node, node.host.gpus
+    at_work = [text.clean(case.config.name) for case in session.running if case.node == name]
+    lost = f"lost: {text.clean(node.lost.reason)}" if node.lost else ""
+    if node.gpus:
+        devices = [_gpu(node, gpu.index, gpu, symbols) for gpu in gpus]
+        gauges = tuple(gauge for device in devices for gauge in device.gauges)
+        remarks = [device.remark for device in devices if device.alarming]
+    else:
+        gauges, remarks = _host(node.trace, node.host, symbols, "", alone=False).gauges, []
+    return Machine(
+        title=text.clean(name),
+        name=text.clean(node.joined.kind),
+        gauges=() if node.lost else gauges,
+        remark=lost or "; ".join((*remarks, *at_work)) or "waits",
+        alarming=bool(lost or remarks),
+    )
+
+
+def _gpu(machine: MachineState, index: int, gpu: Gpu | None, symbols: Symbols) -> Machine:
+    trace = machine.gpus.get(index, Trace())
+    readings = machine.gpu_readings.get(index, GpuReadings(index=index))
     limit_w = readings.power_limit_w or (gpu.power_limit_w if gpu else None)
     total_mb = readings.memory_total_mb or (gpu.memory_mb if gpu else None)
     watts = trace.latest("power_w")
@@ -76,8 +109,7 @@ def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
     return words, not ALARMING.isdisjoint(reasons)
 
 
-def _host(session: Session, symbols: Symbols, alone: bool) -> Machine:
-    host, trace = session.start.host, session.host
+def _host(trace: Trace, host: Host, symbols: Symbols, title: str, alone: bool) -> Machine:
     most = 100.0 * host.cpu_count if host.cpu_count else None
     rows = [
         ("CPU", "cpu_percent", most, _unit(most, "%", symbols)),
@@ -92,7 +124,9 @@ def _host(session: Session, symbols: Symbols, alone: bool) -> Machine:
         shown = text.megabytes(value, symbols) if name.endswith("_mb") else _unit(value, "%", symbols)
         gauges.append(_with_past(_gauge(label, value, shown, (limit, limit_text)), trace, name, limit, {}))
     cores = f"{host.cpu_count} processors" if host.cpu_count else ""
-    return Machine("host", text.clean(host.processor or cores), tuple(gauges), _shares(trace, alone, symbols))
+    return Machine(
+        text.clean(title), text.clean(host.processor or cores), tuple(gauges), _shares(trace, alone, symbols)
+    )
 
 
 def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str], ...]:

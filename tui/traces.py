@@ -82,18 +82,18 @@ def trace_lines(session: Session, case: CaseState, now_s: float, width: int, sym
 def gpu_of(session: Session, case: CaseState) -> int | None:
     """The driver's index of the GPU that a case ran on; None on the processor, or where nothing says."""
     uuid = case.prepared.gpu_uuid if case.prepared else None
-    known = next((gpu.index for gpu in session.start.host.gpus if uuid and gpu.uuid == uuid), None)
+    known = next((gpu.index for gpu in session.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
     if known is not None or not case.config.device.startswith("cuda"):
         return known
-    return next(iter(session.gpus)) if len(session.gpus) == 1 else None
+    gpus = session.ran_on(case).gpus
+    return next(iter(gpus)) if len(gpus) == 1 else None
 
 
 def _readings(session: Session, case: CaseState, span: tuple[float, float]) -> list[Reading]:
-    gpu = gpu_of(session, case)
-    device = [] if gpu is None else [(session.gpus.get(gpu, Trace()), names) for names in GPU]
-    found = (
-        _within(trace, names, span) for trace, names in [*device, *((session.host, names) for names in HOST)]
-    )
+    gpu, machine = gpu_of(session, case), session.ran_on(case)
+    device = [] if gpu is None else [(machine.gpus.get(gpu, Trace()), names) for names in GPU]
+    host = [(machine.trace, names) for names in HOST]
+    found = (_within(trace, names, span) for trace, names in [*device, *host])
     return [reading for reading in found if len(reading.values)]
 
 
@@ -155,7 +155,8 @@ def _held(
 ) -> list[Line]:
     """The spans in which something held the GPU's clock down."""
     gpu = gpu_of(session, case)
-    spans = [held for held in session.held.get(-1 if gpu is None else gpu, ()) if held.reasons]
+    held_spans = session.ran_on(case).held.get(-1 if gpu is None else gpu, ())
+    spans = [held for held in held_spans if held.reasons]
     within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]
     if gpu is None:
         return []

@@ -19,7 +19,7 @@ from benchtui.tui.widgets.current import Current, Part
 from benchtui.tui.widgets.gauges import Machines
 from benchtui.tui.widgets.heading import Heading
 from benchtui.tui.widgets.histogram import Histogram
-from benchtui.tui.widgets.rows import Rows
+from benchtui.tui.widgets.rows import USUAL, USUAL_OF_CLUSTERS, Rows
 
 READING = "reading its steps again"
 """What stands in place of steps that were let go of, until they are there."""
@@ -158,6 +158,9 @@ def _state(feed: Feed) -> str:
 
 
 def _device(session: Session) -> str:
+    if session.nodes:
+        lost = sum(node.lost is not None for node in session.nodes.values())
+        return text.amount(len(session.nodes), "node") + (f", {lost} lost" if lost else "")
     gpus = session.start.host.gpus
     if not gpus:
         return text.clean(session.start.host.processor or "")
@@ -185,7 +188,7 @@ class View:
         """What the command line knows the session by."""
         self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None)
         self._outlook = feed.outlook(self.book.needed)
-        self._machines: tuple[tuple[int, ...], Machines] | None = None
+        self._machines: tuple[object, Machines] | None = None
         """The gauges, and how many readings they were made of."""
         self._band: tuple[CaseState, object, Band] | None = None
         """The band, and the case and what else it was made of."""
@@ -282,12 +285,14 @@ class View:
         drawn = self._drawn(chosen)
         return () if drawn is None else self.book.parts(drawn)
 
-    def machines(self) -> Machines:
-        """The gauges."""
+    def machines(self, chosen: int | None) -> Machines:
+        """The gauges: of the chosen case's node, or of all nodes, or of the machine where there are none."""
         session = self._feed.session
-        seen = (len(session.host.at_s), *(len(trace.at_s) for trace in session.gpus.values()))
+        node = session.cases[chosen].node if chosen is not None else None
+        states = [machine.readings for machine in (session.machine, *session.nodes.values())]
+        seen = (node, tuple(states), len(session.running))
         if self._machines is None or seen != self._machines[0]:
-            self._machines = (seen, machines_of(session, self._symbols))
+            self._machines = (seen, machines_of(session, self._symbols, node))
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:
@@ -303,9 +308,13 @@ class View:
             case_width=self.book.names.width,
             chosen=arranging.place(arranging.chosen),
             running=arranging.place(session.current.index) if session.current else None,
-            columns=arranging.columns,
+            columns=self._columns(arranging.columns),
             sorting=arranging.sorting,
         )
+
+    def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that the reader has chosen; without a choice the nodes of a cluster stand among them."""
+        return USUAL_OF_CLUSTERS if chosen == USUAL and self._feed.session.nodes else chosen
 
     def _caption(self, drawn: CaseState, chosen: int | None) -> str:
         titled = drawn is self._feed.session.current or drawn.index == chosen

@@ -64,10 +64,10 @@ class Setting:
 
     zero_s: float
     """Monotonic clock at the session's start."""
-    dataset: str
-    """The sweep's, which decides what cases have to import."""
     env: Mapping[str, str]
     """Environment variables of the measured processes."""
+    dataset: str
+    """What the texts of the cases are read from."""
     loop: Loop
     emit: Callable[[StationEvent], None]
     """Takes what is told at any time; may be called from another thread, and must not raise."""

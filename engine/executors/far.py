@@ -99,11 +99,12 @@ class FarStation:
         self._heard_s = monotonic()
         self._listening = self._wire.incoming.fileno()
         setting.loop.selector.register(self._listening, selectors.EVENT_READ, self._read)
+        zero_s = setting.zero_s + self.offset_s
         self.say(
             Open(
-                zero_s=setting.zero_s + self.offset_s,
-                dataset=setting.dataset,
+                zero_s=zero_s,
                 env=dict(setting.env),
+                dataset=setting.dataset,
                 node=self.name,
                 folder=os.getcwd(),
             )

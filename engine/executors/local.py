@@ -29,7 +29,7 @@ class LocalExecutor:
 
     def open(self, setting: Setting) -> None:
         """Begin to read the machine."""
-        self._station.open(Charge(setting.zero_s, setting.dataset, setting.env), setting.emit)
+        self._station.open(Charge(setting.zero_s, setting.env, setting.dataset), setting.emit)
 
     def prepare(self) -> Preparation:
         """Learn what the machine draws while idle, and what torch says of it."""

@@ -13,6 +13,7 @@ from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.leaderboard import leaderboard
 from benchtui.sessions.report.limits import limit_method, limits
 from benchtui.sessions.report.method import method, options
+from benchtui.sessions.report.nodes import System, differences, systems
 from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.tables import Table
 from benchtui.sessions.report.text import number, plain
@@ -31,6 +32,9 @@ class Report:
     summary: list[Finding]
     models: list[tuple[Fact, ...]]
     system: tuple[Fact, ...]
+    nodes: list[System]
+    unlike: Table | None
+    """What differs between the nodes."""
     method: tuple[Fact, ...]
     options: Table | None
     performance: list[Block]
@@ -39,6 +43,7 @@ class Report:
     scaling: list[Block]
     precision: list[Block]
     devices: Table | None
+    machines: Table | None
     compile: list[Block]
     parts: Table | None
     memory: Table | None
@@ -78,6 +83,8 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         summary=findings.summary(session, choices),
         models=models(session),
         system=system(session),
+        nodes=systems(session),
+        unlike=differences(session),
         method=(*method(session), *_price(per_hour)),
         options=options(session),
         performance=sections.performance(session, results, kinds),
@@ -86,6 +93,7 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         scaling=sections.scalings(results, kinds),
         precision=gains.precision_gains(results, kinds),
         devices=gains.device_speedups(gains.device_pairs(results), kinds),
+        machines=gains.machine_speedups(gains.machine_pairs(results), kinds),
         compile=gains.compile_gains(results, kinds),
         parts=sections.parts(results),
         memory=resources.memory(results),

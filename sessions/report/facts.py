@@ -27,7 +27,11 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
 
 def system(session: Session) -> tuple[Fact, ...]:
     """Machine, GPUs and software; what couldn't be read stands there with its reason."""
-    host, runtime = session.start.host, session.runtime
+    return described(session.start.host, session.runtime)
+
+
+def described(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
+    """A machine, its GPUs and its software."""
     return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
 
 

@@ -38,9 +38,20 @@ def device_pairs(results: Sequence[Result]) -> list[Comparison]:
     return pairs(results, "device", "cpu" if "cpu" in names else names[0]) if names else []
 
 
+def machine_pairs(results: Sequence[Result]) -> list[Comparison]:
+    """Every case against the same case on the machine that was measured first, of those that were named."""
+    names = [result.config.machine for result in results if result.config.machine]
+    return pairs([result for result in results if result.config.machine], "machine", names[0]) if names else []
+
+
+def machine_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
+    """The table of the comparison of machines."""
+    return table((*_keys("machine", kinds), *_speedup("machine")), found)
+
+
 def device_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
     """The table of the device comparison."""
-    return table((*_keys("device", kinds), *_DEVICE), found)
+    return table((*_keys("device", kinds), *_speedup("device")), found)
 
 
 def _blocks(
@@ -87,7 +98,7 @@ def _rows(found: Sequence[Comparison]) -> str:
 
 def _keys(besides: str, kinds: Sequence[str]) -> tuple[Column[Comparison], ...]:
     """Batch size and those options that vary in the session and aren't in the heading of the table."""
-    headed = () if besides == "device" else ("compile",)
+    headed = () if besides in ("device", "machine") else ("compile",)
     shown = [kind for kind in OPTION_TITLES if kind in kinds and kind not in headed]
     return (Column("Batch size", lambda pair: number(pair.new.config.batch_size, 0)), *map(_key, shown))
 
@@ -134,15 +145,21 @@ _COST: tuple[Column[Comparison], ...] = (
     Column("First step beyond a steady one (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
     Column("Break-even (steps)", _break_even),
 )
-_DEVICE: tuple[Column[Comparison], ...] = (
-    Column("Precision", lambda pair: precision(pair.new.config), right=False),
-    Column("Baseline device", lambda pair: pair.base.config.device, right=False),
-    Column("Target device", lambda pair: pair.new.config.device, right=False),
-    Column("Throughput speedup (×)", lambda pair: number(pair.throughput.value) if pair.throughput else None),
-    Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
-    Column(
-        "Interval of the latency speedup (×)",
-        lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
-    ),
-    Column("Verdict", lambda pair: verdict(pair, "device"), right=False),
-)
+
+
+def _speedup(option: str) -> tuple[Column[Comparison], ...]:
+    """How many times as fast a case is on another device or machine."""
+    return (
+        Column("Precision", lambda pair: precision(pair.new.config), right=False),
+        Column(f"Baseline {option}", lambda pair: str(getattr(pair.base.config, option)), right=False),
+        Column(f"Target {option}", lambda pair: str(getattr(pair.new.config, option)), right=False),
+        Column(
+            "Throughput speedup (×)", lambda pair: number(pair.throughput.value) if pair.throughput else None
+        ),
+        Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
+        Column(
+            "Interval of the latency speedup (×)",
+            lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
+        ),
+        Column("Verdict", lambda pair: verdict(pair, option), right=False),
+    )

@@ -96,7 +96,7 @@ def verdict(pair: Comparison, option: str) -> str | None:
     ratio = pair.latency
     if ratio is None or ratio.verdict is Verdict.UNSURE:
         return None
-    return str(ratio.verdict) if option == "device" or pair_in_force(pair, option) else None
+    return str(ratio.verdict) if option in ("device", "machine") or pair_in_force(pair, option) else None
 
 
 def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:

@@ -7,6 +7,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.events import Message
 from benchtui.sessions.report.labels import doubts
+from benchtui.sessions.report.nodes import unlike
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number
 from benchtui.sessions.report.wording import MOST_NAMES, Finding
@@ -24,8 +25,15 @@ MEANINGS = {
 
 
 def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
-    """How the record ended and was resumed, marks of cases, options not surely in force, and uneven steps."""
-    return [*_ending(session), *_resumed(session), *_marks(session), *_doubts(results), *_uneven(results)]
+    """How the record ended and was resumed, unlike nodes, marks, options not surely in force, uneven steps."""
+    return [
+        *_ending(session),
+        *_resumed(session),
+        *_unlike_nodes(session),
+        *_marks(session),
+        *_doubts(results),
+        *_uneven(results),
+    ]
 
 
 def warnings(session: Session) -> Table | None:
@@ -64,6 +72,17 @@ def _resumed(session: Session) -> list[Finding]:
         for each in session.resumed
         if each.changed
     ]
+
+
+def _unlike_nodes(session: Session) -> list[Finding]:
+    """That cases without a machine of their own ran on nodes that aren't alike."""
+    shared = {case.node for case in session.cases if case.state == "ok" and not case.config.machine}
+    differing = unlike(session, shared)
+    if not differing:
+        return []
+    what = listed(differing)
+    text = f"cases were spread over {len(shared)} nodes that differ in {what}; so may their times."
+    return [Finding("Unlike nodes", text)]
 
 
 def _since(session: Session, t: float) -> str:

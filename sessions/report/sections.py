@@ -177,6 +177,7 @@ _SCALING: tuple[Column[Step], ...] = (
 _EVERY: tuple[Column[CaseState], ...] = (
     Column("No.", lambda case: str(case.index)),
     Column("Case", lambda case: case.name, right=False),
+    Column("Node", lambda case: case.node, right=False),
     Column("Outcome", outcome, right=False),
     Column("Steps", _steps),
     _ended("reason"),

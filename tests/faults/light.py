@@ -165,8 +165,7 @@ def _set_the_clock_back() -> None:
 class LightProcesses(processes.Processes):
     """The fork server imports the engine alone."""
 
-    def expect(self, dataset: str) -> None:
-        self._context.set_forkserver_preload(["benchtui.engine.__main__"])
+    preloaded = ("benchtui.engine.__main__",)
 
 
 def cluster(run: Run) -> Cluster:

@@ -57,6 +57,7 @@ def test_a_row_of_figures(story: Any) -> None:
         "outliers": "0",
         "tokens": "–",
         "energy": "1,250.0",
+        "node": "",
     }
     assert made.row(0).cells["p99"][0] == "10.04"
 

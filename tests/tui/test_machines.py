@@ -1,6 +1,12 @@
 import pytest
 
-from benchtui.tui.machines import held_down
+from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, SessionStarted, Telemetry
+from benchtui.sessions.facts import Host, HostReadings
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.themes import UNICODE
+from benchtui.tui.machines import held_down, machines_of
+from benchtui.tui.widgets.gauges import gauge_lines
 
 
 @pytest.mark.parametrize(
@@ -16,3 +22,45 @@ from benchtui.tui.machines import held_down
 )
 def test_the_newest_word_on_the_clock(throttle: list[str | None], said: tuple[str, bool]) -> None:
     assert held_down(throttle) == said
+
+
+def in_cluster() -> Session:
+    config = Config(device="cpu")
+    session = Session()
+    start = SessionStarted(
+        t=0.0, id="c", created="", sweep=Sweep(name="c", model="m"), plan=(config, config), host=Host()
+    )
+    session.apply(start)
+    for node in ("box-one", "box-two", "box-three"):
+        host = Host(hostname=node, processor=f"CPU of {node}", cpu_count=4, memory_mb=8000.0)
+        session.apply(NodeJoined(t=0.0, node=node, host=host, kind="cpu", clock_offset_s=0.0))
+    session.apply(CaseStarted(t=1.0, case=0, config=config, node="box-two"))
+    readings = HostReadings(cpu_percent=[200.0], worker_rss_mb=[500.0])
+    session.apply(Telemetry(t=1.5, at_s=[1.5], host=readings, node="box-two"))
+    session.apply(NodeLost(t=2.0, node="box-three", reason="it went away"))
+    return session
+
+
+def test_each_node_has_its_gauges_and_says_what_it_is_at() -> None:
+    machines = machines_of(in_cluster(), UNICODE)
+    assert machines.host is None
+    assert [(each.title, each.remark, each.alarming) for each in machines.devices] == [
+        ("box-one", "waits", False),
+        ("box-two", "cpu fp32 compile=off bs=1 seq=128", False),
+        ("box-three", "lost: it went away", True),
+    ]
+    assert [gauge.value for gauge in machines.devices[1].gauges] == ["200 %", "500 MB"]
+    assert machines.devices[2].gauges == ()
+
+
+def test_a_node_that_is_meant_has_the_place_to_itself() -> None:
+    machines = machines_of(in_cluster(), UNICODE, "box-two")
+    assert machines.host is not None
+    assert (machines.host.title, machines.host.name) == ("box-two", "CPU of box-two")
+
+
+def test_many_nodes_have_a_line_each_with_their_whole_names() -> None:
+    lines = gauge_lines(machines_of(in_cluster(), UNICODE), 80, 3, UNICODE)
+    texts = ["".join(text for text, _ in line) for line in lines]
+    assert [text.split()[0] for text in texts] == ["box-one", "box-two", "box-three"]
+    assert "200 %" in texts[1] and texts[1].rstrip().endswith("seq=128")

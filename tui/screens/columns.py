@@ -16,6 +16,7 @@ from benchtui.tui.widgets.rows import COLUMNS, KEYS, USUAL
 
 TITLES = {column.key: column.title for column in COLUMNS}
 ABOUT = {
+    "node": "the node of a cluster on which the case ran",
     "state": "how far the case is, or how it ended",
     "p50": "median time of a step",
     "p99": "time that one step in a hundred exceeds",

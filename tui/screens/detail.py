@@ -148,6 +148,7 @@ def _ended(case: CaseState) -> Facts:
     return [
         *_known(
             ("outcome", finished.outcome),
+            ("node", case.node),
             ("reason", finished.reason),
             ("stopped by", finished.stop),
             ("warm-up until", finished.warmup_stop),

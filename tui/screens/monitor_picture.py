@@ -97,7 +97,7 @@ class Picture:
             show("current", view.current(chosen))
             show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
             show("parts", view.parts(chosen))
-            show("gauges", view.machines())
+            show("gauges", view.machines(chosen))
         table = screen.query_one(CaseTable)
         table.show(view.rows(arranging))
         show("header", table.arrangement())
@@ -107,7 +107,7 @@ class Picture:
             "band": view.band,
             "histogram": view.histogram,
             "parts": view.parts,
-            "gauges": lambda chosen: view.machines(),
+            "gauges": view.machines,
             "log": lambda chosen: view.messages(),
         }
         about = None if name in ("gauges", "log") else view.current(chosen)

@@ -129,14 +129,15 @@ def _rows(machines: Machines, width: int, height: int, symbols: Symbols) -> list
     """A line for every machine; where there isn't room for all, the last one says how many there are."""
     every = [*machines.devices, *((machines.host,) if machines.host else ())]
     shown = every if len(every) <= height else every[: height - 1]
-    lines = [crop(_row(machine, machine is machines.host), width, symbols) for machine in shown]
+    room = max(len(machine.title) for machine in every)
+    lines = [crop(_row(machine, room, machine is machines.host), width, symbols) for machine in shown]
     hidden = len(every) - len(shown)
     return [*lines, line((f"{hidden} more: z", "muted"))] if hidden else lines
 
 
-def _row(machine: Machine, labelled: bool) -> list[Piece]:
+def _row(machine: Machine, room: int, labelled: bool) -> list[Piece]:
     """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
-    pieces: list[Piece] = [(f"{machine.title:<7}", "strong")]
+    pieces: list[Piece] = [(f"{machine.title:<{max(room, 6) + 1}}", "strong")]
     for gauge in machine.gauges:
         pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
     for label, value in machine.readings:

@@ -38,19 +38,22 @@ COLUMNS = (
     Column("outliers", "outliers", 8, 8),
     Column("tokens", "tokens/s", 10, 8),
     Column("energy", "J/1k", 8, 8),
+    Column("node", "node", 12, 8, words=True),
 )
 """All there are; the reader chooses which are shown, and in what order."""
 KEYS = tuple(column.key for column in COLUMNS)
 USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
 """What is shown until the reader chooses."""
+USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
+"""The same where cases run on the nodes of a cluster."""
 USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
 
 
 def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
     """Columns by their keys; where the reader has chosen them, the first ones get room first."""
     wanted = [column for key in keys for column in COLUMNS if column.key == key]
-    if tuple(keys) == USUAL:
-        return tuple(wanted)
+    if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
+        return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
     return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
 
 
