@@ -52,6 +52,10 @@ class Held(Relay):
             env["CUDA_VISIBLE_DEVICES"] = gpus
         super().__init__(env=env)
 
+    # each in a thread of its own; told here, since a client of `ray://` can't ask for it
+    read = ray.method(concurrency_group="read")(Relay.read)
+    write = ray.method(concurrency_group="write")(Relay.write)
+
 
 def join(run: Run) -> Cluster:
     """Connect to a cluster, and hold a station on each of the nodes that a sweep may use.
@@ -65,7 +69,7 @@ def join(run: Run) -> Cluster:
             found = _nodes(run)
             wires = {member.name: _wire(node) for member, node in found}
             return Cluster(wires, [member for member, _ in found], lambda: _let_go(wires.values()))
-        except (RayError, RuntimeError) as error:
+        except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
             raise BenchtuiError(f"run.address: {run.address!r}: {_line(error)}") from error
         except BenchtuiError:
@@ -151,18 +155,17 @@ def _wire(node: Mapping[str, Any]) -> Pump:
         concurrency_groups={"read": 1, "write": 1},
         scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
     )(Held).remote()
-    read, write = (getattr(actor, name).options(concurrency_group=name) for name in ("read", "write"))
 
     def fetch() -> bytes:
         try:
-            said: bytes = ray.get(read.remote())
+            said: bytes = ray.get(actor.read.remote())
         except RayTaskError as error:
             raise BenchtuiError(_line(error.cause)) from error
         except RayError as error:
             raise BenchtuiError(_line(error)) from error
         return said
 
-    return Pump(fetch, write.remote, lambda: _kill(actor))
+    return Pump(fetch, actor.write.remote, lambda: _kill(actor))
 
 
 def _let_go(wires: Iterable[Pump]) -> None:
