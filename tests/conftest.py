@@ -10,12 +10,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from watching import OWN, Watched
 
 from benchtui.engine import client
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_file import parse_sweep
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 ARCHITECTURES = Path(__file__).parents[1] / "engine" / "architectures"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
@@ -241,9 +242,17 @@ class Seen:
         """Press keys, and wait for what each has begun."""
         for key in keys:
             await self.pilot.press(key)
-            await self.app.workers.wait_for_complete()
-        await self.app.workers.wait_for_complete()
+            await self._all_done()
+        await self._all_done()
         await self.look()
+
+    async def _all_done(self) -> None:
+        """Wait for the works under way; where one was cancelled, for what took its place."""
+        while True:
+            try:
+                return await self.app.workers.wait_for_complete()
+            except WorkerCancelled:
+                await self.pilot.pause()
 
     def panel(self, name: str) -> list[str]:
         return self.app.screen.query_one(f"#{name}", Panel).lines()
