@@ -217,7 +217,13 @@ def _screen(path: Path, dice: random.Random) -> None:
         arranging = Arranging(feed.session, view.book.value)
         chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
         rows = view.rows(arranging)
-        shown = [view.heading(()), view.current(chosen), view.band(chosen), view.parts(chosen), view.machines()]
+        shown = [
+            view.heading(()),
+            view.current(chosen),
+            view.band(chosen),
+            view.parts(chosen),
+            view.machines(chosen),
+        ]
         _shown((*shown, *(rows.row(place) for place in range(min(rows.count, 10)))))
         if chosen is not None:
             _section(feed.session, chosen)

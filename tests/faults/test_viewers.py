@@ -119,5 +119,5 @@ def test_sockets_that_nobody_listens_at_are_swept_up(begin: Begin) -> None:
         stale.append(socket_path(f"stale-{number}"))
     socket_path("no-socket").write_text("")
     watched = begin(light.sweep(name="hang"))
-    assert client.find(watched.engine.path) is not None
+    watched.until(lambda: client.find(watched.engine.path))
     assert [path for path in stale if path.exists()] == []
