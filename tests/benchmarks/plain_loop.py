@@ -83,8 +83,8 @@ def measured_ms(session: Path) -> list[float]:
 
 
 @click.command()
-@click.option("--runs", default=5, show_default=True)
-@click.option("--steps", default=640, show_default=True, help="At batch size 1; of larger batches fewer.")
+@click.option("--runs", default=3, show_default=True)
+@click.option("--steps", default=400, show_default=True, help="At batch size 1; of larger batches fewer.")
 @click.option("--batch", "batches", multiple=True, type=int, default=(1, 4, 8), show_default=True)
 @click.option("--length", default=128, show_default=True)
 def main(runs: int, steps: int, batches: tuple[int, ...], length: int) -> None:
