@@ -155,20 +155,23 @@ class Course:
 
     def _repeat_on_each(self) -> None:
         """Plan one case for each of the nodes that share the others, so that their differences are known."""
-        run, nodes = self._sweep.run, self.queue.nodes
-        if not run.repeat_on_each or self._sweep.axes.machine != ("",) or len(nodes) < 2:
+        names = [node.name for node in self.queue.nodes if node.name]
+        sharing = self._sweep.run.repeat_on_each and self._sweep.axes.machine == ("",) and len(names) > 1
+        first = self._first_shared() if sharing else None
+        if first is None:
             return
-        baseline = self._sweep.measure.baseline or Baseline()
+        done = {case.config.machine for case in self.queue.cases}
+        for name in reversed(names):
+            if name not in done:
+                self.add(replace(first.config, machine=name), "on each node", first.index)
+
+    def _first_shared(self) -> Case | None:
+        """The baseline case, or the first one, of those that any node may run."""
         shared = [
             case for case in self.queue.cases if not (case.skip or case.config.machine or case.config.repeat)
         ]
-        first = next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
-        done = {case.config.machine for case in self.queue.cases}
-        if first is None:
-            return
-        for node in reversed(nodes):
-            if node.name and node.name not in done:
-                self.add(replace(first.config, machine=node.name), "on each node", first.index)
+        baseline = self._sweep.measure.baseline or Baseline()
+        return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
     def _begins_anew(self, end: CaseFinished) -> bool:
         """Whether a case whose node was lost goes on to another one."""
