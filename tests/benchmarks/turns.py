@@ -77,6 +77,14 @@ def take_turns(session: Path, screen: int | None, plain: PlainLoop) -> Used:
     return Used(*(100 * used_s.get(process, 0.0) / ran_s if process else 0.0 for process in (app, engine)))
 
 
+def alternate(one: PlainLoop, other: PlainLoop, turns: int) -> None:
+    """Let two plain loops run in turns, this many each."""
+    for loop in (one, other) * turns:
+        send(loop.processes, signal.SIGCONT)
+        time.sleep(TURN_S)
+        send(loop.processes, signal.SIGSTOP)
+
+
 def cpu_s(process: psutil.Process) -> float:
     """Seconds of a processor that a process has used; 0 of one that has ended."""
     try:
