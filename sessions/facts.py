@@ -10,10 +10,10 @@ import msgspec
 from benchtui.sessions.sweep import Record, Weights
 
 # Bounds wide of anything measured, within which arithmetic on a stranger's file can't overflow.
-_MOST = 10**18
-Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
-Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=_MOST)]
-Amount = Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]
+MOST = 10**18
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
+Amount = Annotated[float, msgspec.Meta(ge=-MOST, le=MOST)]
 """A reading in the unit that its field's name ends in."""
 
 

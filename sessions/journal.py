@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished
+from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
 from benchtui.sessions.mending import mend
 from benchtui.sessions.sweep import Seconds
 
@@ -28,6 +28,10 @@ _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 SLICE_BYTES = 2**22
 """Bytes of a file that are read at once, where no others wait for their turn."""
+LONG_LINE = 4096
+"""Bytes of a line of steps from which it is decoded into arrays."""
+STEPS = b'{"event":"steps"'
+"""How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 
 
 class _Header(msgspec.Struct):
@@ -196,7 +200,8 @@ class Tail:
         if b"\n" not in data:
             self._begun.append(data)
             return []
-        lines = b"".join((*self._begun, data)).split(b"\n")
+        lines = data.split(b"\n")
+        lines[0] = b"".join((*self._begun, lines[0]))
         self._begun = [lines.pop()]
         return lines
 
@@ -258,11 +263,6 @@ def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
     return list(_events(lines, path, 1)), is_torn(rest)
 
 
-def decoded(lines: bytes, path: Path) -> list[Read]:
-    """The events of whole lines out of a file's middle; raises BenchtuiError where one is no event."""
-    return list(_events(lines.split(b"\n"), path, 1))
-
-
 def is_torn(rest: bytes) -> bool:
     """Whether what is left over at a file's end is an unfinished line."""
     return rest.strip() not in (b"", b"]")
@@ -272,7 +272,16 @@ def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
     for number, line in enumerate(lines, first):
         body = line.strip().removesuffix(b",")
         if body not in (b"", b"[", b"]"):
-            yield _event(body, f"{path}, line {number}")
+            yield _steps(body) or _event(body, f"{path}, line {number}")
+
+
+def _steps(body: bytes) -> Steps | None:
+    """The event of a long line of steps."""
+    if len(body) < LONG_LINE or not body.startswith(STEPS):
+        return None
+    from benchtui.sessions.steps_line import decoded  # numpy, which a short session can do without
+
+    return decoded(body)
 
 
 def _event(body: bytes, where: str) -> Read:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchtui.sessions import journal, side_by_side
+from benchtui.sessions import journal
 from benchtui.sessions.case_state import LEFT, CaseState
 from benchtui.sessions.columns import Held, Trace
 from benchtui.sessions.errors import BenchtuiError
@@ -96,7 +96,7 @@ class Session:
             BenchtuiError: where it can't be read, or its lines aren't whole events.
         """
         session = cls(keep_steps)
-        with closing(_slices(path)) as slices:
+        with closing(journal.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)
                 session.torn = torn
@@ -322,12 +322,6 @@ class Session:
         if case.finished:
             raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
         case.columns(event.phase).extend(event)
-
-
-def _slices(path: Path) -> Generator[tuple[list[journal.Read], bool], None, None]:
-    """The events of a file, read by several processes where it is large."""
-    large = path.is_file() and path.stat().st_size >= side_by_side.LEAST_BYTES
-    return side_by_side.slices(path) if large else journal.slices(path)
 
 
 def _require_known(schema: int) -> None:
