@@ -144,8 +144,7 @@ def varied(configs: Iterable[Config]) -> tuple[str, ...]:
 
 def by_length(results: Iterable[Result]) -> dict[int, tuple[Result, ...]]:
     """The results of each sequence length: another length is other work, and not a choice of configuration."""
-    found: dict[int, tuple[Result, ...]] = {}
+    found: dict[int, list[Result]] = {}
     for result in results:
-        length = result.config.sequence_length
-        found[length] = (*found.get(length, ()), result)
-    return found
+        found.setdefault(result.config.sequence_length, []).append(result)
+    return {length: tuple(each) for length, each in found.items()}
