@@ -1,10 +1,8 @@
 """A machine as a place where cases run: its processes and its readings, and what these say of a case."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import monotonic
 
 from msgspec.structs import replace
@@ -15,6 +13,7 @@ from benchtui.engine.errands import IDLE_S, PeakErrand, Preparation
 from benchtui.engine.job import Job
 from benchtui.engine.processes import Processes
 from benchtui.engine.readings import Readings
+from benchtui.engine.scratch import Scratch
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
@@ -53,14 +52,14 @@ class Station:
         self._charge = Charge(0.0)
         self._emit: Callable[[Telemetry], None] = _nowhere
         self._sampler: Sampler | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: Scratch | None = None
 
     def open(self, charge: Charge, emit: Callable[[Telemetry], None]) -> None:
         """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
         os.environ.update(charge.env)  # for the fork server: libraries read theirs when they are loaded
         self._processes.expect(charge.dataset)
         self._charge, self._emit = charge, emit
-        self._scratch = tempfile.TemporaryDirectory(prefix="benchtui-", ignore_cleanup_errors=True)
+        self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
         self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, rapl=rapl)
         self._sampler.start()
@@ -83,9 +82,11 @@ class Station:
 
     def start(self, job: Job) -> CaseRun:
         """Start a case; raises BenchtuiError where that can't be done."""
+        if self._scratch is None:
+            raise AssertionError("a station is opened before its first case")
         now_s = self.now_s()
         self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
-        job = replace(job, zero_s=self._charge.zero_s, scratch=str(self._folder / job.scratch))
+        job = replace(job, zero_s=self._charge.zero_s, scratch=str(self._scratch.path / job.scratch))
         execution = self._processes.start(job)
         run = CaseRun(execution, self._nvml, self.host, self._readings, now_s, self._ended)
         self._runs.append(run)
@@ -97,13 +98,7 @@ class Station:
         if self._sampler:
             self._sampler.stop()
         if self._scratch:
-            self._scratch.cleanup()
-
-    @property
-    def _folder(self) -> Path:
-        if self._scratch is None:
-            raise AssertionError("a station is opened before its first case")
-        return Path(self._scratch.name)
+            self._scratch.remove()
 
     def _ended(self, run: CaseRun) -> None:
         self._runs = [each for each in self._runs if each is not run]

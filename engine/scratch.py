@@ -1,0 +1,66 @@
+"""A folder for what cases leave behind, compilers' caches above all: gone with its engine, however that ends.
+
+An engine holds a lock on its folder for as long as it lives. One that is killed can't remove it; the next engine of
+the same user finds it without a holder, and does.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PREFIX = "benchtui-cases-"
+
+
+class Scratch:
+    """A new folder in the system's folder for such, its owner's alone."""
+
+    def __init__(self) -> None:
+        """Remove what engines that were killed have left, and make the folder."""
+        parent = Path(tempfile.gettempdir())
+        for left in parent.glob(f"{PREFIX}*"):
+            _remove(left)
+        self.path, self._fd = _made(parent)
+
+    def remove(self) -> None:
+        """Remove it with all that is in it; what can't be removed stays."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._fd)
+
+
+def _made(parent: Path) -> tuple[Path, int]:
+    """A new folder, and the descriptor that holds the lock on it."""
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    fd = _opened(path)
+    with suppress(OSError):  # a file system without locks: nobody removes anything there
+        fcntl.flock(fd, fcntl.LOCK_SH)
+    if path.exists():
+        return path, fd
+    os.close(fd)  # another engine took it for one that was left, in the instant before it was locked
+    return _made(parent)
+
+
+def _remove(left: Path) -> None:
+    """Remove a folder of this user's that nobody holds."""
+    with suppress(OSError), _held(left):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """With a folder locked; raises OSError where it is a link, another user's, or somebody holds it."""
+    fd = _opened(folder)
+    try:
+        if os.fstat(fd).st_uid != os.geteuid():
+            raise PermissionError(f"{folder} is another user's")
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _opened(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
