@@ -1,7 +1,7 @@
 """A folder for what cases leave behind, compilers' caches above all: gone with its engine, however that ends.
 
-An engine holds a lock on its folder for as long as it lives. One that is killed can't remove it; the next engine of
-the same user finds it without a holder, and does.
+An engine holds a lock on its folder for as long as it lives. One that is killed can't remove it; the next
+engine that the same user starts finds it without a holder, and does.
 """
 
 import fcntl

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_text import toml_of
 
+ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.long,
     pytest.mark.filterwarnings(
@@ -136,6 +138,37 @@ def test_what_listens_and_is_no_cluster_is_refused(home: Path, on_ray: MakeSweep
         with pytest.raises(BenchtuiError) as caught:
             client.start(on_ray(f"address=127.0.0.1:{port}"), home / "s.json")
     assert "\n" not in str(caught.value) and not (home / "s.json").exists()
+
+
+JOINS = """
+import sys
+import ray
+from benchtui.engine.executors.ray import join
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Run
+
+{change}
+try:
+    join(Run(executor="ray", address=sys.argv[1]))
+except BenchtuiError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "theirs"),
+    [
+        ('ray.__version__ = "2.1.0"', "Ray: 2.1.0"),
+        ("sys.version_info = (3, 10, 9, 'final', 0)", "Python: 3.10.9"),
+    ],
+)
+def test_another_version_of_ray_or_python_is_one_line_that_names_both(
+    lab: Any, change: str, theirs: str
+) -> None:
+    command = [sys.executable, "-c", JOINS.format(change=change), lab.address]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert said.startswith("run.address: no Ray cluster") and said.count("\n") == 1
+    assert theirs in said and f"Ray: {ray.__version__}" in said and "Traceback" not in said
 
 
 def slow_node(lab: Any) -> Any:
