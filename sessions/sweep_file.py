@@ -187,7 +187,7 @@ def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
-    return value
+    return value.strip()
 
 
 def _choice(*allowed: str) -> Parser:

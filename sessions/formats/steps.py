@@ -5,8 +5,9 @@ their number; their options stand in the results.
 """
 
 import json
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -46,8 +47,10 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     parts_ms: dict[str, float]
 
 
-Values = list[Any] | range | str | int | None
+Values = Sequence[Any] | str | int | None
 """A column: a value a step, or one value for all steps of an event."""
+SEVERAL = (list, array, range)
+"""What a column is that has a value a step."""
 
 PLAIN = StepRow.__struct_fields__[:-1]
 """The columns that every session has."""
@@ -180,7 +183,7 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
     """A batch as a table of pyarrow, which has no types for the checker."""
     size = len(batch.steps.wall_ms)
     columns = [
-        pyarrow.array(column if isinstance(column, list | range) else [column] * size, kind.type)
+        pyarrow.array(column if isinstance(column, SEVERAL) else [column] * size, kind.type)
         for column, kind in zip(batch.columns(recorded.outline.parts), schema, strict=True)
     ]
     return pyarrow.Table.from_arrays(columns, schema=schema)
@@ -240,7 +243,7 @@ def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
 
 def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
     """A row for each step, with the values of those columns that have one for each."""
-    varied = [column for column in columns if isinstance(column, list | range)]
+    varied = [column for column in columns if isinstance(column, SEVERAL)]
     whole = [
         [missing if each is None else each for each in column] if None in column else column
         for column in varied
@@ -250,11 +253,11 @@ def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
 
 def _cell(column: Values) -> str:
     """A place to fill, or what all rows have in common."""
-    return "%s" if isinstance(column, list | range) else str(column)
+    return "%s" if isinstance(column, SEVERAL) else str(column)
 
 
 def _json_cell(column: Values) -> str:
-    return "%s" if isinstance(column, list | range) else json.dumps(column)
+    return "%s" if isinstance(column, SEVERAL) else json.dumps(column)
 
 
 def _members(names: Iterable[str], cells: Iterable[str]) -> str:

@@ -22,16 +22,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from unittest import mock
 
 import corpus
 import mutations
 import readers
 
+from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
 
 LONGEST_S = 1.0
 """Processor time that reading one file in one way may take."""
 HUNG_S = 60.0
+LONG_LINES = (0, journal.LONG_LINE)
+"""From which length on lines of steps are decoded in the way of long ones."""
 MOST_MB = 1500
 """Address space that a process may grow by; the largest file is 0.1 MB."""
 
@@ -89,7 +93,7 @@ def examine(kind: str, data: bytes, folder: Path, dice: random.Random, every: bo
     for read in ways if every else dice.sample(ways, min(2, len(ways))):
         began_s = time.process_time()
         try:
-            with _alarm():
+            with _alarm(), mock.patch.object(journal, "LONG_LINE", dice.choice(LONG_LINES)):
                 read(path, dice)
             outcome = "read"
         except BenchtuiError as error:

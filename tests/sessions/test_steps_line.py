@@ -1,5 +1,6 @@
 """Long lines of steps, held against msgspec's decoding of the same."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from benchtui.sessions import journal, steps_line
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
+from benchtui.sessions.formats import steps as steps_format
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.session import Session
 
@@ -105,6 +107,15 @@ def test_a_session_is_the_same_however_long_its_lines_count_as(path: Path) -> No
     with mock.patch.object(journal, "LONG_LINE", 0):
         assert columns(Session.load(path)) == columns(usual)
         assert Session.load(path, keep_steps=False).cases == usual_figures.cases
+
+
+@pytest.mark.parametrize("write", [steps_format.write_json, steps_format.write_csv])
+def test_its_steps_are_exported_just_the_same(path: Path, write: Any) -> None:
+    usual, long_lines = io.BytesIO(), io.BytesIO()
+    write(steps_format.recorded(path), usual)
+    with mock.patch.object(journal, "LONG_LINE", 0):
+        write(steps_format.recorded(path), long_lines)
+    assert usual.getvalue().count(b"\n") > 50 and long_lines.getvalue() == usual.getvalue()
 
 
 def test_a_broken_long_line_is_told_of_with_its_number(path: Path) -> None:
