@@ -103,7 +103,7 @@ def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -
     """The time at a batch size of the curve ``a * size**b`` through two others; NaN where it has none."""
     if first[1] <= 0 or second[1] <= 0:
         return nan
-    slope = log(second[1] / first[1]) / log(second[0] / first[0])
+    slope = (log(second[1]) - log(first[1])) / (log(second[0]) - log(first[0]))
     try:
         return float(first[1] * (size / first[0]) ** slope)
     except OverflowError:  # of times that no machine has, which a file may hold all the same

@@ -20,6 +20,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
 from benchtui.sessions.mending import mend
 from benchtui.sessions.sweep import Seconds
+from benchtui.sessions.visible import shortened
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyEvent)
@@ -30,8 +31,6 @@ SLICE_BYTES = 2**22
 """Bytes of a file that are read at once, where no others wait for their turn."""
 LONG_LINE = 4096
 """Bytes of a line of steps from which it is decoded into arrays."""
-_LONGEST = 300
-"""Characters of what is said of a broken line."""
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 
@@ -299,20 +298,14 @@ def _foreign(body: bytes, where: str, error: Exception) -> Read:
     try:
         header = _header_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BenchtuiError(f"{where}: not an event of a session: {_said(error)}") from error
+        raise BenchtuiError(f"{where}: not an event of a session: {shortened(str(error))}") from error
     if header.schema is not None and header.schema > SCHEMA:
         raise BenchtuiError(
             f"{where}: written with schema {header.schema}; this version reads up to {SCHEMA}: update benchtui"
         )
     if header.event in KNOWN_EVENTS:
-        raise BenchtuiError(f"{where}: a broken {header.event} event: {_said(error)}")
+        raise BenchtuiError(f"{where}: a broken {header.event} event: {shortened(str(error))}")
     return Unknown(header.event, header.t, body)
-
-
-def _said(error: Exception) -> str:
-    """What msgspec says of a line, which may quote a long value of it; the end says where it stands."""
-    said = str(error)
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST // 2]}…{said[-_LONGEST // 2 :]}"
 
 
 def _tag(event: Read) -> str:

@@ -38,6 +38,7 @@ from benchtui.sessions.facts import Host
 from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES
+from benchtui.sessions.visible import quoted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -240,7 +241,7 @@ class Session:
 
     def _node(self, name: str) -> NodeState:
         if name not in self.nodes:
-            raise BenchtuiError(f"the session speaks of node {name}, which hasn't joined")
+            raise BenchtuiError(f"the session speaks of node {quoted(name)}, which hasn't joined")
         return self.nodes[name]
 
     def _node_event(self, event: NodeJoined | NodeLost) -> None:

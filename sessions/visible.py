@@ -2,6 +2,8 @@
 
 LONGEST_VALUE = 80
 """Characters of a value in a message."""
+LONGEST_SAID = 300
+"""Characters of what a library says of a value."""
 
 
 def visible(text: str, longest: int | None = None) -> str:
@@ -17,6 +19,11 @@ def quoted(value: object) -> str:
     """A value as it is written in code, for a message; a long one ends in an ellipsis."""
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def shortened(said: str) -> str:
+    """What a library says of a value, which it may quote at any length: its beginning and its end."""
+    return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID // 2]}…{said[-LONGEST_SAID // 2 :]}"
 
 
 def _stand_in(letter: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.visible import quoted
+from benchtui.sessions.visible import quoted, shortened
 
 T = TypeVar("T")
 
@@ -94,8 +94,8 @@ def _explained(message: str, value: object) -> str:
     """What a decoder objects to, with the place in front and what stands there behind."""
     match = _PLACE.search(message)
     if match is None:
-        return message
-    said = message[: match.start()]
+        return shortened(message)
+    said = shortened(message[: match.start()])
     place = match[1].removeprefix("$").removeprefix(".") or "the whole"
     if "missing required field" in said:
         return f"{place}: {said[0].lower()}{said[1:]}"

@@ -79,7 +79,7 @@ def test_each_node_has_what_was_told_of_it_and_the_engine_its_own(session: Sessi
     "event", [Runtime(t=1.0, torch="2", node="n9"), NodeLost(t=1.0, node="n9", reason="r")]
 )
 def test_a_node_that_never_joined_is_refused(session: Session, event: Any) -> None:
-    with pytest.raises(BenchtuiError, match="speaks of node n9, which hasn't joined"):
+    with pytest.raises(BenchtuiError, match="speaks of node 'n9', which hasn't joined"):
         session.apply(event)
 
 

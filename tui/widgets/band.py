@@ -12,6 +12,8 @@ from benchtui.tui.widgets.scale import round_step
 from benchtui.tui.widgets.signs import Grid, Signs, sign_cells, sign_words
 
 LABEL_WIDTH = 13
+ROOM_BESIDE_NAME = 7
+"""Characters of a time that leave a space behind its name."""
 ROOM_FOR_ALL = 5
 """Rows from which on the median may take the label of an end."""
 BLANK_CELL: Piece = (" ", "plain")
@@ -147,7 +149,10 @@ class Frame:
         return self._named("", self.scale.low if row else self.scale.high, self.symbols.tick)
 
     def _named(self, name: str, time_ms: float, axis: str) -> Piece:
-        return (f"{name:<3}{milliseconds(time_ms, self.symbols):>8} {axis}", "muted")
+        text = milliseconds(time_ms, self.symbols)
+        if name and len(text) > ROOM_BESIDE_NAME:
+            text = f"{time_ms:,.0f}"
+        return (f"{name:<3}{text:>8} {axis}", "muted")
 
 
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
