@@ -55,7 +55,7 @@ def _rated(series: Series) -> list[Result]:
     """The first result of each batch size, where there is a rate."""
     rows: dict[int, Result] = {}
     for result in series.results:
-        if _rate(result) > 0:
+        if _per_item(result) > 0:
             rows.setdefault(result.config.batch_size, result)
     return list(rows.values())
 
