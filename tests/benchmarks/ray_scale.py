@@ -3,7 +3,7 @@
 The cases sleep, so that nodes of one machine don't take each other's processors: 20 steps of 20 ms. Every one
 is a fresh process all the same, and all nodes share the processors of this machine for that. The events are
 those of 64 nodes of 8 GPUs in mid-case, which played stations send. The engine's processor time is a share of
-one processor, its memory the most that was resident.
+one processor, its memory the most that was resident; the screen's are those of an app that watches.
 """
 
 import subprocess
@@ -36,10 +36,15 @@ def make(case):
     return Sleeper()
 """
 COLUMNS = ("nodes", "cases", "wall s", "ideal s", "over ideal", "engine %", "engine MB", "file MB", "events/s")
+COLUMNS += ("screen %", "screen kB/s", "screen MB")
 
 
-def main_row(what: str, nodes: int, ideal_s: float, wall_s: float, taken: lab.Taken, path: Path) -> str:
-    """A line of the table."""
+def main_row(what: str, nodes: int, ideal_s: float, engine: Engine) -> str:
+    """A line of the table, once the sweep has ended, which a screen has watched."""
+    taken, screen = lab.Taken(engine), lab.Screen(engine)
+    taken.until_ended()
+    watched, path = screen.taken(), engine.path
+    wall_s = measured_s(path)
     session = Session.load(path, keep_steps=False)
     bad = [case for case in session.cases if case.state != "ok"]
     if bad:
@@ -47,7 +52,18 @@ def main_row(what: str, nodes: int, ideal_s: float, wall_s: float, taken: lab.Ta
     events = path.read_bytes().count(b"\n")
     size_mb = path.stat().st_size / 1e6
     over, used = wall_s / ideal_s, 100 * taken.cpu_s / wall_s
-    figures = (nodes, len(session.cases), wall_s, ideal_s, over, used, taken.rss_mb, size_mb, events / wall_s)
+    figures = (
+        nodes,
+        len(session.cases),
+        wall_s,
+        ideal_s,
+        over,
+        used,
+        taken.rss_mb,
+        size_mb,
+        events / wall_s,
+        *watched,
+    )
     return f"{what:<8}" + "".join(
         f"{figure:>{len(column) + 2}.{1 + (column == 'over ideal') if isinstance(figure, float) else 0}f}"
         for column, figure in zip(COLUMNS, figures, strict=True)
@@ -72,10 +88,7 @@ def on_ray(folder: Path, nodes: int, cases: int) -> str:
     own.write_text(OWN)
     with lab.ray_cluster(nodes) as address:
         engine = client.start(sweep(cases, f"{own}:make", address), folder / "ray.json")
-        taken = lab.Taken(engine)
-        taken.until_ended()
-    wall_s = measured_s(engine.path)
-    return main_row("Ray", nodes, cases * STEP_S * STEPS / nodes, wall_s, taken, engine.path)
+        return main_row("Ray", nodes, cases * STEP_S * STEPS / nodes, engine)
 
 
 def played(folder: Path, nodes: int, rounds: int, seconds: float) -> str:
@@ -90,9 +103,7 @@ def played(folder: Path, nodes: int, rounds: int, seconds: float) -> str:
         pipe.close()
         while not path.exists():
             time.sleep(0.05)
-        taken = lab.Taken(Engine(f"played{nodes}", path, process.pid))
-        taken.until_ended()
-    return main_row("played", nodes, rounds * seconds, measured_s(path), taken, path)
+        return main_row("played", nodes, rounds * seconds, Engine(f"played{nodes}", path, process.pid))
 
 
 def measured_s(path: Path) -> float:
