@@ -32,15 +32,12 @@ class Scratch:
 
 
 def _made(parent: Path) -> tuple[Path, int]:
-    """A new folder, and the descriptor that holds the lock on it."""
-    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    fd = _opened(path)
+    """A new folder, and the descriptor that holds the lock on it; it has its name once it is locked."""
+    new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
+    fd = _opened(new)
     with suppress(OSError):  # a file system without locks: nobody removes anything there
         fcntl.flock(fd, fcntl.LOCK_SH)
-    if path.exists():
-        return path, fd
-    os.close(fd)  # another engine took it for one that was left, in the instant before it was locked
-    return _made(parent)
+    return new.rename(parent / new.name[1:]), fd
 
 
 def _remove(left: Path) -> None:

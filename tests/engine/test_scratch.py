@@ -19,6 +19,17 @@ print(scratch.path, flush=True)
 sys.stdin.read()
 """
 
+MAKES_MANY = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from benchtui.engine.scratch import Scratch
+for _ in range(200):
+    scratch = Scratch()
+    (scratch.path / "cache").write_text("mine")
+    assert (scratch.path / "cache").exists()
+    scratch.remove()
+"""
+
 
 @pytest.fixture(autouse=True)
 def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -55,3 +66,13 @@ def test_links_files_and_other_folders_stay(parent: Path) -> None:
     Scratch().remove()
     assert {each.name for each in parent.iterdir()} == {"elsewhere", f"{PREFIX}link", f"{PREFIX}file"}
     assert (elsewhere / "mine").exists()
+
+
+def test_engines_that_start_at_once_leave_each_other_alone(parent: Path) -> None:
+    engines = [
+        subprocess.Popen([sys.executable, "-c", MAKES_MANY, str(parent)], stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [engine.communicate(timeout=60)[1] for engine in engines]
+    assert [engine.returncode for engine in engines] == [0] * 4, said
+    assert list(parent.iterdir()) == []
