@@ -8,8 +8,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 PREFIX = "benchtui-cases-"
@@ -42,21 +41,12 @@ def _made(parent: Path) -> tuple[Path, int]:
 
 def _remove(left: Path) -> None:
     """Remove a folder of this user's that nobody holds."""
-    with suppress(OSError), _held(left):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """With a folder locked; raises OSError where it is a link, another user's, or somebody holds it."""
-    fd = _opened(folder)
-    try:
-        if os.fstat(fd).st_uid != os.geteuid():
-            raise PermissionError(f"{folder} is another user's")
+    with suppress(OSError), ExitStack() as stack:  # a link, a file, held, or gone by now
+        fd = _opened(left)
+        stack.callback(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(fd)
+        if os.fstat(fd).st_uid == os.geteuid():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _opened(folder: Path) -> int:

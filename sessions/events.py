@@ -185,7 +185,7 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
 
 
 class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
-    """Columns of steps, one entry a step in each list."""
+    """Columns of steps, one entry a step in each list; in arrays where they were read from a long line."""
 
     case: Count
     phase: Phase

@@ -35,8 +35,10 @@ class Sleeper:
 def make(case):
     return Sleeper()
 """
-COLUMNS = ("nodes", "cases", "wall s", "ideal s", "over ideal", "engine %", "engine MB", "file MB", "events/s")
-COLUMNS += ("screen %", "screen kB/s", "screen MB")
+COLUMNS = (
+    *("nodes", "cases", "wall s", "ideal s", "over ideal", "engine %", "engine MB", "file MB", "events/s"),
+    *("screen %", "screen kB/s", "screen MB"),
+)
 
 
 def main_row(what: str, nodes: int, ideal_s: float, engine: Engine) -> str:
@@ -52,18 +54,8 @@ def main_row(what: str, nodes: int, ideal_s: float, engine: Engine) -> str:
     events = path.read_bytes().count(b"\n")
     size_mb = path.stat().st_size / 1e6
     over, used = wall_s / ideal_s, 100 * taken.cpu_s / wall_s
-    figures = (
-        nodes,
-        len(session.cases),
-        wall_s,
-        ideal_s,
-        over,
-        used,
-        taken.rss_mb,
-        size_mb,
-        events / wall_s,
-        *watched,
-    )
+    engine_took = (used, taken.rss_mb, size_mb, events / wall_s)
+    figures = (nodes, len(session.cases), wall_s, ideal_s, over, *engine_took, *watched)
     return f"{what:<8}" + "".join(
         f"{figure:>{len(column) + 2}.{1 + (column == 'over ideal') if isinstance(figure, float) else 0}f}"
         for column, figure in zip(COLUMNS, figures, strict=True)
