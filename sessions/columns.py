@@ -151,8 +151,8 @@ class Trace:
             if name not in self.columns:
                 self.columns[name] = array("d", [nan] * before)
             column = self.columns[name]
-            column.extend(nan if value is None else value for value in values)
-            column.extend([nan] * (len(self.at_s) - len(column)))
+            column.fromlist([nan if value is None else value for value in values] if None in values else values)
+            column.fromlist([nan] * (len(self.at_s) - len(column)))
 
     def first(self, count: int, names: Iterable[str]) -> Trace:
         """A copy of the first samples, with these columns alone."""

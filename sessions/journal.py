@@ -29,7 +29,7 @@ _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 SLICE_BYTES = 2**22
 """Bytes of a file that are read at once, where no others wait for their turn."""
-LONG_LINE = 4096
+LONG_LINE = 8192
 """Bytes of a line of steps from which it is decoded into arrays."""
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""

@@ -94,10 +94,11 @@ class Metrics:
 
 def distribution(values: Sequence[float]) -> Distribution | None:
     """The spread of a sample of times, or None of an empty one."""
-    n = len(values)
-    if not n:
-        return None
-    ordered = np.sort(np.asarray(values, dtype=float))
+    return _distribution(_ordered(values)) if len(values) else None
+
+
+def _distribution(ordered: np.ndarray) -> Distribution:
+    n = len(ordered)
     low, high = _median_interval(ordered)
     return Distribution(
         n=n,
@@ -119,12 +120,14 @@ def metrics(case: CaseState) -> Metrics | None:
     """The figures of a case from its measured steps, or, where none were kept, as its source reported them."""
     if case.figures:
         return case.figures
-    latency = distribution(case.measured.wall_ms)
-    return _reported(case) if latency is None else _measured(case, latency)
+    return _measured(case) if len(case.measured) else _reported(case)
 
 
-def _measured(case: CaseState, latency: Distribution) -> Metrics:
-    steps, total_s = case.measured, latency.mean * latency.n / 1000
+def _measured(case: CaseState) -> Metrics:
+    steps = case.measured
+    ordered = _ordered(steps.wall_ms)
+    latency = _distribution(ordered)
+    total_s = latency.mean * latency.n / 1000
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
@@ -143,7 +146,7 @@ def _measured(case: CaseState, latency: Distribution) -> Metrics:
         rounds_ms=rounds_ms,
         rounds_least_ms=_by_round(case, np.min),
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
-        outliers=outliers(steps.wall_ms),
+        outliers=outliers(steps.wall_ms, ordered),
         mean_power_w=mean_power_w,
         energy_per_sample_j=_ratio(energy_j, samples),
         samples_per_step=case.samples_per_step,
@@ -154,6 +157,10 @@ def _measured(case: CaseState, latency: Distribution) -> Metrics:
         warmup_steps=len(case.warmup),
         unsteady=unsteady(steps.by_round()),
     )
+
+
+def _ordered(values: Sequence[float]) -> np.ndarray:
+    return np.sort(np.asarray(values, dtype=float))
 
 
 def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:

@@ -48,6 +48,9 @@ MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
+KEPT_BYTES = 2**25 - 2**13
+"""Just below the most that glibc's threshold for memory of its own for a block grows to (mallopt(3))."""
+
 
 class Session:
     """Everything that the events so far have said; apply them in order."""
@@ -97,6 +100,7 @@ class Session:
             BenchtuiError: where it can't be read, or its lines aren't whole events.
         """
         session = cls(keep_steps)
+        bytearray(KEPT_BYTES)  # its release tells the C library to keep freed memory for the next columns
         with closing(journal.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)

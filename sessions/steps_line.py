@@ -12,6 +12,7 @@ import simdjson
 from benchtui.sessions.events import Steps
 from benchtui.sessions.facts import MOST
 
+MOST_BITS = int(np.float64(MOST).view(np.uint64))
 _parser = simdjson.Parser()
 _REFUSED = (ValueError, TypeError, KeyError, AttributeError, RuntimeError)
 """The last where another thread is reading a line at this moment."""
@@ -25,7 +26,8 @@ def decoded(line: bytes) -> Steps | None:
         return None
     columns = (steps.wall_ms, steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss)
     lists = len(steps.parts_ms) + sum(each is not None for each in columns)
-    return steps if line.count(b"[") == lists else None  # simdjson flattens lists in lists
+    # simdjson flattens lists in lists
+    return steps if np.count_nonzero(np.frombuffer(line, np.uint8) == ord("[")) == lists else None
 
 
 def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson's classes have no types)
@@ -45,10 +47,8 @@ def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson's classes have no typ
 def _times(numbers: Any) -> array[float]:  # noqa: ANN401
     times = array("d")
     times.frombytes(numbers.as_buffer(of_type="d"))
-    if times:
-        values = np.frombuffer(times)
-        _require(values.min() >= 0)
-        _require(values.max() <= MOST)
+    # as unsigned numbers the bits of floats stand in the same order, those of negative ones above all others
+    _require(np.frombuffer(times, np.uint64).max(initial=0) <= MOST_BITS)
     return times
 
 

@@ -92,6 +92,7 @@ class CaseBook:
         Of a case that ended with that many it is nothing, until they are summed up.
         """
         if case.figures:
+            self._spreads.pop(case.index, None)
             return Summed(case.figures)
         spread = self._spreads.get(case.index)
         if spread is None or spread.n > len(case.measured):  # a round that is repeated has dropped its steps

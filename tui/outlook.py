@@ -40,9 +40,8 @@ class Outlook:
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
         return forecast.together(running, self._queue)
 
-    def progress(self, now_s: float, running: bool) -> float:
+    def progress(self, now_s: float, left: Estimate | None) -> float:
         """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""
-        left = self.sweep_left(now_s) if running else None
         if left is None or now_s + left.seconds <= 0:
             return self._done / max(len(self._session.cases), 1)
         return now_s / (now_s + left.seconds)

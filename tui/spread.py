@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import floor, sqrt
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.outliers import usual
 from benchtui.tui.columns import summed
 from benchtui.tui.ordered import Ordered
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 LEAST_FOR_P99 = 100
 """Steps below which a p99 would be the last value and little else."""
-THRESHOLD = 14.826
-LEAST_DEVIATION = 0.001
-"""What makes an outlier, as ``sessions.outliers`` has it."""
 
 
 class Spread:
@@ -83,12 +81,8 @@ class Spread:
 
     @property
     def usual(self) -> tuple[float, float] | None:
-        """From where to where values are no outliers: 14.8 median absolute deviations around the median."""
-        middle = self.median
-        if middle is None:
-            return None
-        unit = max(self._deviation(middle), LEAST_DEVIATION * abs(middle))
-        return middle - THRESHOLD * unit, middle + THRESHOLD * unit
+        """From where to where values are no outliers, or None before there are any."""
+        return usual(self._ordered) if self._ordered else None
 
     def outliers(self) -> int:
         """How many values are outliers."""
@@ -96,15 +90,6 @@ class Spread:
             return 0
         low, high = self.usual
         return self.below(low) + self.n - self._ordered.up_to(high)
-
-    def _deviation(self, middle: float) -> float:
-        """The median of the distances from a value: the least within which at least half of them lie."""
-        near, far = 0.0, max(middle - self._ordered[0], self._ordered[-1] - middle)
-        for _ in range(60):
-            half = (near + far) / 2
-            inside = self._ordered.up_to(middle + half) - self._ordered.below(middle - half)
-            near, far = (near, half) if 2 * inside >= self.n else (half, far)
-        return far
 
     def _quantile(self, share: float) -> float:
         place = share * (self.n - 1)

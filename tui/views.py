@@ -29,15 +29,16 @@ def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tupl
     """Where the sweep is."""
     session = feed.session
     start = session.start
+    left = outlook.sweep_left(feed.now_s) if feed.running else None
     return Heading(
         name=text.clean(start.sweep.name),
         host=text.clean(start.host.hostname or ""),
         device=_device(session),
         done=feed.done,
         total=len(session.cases),
-        progress=outlook.progress(feed.now_s, feed.running),
+        progress=outlook.progress(feed.now_s, left),
         state=_state(feed),
-        left=outlook.sweep_left(feed.now_s) if feed.running else None,
+        left=left,
         about=_about(session),
         paused=session.paused and feed.running,
         numbered=not feed.replayed,

@@ -40,6 +40,7 @@ from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 
 BIN = Path(sys.executable).parent
 PARTS = {"tokenize": 0.05, "transfer": 0.01, "forward": 0.93, "result": 0.01}
+RUNS, ENOUGH_S = 5, 60.0
 FIRST_PAINT = re.compile(rb"Monitor")
 
 
@@ -189,10 +190,17 @@ def peak_mb(pid: int) -> float:
 
 
 def exported(path: Path) -> dict[str, float]:
-    """The report of a session: seconds more than starting Python with pandas takes, and MB at most."""
-    without_s, _ = timed([sys.executable, "-c", "import pandas"])
-    took_s, memory_mb = timed([BIN / "benchtui", "export", path, "-o", path.with_suffix(".md")])
-    return {"export +s": took_s - without_s, "export MB": memory_mb}
+    """The report of a session: seconds more than starting Python with pandas takes, and MB at most.
+
+    Of several runs in turns each takes its quickest, unless one takes long.
+    """
+    without_s, took_s, memory_mb = [], [], []
+    while len(took_s) < RUNS and sum(took_s) < ENOUGH_S:
+        without_s.append(timed([sys.executable, "-c", "import pandas"])[0])
+        seconds, most_mb = timed([BIN / "benchtui", "export", path, "-o", path.with_suffix(".md")])
+        took_s.append(seconds)
+        memory_mb.append(most_mb)
+    return {"export +s": min(took_s) - min(without_s), "export MB": max(memory_mb)}
 
 
 def timed(command: list[str | Path]) -> tuple[float, float]:

@@ -1,4 +1,9 @@
-from benchtui.sessions.outliers import outliers
+import random
+from statistics import median
+
+import pytest
+
+from benchtui.sessions.outliers import LEAST_DEVIATION, THRESHOLD, outliers, usual
 
 
 def test_a_step_ten_deviations_off_is_flagged_by_its_place() -> None:
@@ -18,3 +23,14 @@ def test_times_that_agree_exactly_have_no_outlier_but_a_real_one() -> None:
     assert outliers([20.0] * 30 + [900.0]) == (30,)
     assert outliers([]) == ()
     assert outliers([0.0] * 5) == ()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 50, 101])
+def test_the_bounds_are_by_the_median_of_all_distances(n: int) -> None:
+    draw = random.Random(n)
+    for _ in range(50):
+        times_ms = sorted(draw.choice((draw.gauss(10, 3), round(draw.random(), 1), 7.0)) for _ in range(n))
+        middle = median(times_ms)
+        unit = max(median(abs(each - middle) for each in times_ms), LEAST_DEVIATION * abs(middle))
+        low, high = middle - THRESHOLD * unit, middle + THRESHOLD * unit
+        assert usual(times_ms) == (pytest.approx(low), pytest.approx(high))
