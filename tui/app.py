@@ -109,6 +109,7 @@ class BenchtuiApp(App[Ending]):
         usual = "terminal" if self.no_color else self._preferences.theme
         self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
         self.set_keymap(self._preferences.keymap)
+        keymap.follow(self._preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own names, for a theme that lacks them."""

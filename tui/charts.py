@@ -22,6 +22,7 @@ from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.cases import ROLES
+from benchtui.tui.keymap import key
 from benchtui.tui.markdown import heading, pipe_table
 from benchtui.tui.widgets.ink import Piece
 from benchtui.tui.widgets.listing import Listing
@@ -270,7 +271,9 @@ class LineChart:
 
     def _hint(self) -> str:
         if not self.chart.lines:
-            return f"no line has {self.choice.wanted!r}: / changes the filter, esc drops it"
+            return (
+                f"no line has {self.choice.wanted!r}: {key('charts.filter')} changes the filter, esc drops it"
+            )
         count = len(self.chart.drawable)
         if count > 1:
             return ""
@@ -278,7 +281,8 @@ class LineChart:
         name = self.choice.figure.name
         if pending:
             return f"{count or 'no'} case has a figure for {name} yet; {pending} are to come"
-        return f"{count or 'no'} case has a figure for {name}: f shows another, 2 tells how the cases ended"
+        ways = f"{key('charts.figure')} shows another, {key('app.monitor')} tells how the cases ended"
+        return f"{count or 'no'} case has a figure for {name}: {ways}"
 
 
 def letter_of(place: int) -> Piece:

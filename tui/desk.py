@@ -8,11 +8,10 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.tui.draft import FIRST, Draft, State
 from benchtui.tui.entries import toggled
+from benchtui.tui.keymap import key
 from benchtui.tui.matrix import Cell
 from benchtui.tui.sheet import Cursor, Sheet
 from benchtui.tui.text import clean
-
-WELCOME = "s starts this sweep. enter changes a line, o opens another sweep, ? explains the rest."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Desk:
     """A draft with a cursor; every change that isn't allowed ends in a word."""
 
     def __init__(self, source: str | Path = FIRST) -> None:
-        self.word, self.role = WELCOME, "bright"
+        self.word, self.role = _welcome(), "bright"
         self.draft = self._begun(source)
         self.cursor = Cursor()
         self.trial: State | None = None
@@ -55,7 +54,7 @@ class Desk:
     def open(self, source: str | Path) -> None:
         """Go on with another sweep; undo leads back."""
         if self._done(lambda: self.draft.open(source)):
-            self.say(f"opened {self.draft.state.origin.title}; u leads back")
+            self.say(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} leads back")
 
     def save(self, name: str, folder: Path) -> None:
         """Write the sweep to a file, counted from a folder; ask first where something else would be lost."""
@@ -158,3 +157,8 @@ class Desk:
         except BenchtuiError as error:
             self.say(str(error), "warning")
             return Draft.of(FIRST)
+
+
+def _welcome() -> str:
+    ways = f"{key('sweep.type')} changes a line, {key('sweep.open')} opens another sweep"
+    return f"{key('sweep.start')} starts this sweep. {ways}, {key('sweep.help')} explains the rest."

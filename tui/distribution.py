@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchtui.themes import Symbols
+from benchtui.tui.keymap import key
 from benchtui.tui.text import milliseconds, percent
 from benchtui.tui.widgets.bars import bar
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, flowing, line
@@ -108,7 +109,8 @@ def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
     if not count:
         return [line(("no outliers", "muted"))]
     outliers = f"{symbols.above} {count:,} outlier{'s' if count > 1 else ''}"
-    return [line((outliers, "warning"), (", not drawn here, and in all figures; o goes through them", "muted"))]
+    where = f", not drawn here, and in all figures; {key('case.outlier')} goes through them"
+    return [line((outliers, "warning"), (where, "muted"))]
 
 
 def _ms(value: float | None, symbols: Symbols) -> str:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from benchtui.tui.desk import Desk
+from benchtui.tui.keymap import key
 from benchtui.tui.matrix import Cell
 from benchtui.tui.sheet import Row
 from benchtui.tui.text import clean
@@ -52,16 +53,19 @@ def _line(row: Row) -> str:
     if len(row.text) > LONG:
         return f"{row.entry.label}: {row.text}"
     if row.unused:
-        return f"{about}; {row.unused}, d takes it out"
+        return f"{about}; {row.unused}, {key('sweep.reset')} takes it out"
     if not row.values:
         return about
-    return f"{about}; " + ("arrows choose, space: on or off" if row.entry.several else "space: the next value")
+    switch = key("sweep.switch")
+    return f"{about}; " + (
+        f"arrows choose, {switch}: on or off" if row.entry.several else f"{switch}: the next value"
+    )
 
 
 def _case(cell: Cell) -> str:
     name = clean(cell.config.name)
     if cell.status == "off":
-        return f"{name}: switched off, space switches it on"
+        return f"{name}: switched off, {key('sweep.switch')} switches it on"
     if cell.prediction is None:
         return f"{name}: skipped, {cell.reason}"
     if cell.prediction.ran_out:

@@ -44,6 +44,11 @@ TITLES = {
 }
 """Where keys count, by the first word of their ids, in the order in which they are listed."""
 
+_usual: dict[str, str] = {}
+"""The keys of all places that have been imported, by the ids of what they do."""
+_mapped: dict[str, str] = {}
+"""Those that the user has mapped anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -63,6 +68,17 @@ def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
     A user can map each anew by the names of place and binding, such as ``monitor.skip``.
     """
     return [_binding(place, *row) for row in rows]
+
+
+def follow(wanted: Mapping[str, str]) -> None:
+    """Have sentences name keys as a user has mapped them."""
+    _mapped.clear()
+    _mapped.update(wanted)
+
+
+def key(name: str) -> str:
+    """The key that does what has this id, as a reader knows it, for a sentence that names it."""
+    return _shown(_mapped.get(name, _usual[name]).split(",")[0])
 
 
 def own(owner: type) -> list[Bound]:
@@ -153,6 +169,7 @@ def mistakes(wanted: Mapping[str, str]) -> list[str]:
 
 
 def _binding(place: str, keys: str, name: str, action: str, does: str, about: str = "") -> Binding:
+    _usual[f"{place}.{name}"] = keys
     return Binding(keys, action, does, id=f"{place}.{name}", show=False, tooltip=about)
 
 

@@ -29,6 +29,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.facts import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
+from benchtui.tui import keymap
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.ending import Ending
 from benchtui.tui.places import ComparisonAsked
@@ -313,6 +314,13 @@ class Stage:
         """What is seen in the place, on a small terminal."""
         async with self.app(place, surroundings).run_test(size=(80, 24)) as pilot:
             yield await self.enter(place, pilot)
+
+
+@pytest.fixture(autouse=True)
+def usual_keys() -> Iterator[None]:
+    """Have sentences of the next test name keys as they are without a map."""
+    yield
+    keymap.follow({})
 
 
 @pytest.fixture

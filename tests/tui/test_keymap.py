@@ -131,3 +131,13 @@ async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(
     async with opened(story.path, surroundings=replace(surroundings, preferences=preferences)) as seen:
         await seen.pilot.pause(0.2)
         assert [toast.message for toast in seen.app._notifications] == ["config.toml: hz: [oops] is not known"]
+
+
+async def test_sentences_name_the_keys_as_they_are_mapped(opened: Any, surroundings: Any) -> None:
+    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn"}
+    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
+    async with opened(surroundings=mine) as seen:
+        welcome = "f5 starts this sweep. enter changes a line, o opens another sweep, f2 explains the rest."
+        assert welcome in seen.text
+        await seen.press("down", "up")
+        assert "pgdn: on or off" in seen.text

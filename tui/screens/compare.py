@@ -245,7 +245,10 @@ class Compare(Screen[None]):
     def _found(self) -> Compared | None:
         """What is compared; says so where there is nothing yet."""
         if self._compared is None:
-            self._errands.say("no sessions to do that with; 4 leads to the Library, where two are marked")
+            library = keymap.key("app.library")
+            self._errands.say(
+                f"no sessions to do that with; {library} leads to the Library, where two are marked"
+            )
         return self._compared
 
     def _copy(self, make: Callable[[], str], word: str) -> None:

@@ -165,7 +165,8 @@ class Editor(Screen[None]):
         if self.desk.in_cases:
             self.desk.switch_cases(self._cases.cell, self._cases.alike())
         else:
-            self.desk.say("tab leads to the cases: there a switches all that share a value")
+            tab, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
+            self.desk.say(f"{tab} leads to the cases: there {alike} switches all that share a value")
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:

@@ -167,7 +167,7 @@ class Library(Screen[None]):
         if self._errands.answers("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say("a sweep that runs needs no resuming; enter shows it")
+            self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
         else:
             self._errands.do(partial(shelving.resuming, item, self._surroundings))
 

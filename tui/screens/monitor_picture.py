@@ -21,7 +21,7 @@ from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.rows import Arrangement
 from benchtui.tui.widgets.small import small_lines
 from benchtui.tui.widgets.table import CaseTable
-from benchtui.tui.widgets.zoom import HINTS, NAMES, Name, Zoomed, zoom_lines
+from benchtui.tui.widgets.zoom import NAMES, Name, Zoomed, hint, zoom_lines
 
 Steps = Band | Histogram
 
@@ -117,7 +117,7 @@ class Picture:
 def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list[Line]:
     shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
     if steps.scale is None:
-        return [line((HINTS[shape], "muted"))]
+        return [line((hint(shape), "muted"))]
     if isinstance(steps, Histogram):
         return histogram_lines(steps, width, height, symbols)
     return band_lines(steps, width, height, symbols)

@@ -11,6 +11,7 @@ from benchtui.sessions.report.comparison_columns import own_marks
 from benchtui.sessions.results import Result
 from benchtui.themes import Symbols
 from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, times, why_unpaired
+from benchtui.tui.keymap import key
 from benchtui.tui.text import clean, fit, milliseconds, rate, whole
 from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line, spread_out, width_of
 from benchtui.tui.widgets.long_list import SCROLL_BAR
@@ -83,7 +84,7 @@ def difference_lines(compared: Compared, width: int, height: int, symbols: Symbo
         cells = ((fit(value, share, symbols) + "  ", "plain") for value in values)
         label = fit(clean(row.what), LABEL - 1, symbols)
         lines.append(line((f"{row.group:<10}", "muted"), (f"{label} ", "bright"), *cells))
-    return _up_to(lines, height, "d shows all")
+    return _up_to(lines, height, f"{key('compare.differences')} shows all")
 
 
 def all_differences(compared: Compared, width: int) -> list[Line]:

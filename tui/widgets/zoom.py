@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from benchtui.sessions.events import Message
 from benchtui.themes import Symbols
+from benchtui.tui.keymap import key
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.band import band_lines
 from benchtui.tui.widgets.current import Current, Part, current_lines, part_lines, part_table
@@ -27,7 +28,7 @@ TITLES: dict[Name, str] = {
     "log": "Log",
 }
 HINTS: dict[Name, str] = {
-    "band": "no steps; enter shows all that is known of the case",
+    "band": "no steps; {detail} shows all that is known of the case",
     "histogram": "no measured steps",
     "gauges": "no readings yet",
     "parts": "no measured steps, or a task without parts",
@@ -48,13 +49,18 @@ class Zoomed:
     """How many lines of a long text are below the view."""
 
 
+def hint(name: Name) -> str:
+    """What stands in a panel that has nothing to show."""
+    return HINTS[name].format(detail=key("monitor.detail"))
+
+
 def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Title, the case, and the panel in what is left."""
     at = NAMES.index(zoomed.name) + 1
     title = spread_out([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
     head = [title, *(current_lines(zoomed.current, width, 3, symbols) if zoomed.current else ()), BLANK]
     body = list(_BODIES[zoomed.name](zoomed, width, height - len(head), symbols))
-    return [*head, *(body or [line((HINTS[zoomed.name], "muted"))])]
+    return [*head, *(body or [line((hint(zoomed.name), "muted"))])]
 
 
 def log_text(messages: Sequence[Message], width: int) -> list[Line]:
