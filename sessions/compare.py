@@ -26,7 +26,8 @@ class Verdict(StrEnum):
     SAME = "no difference"
     """The ranges overlap."""
     UNSURE = "not known"
-    """There are no ranges: too few steps, or a source that kept none. Or the rounds don't confirm the steps."""
+    """There are no ranges: too few steps, or a source that kept none. Or something speaks against the steps:
+    the rounds don't confirm them, or the machine itself was as much faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Ratio:
     """Bounds that hold if both cases lie anywhere within their ranges (see Result.range_ms); from three rounds
     on, a 95% interval over the rounds."""
     contested: bool = False
-    """Whether the steps of the two cases lie apart, and their rounds don't."""
+    """Whether the steps of the two cases lie apart, and their rounds don't or the machine explains it."""
 
     @property
     def verdict(self) -> Verdict:
@@ -68,6 +69,14 @@ class Comparison:
 def comparison(base: Result, new: Result) -> Comparison:
     """Both ratios of a pair."""
     return Comparison(base, new, throughput_ratio(base, new), latency_ratio(base, new))
+
+
+def at_pace(pair: Comparison, pace: tuple[float, float]) -> Comparison:
+    """A pair between whose cases the machine itself became so many times as fast, at the least and at the most.
+
+    What that may account for is no difference between the cases.
+    """
+    return replace(pair, throughput=_at_pace(pair.throughput, pace), latency=_at_pace(pair.latency, pace))
 
 
 def latency_ratio(base: Result, new: Result) -> Ratio | None:
@@ -136,6 +145,13 @@ def _ratio(value: float, base: Result, new: Result, samples: float) -> Ratio:
     by_steps = _bounded(value, base.steps_range_ms, new.steps_range_ms, samples)
     found = _over_rounds(value, base, new, samples) or _bounded(value, base.range_ms, new.range_ms, samples)
     return replace(found, contested=by_steps.verdict in (Verdict.FASTER, Verdict.SLOWER))
+
+
+def _at_pace(ratio: Ratio | None, pace: tuple[float, float]) -> Ratio | None:
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return ratio
+    wider = replace(ratio, low=ratio.low / max(1.0, *pace), high=ratio.high / min(1.0, *pace))
+    return replace(wider, contested=ratio.contested or wider.verdict is not ratio.verdict)
 
 
 def _over_rounds(value: float, base: Result, new: Result, samples: float) -> Ratio | None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Comparison, Ratio, Verdict, comparison
+from benchtui.sessions.compare import Comparison, Ratio, Verdict, at_pace, comparison
 from benchtui.sessions.differences import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.limits import peak_key, peaks_of
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
 
@@ -53,6 +54,9 @@ class Row:
     new: CaseState | None
     pair: Comparison | None
     """Their ratios, where both ended well."""
+    pace: tuple[float, float] | None = None
+    """How many times as fast the machine itself was for the new case, by its peaks: at the least and the most.
+    The ratios are as wide as that asks for; None between machines, and where either case has no peaks."""
 
     @property
     def case(self) -> CaseState:
@@ -166,10 +170,11 @@ def compared(sides: Sequence[Side]) -> Compared:
 
 
 def _against(base: Side, new: Side, letter: str) -> Against:
-    exact = _rows(base, new, ())
+    alike = _alike(base.session, new.session)
+    exact = _rows(base, new, (), alike)
     if not _correspond(exact):
         ignored = _constant(base, new)
-        loose = _rows(base, new, ignored)
+        loose = _rows(base, new, ignored, alike)
         if _correspond(loose):
             return Against(base, new, letter, loose, ignored)
     return Against(base, new, letter, exact, ())
@@ -179,7 +184,13 @@ def _correspond(rows: Iterable[Row]) -> bool:
     return any(row.base and row.new for row in rows)
 
 
-def _rows(base: Side, new: Side, ignored: Sequence[str]) -> tuple[Row, ...]:
+def _alike(base: Session, new: Session) -> bool:
+    """Whether machine and software are the same, so that peaks which differ tell of the machine's state."""
+    apart = (each for each in differences([base, new]) if each.group in ("machine", "software"))
+    return all(each.what == "benchtui" for each in apart)
+
+
+def _rows(base: Side, new: Side, ignored: Sequence[str], alike: bool) -> tuple[Row, ...]:
     options = [option for option in (*SAME_WORK, *CHOICES) if option not in ignored]
     mine, theirs = _planned(base, options), _planned(new, options)
     figures, their_figures = _measured(base), _measured(new)
@@ -188,8 +199,20 @@ def _rows(base: Side, new: Side, ignored: Sequence[str]) -> tuple[Row, ...]:
         one, other = mine.get(key), theirs.get(key)
         before = figures.get(one.index) if one else None
         after = their_figures.get(other.index) if other else None
-        rows.append(Row(one, other, comparison(before, after) if before and after else None))
+        pair = comparison(before, after) if before and after else None
+        pace = _pace(base.session, new.session, pair) if pair and alike else None
+        rows.append(Row(one, other, at_pace(pair, pace) if pair and pace else pair, pace))
     return tuple(rows)
+
+
+def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] | None:
+    """The new session's peaks over the base's, the slower growth first."""
+    before, after = peaks_of(pair.base.case, base.peaks), peaks_of(pair.new.case, new.peaks)
+    if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
+        return None
+    rates = ((after.flops_per_s, before.flops_per_s), (after.bytes_per_s, before.bytes_per_s))
+    found = [now / was for now, was in rates if now and was]
+    return (min(found), max(found)) if found else None
 
 
 def _planned(side: Side, options: Iterable[str]) -> dict[Key, CaseState]:

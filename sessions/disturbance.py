@@ -10,6 +10,8 @@ OTHERS_SHARE = 0.1
 """Processors used by others from which a case is disturbed: a quarter of one, and a tenth of all there are."""
 SWITCHES_PER_S = 100.0
 """Times a second that the worker lost its processor: a few are usual, a neighbour on it makes hundreds."""
+LEAST_INTERRUPTING = 1.0
+"""Percent of a processor below which others can't have interrupted so often: the worker's own threads did."""
 LEAST_S = 0.2
 """Measured span below which a rate of such events says nothing."""
 LEAST_CLOCK = 0.75
@@ -38,7 +40,8 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
         found.append(f"disturbed: others used {others:.0f}% of a processor")
     # beside other cases of ours it may have been one of them that took the processor
     switches = None if environment.beside else environment.involuntary_switches
-    if switches is not None and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
+    idle = others is not None and others < LEAST_INTERRUPTING
+    if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
         found.append(f"disturbed: interrupted {switches / span_s:.0f} times a second")
     if environment.stood_still_s:
         found.append(f"disturbed: stood still for {environment.stood_still_s:.0f} s")

@@ -86,7 +86,7 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
     work, step_ms = case.finished.work if case.finished else None, _step_ms(case)
     if work is None or not step_ms:
         return None
-    found = _peaks_of(case, peaks)
+    found = peaks_of(case, peaks)
     flops_per_s, bytes_per_s, weights_per_s = (
         None if amount is None else amount / step_ms * 1000
         for amount in (work.flops, work.bytes_moved, work.bytes_of_weights)
@@ -109,7 +109,7 @@ def _step_ms(case: CaseState) -> float | None:
     return median(times_ms) if times_ms else None
 
 
-def _peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
+def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
     """The newest ones told before the case ended: a session that was resumed has measured them again."""
     key = peak_key(case.config)
     own = [each for each in peaks if each.node == case.node]

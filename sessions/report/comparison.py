@@ -21,8 +21,10 @@ READING = (
     "The ratio says how many times as fast: above 1 the new session is the faster one. Its interval spans all"
     " that both cases' ranges allow, each from its fastest step to the third quartile; from three rounds on it"
     " is a 95% interval over the rounds' fastest steps (90% of 3 rounds). FASTER and SLOWER lie off 1 by more"
-    " than 0.5% with their whole interval, SAME doesn't, and UNSURE has no interval or rounds that contradict"
-    " the steps."
+    " than 0.5% with their whole interval, SAME doesn't, and UNSURE has no interval, or something speaks"
+    " against the steps: rounds that don't confirm them, or the machine. Where machine and software are the"
+    " same, its peaks in both sessions tell how many times as fast it was by itself, and the interval is wide"
+    " enough for that."
 )
 
 

@@ -13,6 +13,9 @@ from benchtui.sessions.report.text import number, span, time_ms
 from benchtui.sessions.report.wording import ratio_digits
 from benchtui.sessions.results import Result, varied
 
+LEAST_PACE = 0.02
+"""Share by which a machine's own peaks differ between sessions before a row says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -86,14 +89,21 @@ def interval(ratio: Ratio | None) -> str | None:
     return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
 
 
-def own_marks(pair: Comparison, letter: str) -> str | None:
-    """The kinds of marks of either case, those aside that both have word for word."""
+def own_marks(row: Row, pair: Comparison, letter: str) -> str | None:
+    """The kinds of marks of either case but for those that both have word for word; and the machine's pace."""
     base, new = pair.base.case.marks, pair.new.case.marks
     found = (
         *(f"A: {kind(mark)}" for mark in base if mark not in new),
         *(f"{letter}: {kind(mark)}" for mark in new if mark not in base),
+        *_pace(row.pace),
     )
     return "; ".join(dict.fromkeys(found)) or None
+
+
+def _pace(pace: tuple[float, float] | None) -> list[str]:
+    if pace is None or max(abs(each - 1) for each in pace) < LEAST_PACE:
+        return []
+    return [f"machine itself {number(pace[0])} to {number(pace[1])} ×"]
 
 
 def _names(letter: str) -> Columns:
@@ -125,7 +135,7 @@ def _both(letter: str, title: str, cell: Cell) -> Columns:
 
 
 def _notes(letter: str) -> Column[Beside]:
-    return Column("Notes", lambda each: own_marks(each.pair, letter), right=False)
+    return Column("Notes", lambda each: own_marks(each.row, each.pair, letter), right=False)
 
 
 def _memory(result: Result) -> Memory:

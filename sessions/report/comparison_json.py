@@ -50,7 +50,7 @@ class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     low: float | None
     high: float | None
     contested: bool
-    """Whether the steps lie apart and the rounds don't."""
+    """Whether the steps lie apart and the rounds don't, or the machine's own pace may account for it."""
 
 
 class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -64,6 +64,8 @@ class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Of samples per second."""
     verdict: str | None
     """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
+    machine_pace: tuple[float, float] | None
+    """The new session's peaks over the base's where machine and software are the same, least and most."""
 
 
 class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -135,6 +137,7 @@ def _row(row: Row) -> RowSaid:
         ratio=_ratio(row.ratio),
         throughput_ratio=_ratio(pair.throughput if pair else None),
         verdict=row.verdict.name if row.verdict else None,
+        machine_pace=row.pace,
     )
 
 

@@ -5,6 +5,8 @@ import pytest
 from benchtui.sessions.compare import Verdict
 from benchtui.sessions.comparing import Against, Side, compared
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.report.comparison_columns import own_marks
 from benchtui.sessions.sweep import Sweep
 
 
@@ -159,3 +161,52 @@ def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
 def test_two_sessions_and_no_more_than_letters_are_compared(bench: Any, amount: int) -> None:
     with pytest.raises(BenchtuiError, match=f"^{amount} sessions: 2 to 26 can be compared"):
         compared([Side.of("a", bench.session(bench.case(1, 10.0)))] * amount)
+
+
+def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> Against:
+    """A case of 10 ms against one of 9, in two sessions; in the second the peaks are so many times as high."""
+    rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
+    sides = []
+    for name, ms in (("base", 10.0), ("new", 9.0)):
+        session = bench.session(bench.case(1, ms, device="cpu"))
+        session.apply(Runtime(t=0.0, torch=torch if name == "new" else "2.13.0"))
+        products, moved = rates[name]
+        session.apply(Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=products, bytes_per_s=moved))
+        sides.append(Side.of(name, session))
+    return compared(sides).against[0]
+
+
+@pytest.mark.parametrize(
+    ("flops", "copies", "verdict", "pace"),
+    [
+        (1.0, 1.0, Verdict.FASTER, (1.0, 1.0)),
+        (1.05, 0.99, Verdict.FASTER, (0.99, 1.05)),
+        (1.2, 1.0, Verdict.UNSURE, (1.0, 1.2)),
+        (1.0, 1.2, Verdict.UNSURE, (1.0, 1.2)),
+        (0.8, 0.8, Verdict.FASTER, (0.8, 0.8)),
+        (1.2, None, Verdict.UNSURE, (1.2, 1.2)),
+        (None, None, Verdict.FASTER, None),
+    ],
+)
+def test_what_the_machine_itself_became_faster_by_is_no_difference(
+    bench: Any, flops: float | None, copies: float | None, verdict: Verdict, pace: tuple[float, float] | None
+) -> None:
+    (row,) = paced(bench, flops, copies).rows
+    assert row.verdict is verdict
+    assert row.pace == (pace and pytest.approx(pace))
+
+
+def test_between_other_software_peaks_are_no_yardstick(bench: Any) -> None:
+    (row,) = paced(bench, 1.2, 1.2, torch="2.14.0").rows
+    assert (row.verdict, row.pace) == (Verdict.FASTER, None)
+
+
+@pytest.mark.parametrize(
+    ("flops", "copies", "said"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
+)
+def test_a_row_says_how_much_the_machine_itself_differed(
+    bench: Any, flops: float, copies: float, said: str | None
+) -> None:
+    (row,) = paced(bench, flops, copies).rows
+    assert row.pair is not None
+    assert own_marks(row, row.pair, "B") == said

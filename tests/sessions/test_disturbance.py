@@ -18,6 +18,11 @@ def around(**readings: Any) -> Environment:
         ({"others_cpu_percent": 24.9}, ()),
         ({"involuntary_switches": 1000}, ("disturbed: interrupted 500 times a second",)),
         ({"involuntary_switches": 199}, ()),
+        ({"involuntary_switches": 1000, "others_cpu_percent": 0.9}, ()),
+        (
+            {"involuntary_switches": 1000, "others_cpu_percent": 1.0},
+            ("disturbed: interrupted 500 times a second",),
+        ),
         ({"involuntary_switches": 1000, "beside": 1}, ()),
         ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: others used 63% of a processor",)),
         ({"stood_still_s": 3.2}, ("disturbed: stood still for 3 s",)),

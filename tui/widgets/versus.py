@@ -141,7 +141,7 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
     head = spread_out(name, said, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
-    marks = own_marks(pair, letter)
+    marks = own_marks(entry.row, pair, letter)
     if marks:
         lines.append(crop([(f"{symbols.flag} {clean(marks)}", "warning")], width, symbols))
     return [*lines, *_steps(both, width, height - len(lines), symbols)]
