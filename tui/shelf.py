@@ -120,7 +120,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> Row:
     cells: dict[str, Piece] = {
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
-        "measured": (_measured(item), "plain"),
+        "measured": _measured(item),
         "best": ("" if item.outcome in ("", "running") else rate(item.best, symbols), "plain"),
         "host": (item.host, "plain"),
         "model": (item.model, "plain"),
@@ -130,10 +130,12 @@ def row(item: Item, letter: str, symbols: Symbols) -> Row:
     return Row(name, cells)
 
 
-def _measured(item: Item) -> str:
+def _measured(item: Item) -> Piece:
+    """How many cases were measured; of a session that is over and has none, it catches the eye."""
     if item.summary is None or not item.summary.counts:
-        return f"of {len(item.entry.started.plan)}"
-    return f"{item.summary.measured}/{item.summary.cases}"
+        return (f"of {len(item.entry.started.plan)}", "plain")
+    nothing = not item.summary.measured and item.outcome != "running"
+    return (f"{item.summary.measured}/{item.summary.cases}", "bad" if nothing else "plain")
 
 
 def _state(item: Item, symbols: Symbols) -> Piece:
