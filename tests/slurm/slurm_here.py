@@ -1,4 +1,4 @@
-"""A Slurm of one node on this machine: its daemons are real, and listen on 127.0.0.1 alone."""
+"""A Slurm of two nodes on this machine: its daemons are real, and listen on 127.0.0.1 alone."""
 
 import os
 import secrets
@@ -16,16 +16,15 @@ CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmUser=root
 AuthInfo=socket={folder}/munge/socket,cred_expire=5
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MailProg=/bin/true
@@ -34,13 +33,15 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SlurmdParameters=config_overrides
 ReturnToService=2
-NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 Feature=fast,large State=UNKNOWN
+NodeName=DEFAULT NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 Feature=fast,large State=UNKNOWN
+NodeName=node1 Port={ports[1]}
+NodeName=node2 Port={ports[2]}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
 class Slurm:
-    """The daemons of a cluster of one node, and its commands."""
+    """The daemons of a cluster of two nodes, and its commands."""
 
     def __init__(self, folder: Path) -> None:
         self.configuration = folder / "slurm.conf"
@@ -48,7 +49,7 @@ class Slurm:
         self._daemons: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start the daemons; the node takes jobs then."""
+        """Start the daemons; the nodes take jobs then."""
         self._configure()
         munge, configured = self._folder / "munge", ("-D", "-f", str(self.configuration))
         files = {
@@ -63,7 +64,8 @@ class Slurm:
         )
         self.until((munge / "socket").exists)
         self._daemon("slurmctld", *configured)
-        self._daemon("slurmd", "-N", "node", *configured)
+        for node in ("node1", "node2"):
+            self._daemon("slurmd", "-N", node, *configured)
         self.until(lambda: self.ask("sinfo", "--noheader", "--format=%T") == "idle")
 
     def ask(self, *command: str) -> str:
@@ -113,11 +115,11 @@ class Slurm:
         key.write_bytes(secrets.token_bytes(128))
         host = socket.gethostname().partition(".")[0]
         self.configuration.write_text(
-            CONFIGURATION.format(host=host, folder=self._folder, ports=_free_ports(2))
+            CONFIGURATION.format(host=host, folder=self._folder, ports=_free_ports(3))
         )
 
     def _daemon(self, name: str, *arguments: str) -> None:
-        with (self._folder / f"{name}.out").open("wb") as out:
+        with (self._folder / f"{name}-{len(self._daemons)}.out").open("wb") as out:
             command = [str(found(name)), *arguments]
             self._daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out))
 

@@ -1,6 +1,7 @@
 """Jobs of ``benchtui slurm`` under a real Slurm: to their end, over their time limit, cancelled, put back."""
 
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,19 @@ def test_a_job_that_slurm_puts_back_itself_goes_on_to_the_end(desk: Desk, slurm:
     desk.goes_on(job)
     desk.require_whole(job)
     assert sum(isinstance(event, Resumed) for event in read(desk.session(job)).events) == 1
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra: make long installs it elsewhere")
+def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk: Desk, slurm: Slurm) -> None:
+    desk.slow.touch()
+    job = desk.submit("--nodes", "2")
+    desk.until_second_case(job)
+    slurm.ask("scontrol", "requeue", job)
+    desk.goes_on(job)
+    desk.require_whole(job)
+    session = Session.load(desk.session(job))
+    assert len(session.nodes) == 2
+    assert {case.node for case in session.cases} == set(session.nodes)
 
 
 def test_what_slurm_refuses_is_told_in_a_line(desk: Desk) -> None:
