@@ -26,6 +26,8 @@ CHOICES = (
     "padding",
 )
 """What they have in common too, unless sessions share no case that way and each has but one value of it."""
+MOST_PACE = 1000.0
+"""Peaks that differ by more than this tell of no machine."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Key = tuple[object, ...]
@@ -211,7 +213,7 @@ def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] 
     if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
         return None
     rates = ((after.flops_per_s, before.flops_per_s), (after.bytes_per_s, before.bytes_per_s))
-    found = [now / was for now, was in rates if now and was]
+    found = [now / was for now, was in rates if now and was and 1 / MOST_PACE < now / was < MOST_PACE]
     return (min(found), max(found)) if found else None
 
 

@@ -186,6 +186,7 @@ def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2
         (0.8, 0.8, Verdict.FASTER, (0.8, 0.8)),
         (1.2, None, Verdict.UNSURE, (1.2, 1.2)),
         (None, None, Verdict.FASTER, None),
+        (1e-322, 1e290, Verdict.FASTER, None),
     ],
 )
 def test_what_the_machine_itself_became_faster_by_is_no_difference(
