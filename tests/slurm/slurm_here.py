@@ -33,9 +33,9 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SlurmdParameters=config_overrides
 ReturnToService=2
-NodeName=DEFAULT NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 Feature=fast,large State=UNKNOWN
-NodeName=node1 Port={ports[1]}
-NodeName=node2 Port={ports[2]}
+NodeName=DEFAULT CPUs=2 Feature=fast,large State=UNKNOWN
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]}
+NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
