@@ -23,9 +23,9 @@ class _Moment:
 
     @classmethod
     def now(cls) -> "_Moment":
-        own = resource.getrusage(resource.RUSAGE_SELF)
-        machine_s = unless_refused(machine_busy_s)
-        return cls(monotonic(), own.ru_utime + own.ru_stime, own.ru_nivcsw, machine_s)
+        own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _below_s()
+        return cls(monotonic(), own_s, own.ru_nivcsw, unless_refused(machine_busy_s))
 
 
 class Surroundings:
@@ -45,6 +45,13 @@ class Surroundings:
             processors=psutil.cpu_count(),
             load_average=_load(),
         )
+
+
+def _below_s() -> float:
+    """Processor time of the processes that this one has started and that still run: they are no others."""
+    found = unless_refused(lambda: psutil.Process().children(recursive=True)) or []
+    times = [unless_refused(process.cpu_times) for process in found]
+    return sum(each.user + each.system for each in times if each)
 
 
 def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -> float | None:

@@ -125,7 +125,7 @@ class Environment(Record, frozen=True, kw_only=True):
     """What went on around a case while it was measured."""
 
     worker_cpu: Amount | None = None
-    """Processor time of the worker over wall time; 2 is two whole processors."""
+    """Processor time of the worker and of what it has started over wall time; 2 is two whole processors."""
     involuntary_switches: Count | None = None
     """How often the kernel took the processor from the worker though it wanted on."""
     others_cpu_percent: Amount | None = None
