@@ -143,8 +143,10 @@ class Course:
 
     def _round_over(self, run: RoundRun, end: CaseFinished) -> None:
         del self._runs[end.case]
-        if self._begins_anew(end):
-            return
+        if self._is_lost(end):
+            if self._begins_anew(end):
+                return
+            end = replace(end, outcome="interrupted")
         self.log.write(self._rounds.ended(end, run.turn.round))
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
@@ -173,12 +175,17 @@ class Course:
         baseline = self._sweep.measure.baseline or Baseline()
         return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
-    def _begins_anew(self, end: CaseFinished) -> bool:
-        """Whether a case whose node was lost goes on to another one."""
-        if self._sweep.run.lost == "fail" or self.stopping or not (end.reason or "").startswith(NODE_LOST):
+    def _is_lost(self, end: CaseFinished) -> bool:
+        """Whether a case was lost with its node and is still to be measured, now or after a resume."""
+        if not (end.reason or "").startswith(NODE_LOST):
             return False
         self._lost[end.case] += 1
-        if self._lost[end.case] > LOST_RETRIES or not self.queue.again(end.case):
+        repeated = self._sweep.run.lost == "repeat" and self._lost[end.case] <= LOST_RETRIES
+        return repeated or bool(self.stopping)
+
+    def _begins_anew(self, end: CaseFinished) -> bool:
+        """Whether a case whose node was lost goes on to another one."""
+        if self.stopping or not self.queue.again(end.case):
             return False
         self._anew[end.case] = Again(end.reason or "", 0.0)
         return True

@@ -78,7 +78,8 @@ class Batch:
 
 def script(batch: Batch) -> str:
     """The batch script; raises BenchtuiError where something is asked for that can't be."""
-    ray = ("--set", "run.executor=ray", "--set", "run.address=auto") if batch.resources.nodes > 1 else ()
+    wanted = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
+    ray = [word for each in wanted for word in ("--set", each)]
     named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
     return _template().render(
         made_by=visible(batch.made_by),

@@ -147,15 +147,22 @@ def test_a_case_over_which_one_node_after_another_is_lost_is_not_repeated_for_ev
     assert sweep.outcomes() == {0: ("failed", "node lost: it burned")}
 
 
-def test_a_case_that_no_node_is_left_for_fails_and_pending_ones_stay_to_be_resumed(
+def test_where_no_node_is_left_the_lost_case_and_the_pending_ones_stay_to_be_resumed(
     stage: Begin, resume: Callable[..., Any]
 ) -> None:
     sweep = stage(nodes=nodes("H100"), run=AGAIN)
     assert not lose(sweep, "n1")
     outcomes = sweep.outcomes()
-    assert outcomes[0] == ("failed", "node lost: it burned")
+    assert outcomes[0] == ("interrupted", "node lost: it burned")
     assert outcomes[1] == outcomes[2] == ("interrupted", "no node is left: n1 was the last, it burned")
-    assert sweep.told().left == 2
+    assert sweep.told().left == 3
+
+
+def test_a_node_that_is_lost_while_the_sweep_stops_fails_no_case(stage: Begin) -> None:
+    sweep = stage(nodes=nodes("H100", "H100"), run=ON_RAY, axes=Axes(batch_size=(1, 2)))
+    sweep.course.stop("stopped")
+    lose(sweep, "n1")
+    assert sweep.outcomes()[0] == ("interrupted", "node lost: it burned")
 
 
 def test_a_kind_whose_last_node_is_lost_ends_and_the_other_goes_on(stage: Begin) -> None:

@@ -108,7 +108,7 @@ def test_ray_is_started_for_several_nodes_alone() -> None:
     assert (
         several.index("ray start --head") < several.index("ray start --address") < several.index("benchtui run")
     )
-    assert "benchtui run quick --set run.executor=ray --set run.address=auto --output" in several
+    assert "quick --set run.executor=ray --set run.address=auto --set run.lost=repeat --output" in several
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
