@@ -26,25 +26,29 @@ def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
     assert not gc.get_freeze_count()
 
 
+@pytest.fixture
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a byte be read at each look: a machine however slow doesn't come to the end of a record."""
+    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 1)
+    monkeypatch.setattr("benchtui.tui.feed.PATIENCE_S", -1.0)
+
+
+@pytest.mark.usefixtures("slowly")
 async def test_nobody_looks_while_a_record_is_read(
     story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 64)
-    monkeypatch.setattr("benchtui.tui.feed.PATIENCE_S", -1.0)
     story.begin().case(0).case(1).end()
     async with opened(story.path) as seen:
         assert seen.app._feed.reading and not gc.isenabled()
+        monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 1 << 16)
         while seen.app._feed.reading:
             await seen.look()
         await seen.look()
         assert gc.isenabled()
 
 
-async def test_leaving_a_record_half_read_has_garbage_collected_again(
-    story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 1)
-    monkeypatch.setattr("benchtui.tui.feed.PATIENCE_S", -1.0)
+@pytest.mark.usefixtures("slowly")
+async def test_leaving_a_record_half_read_has_garbage_collected_again(story: Any, opened: Any) -> None:
     story.begin().case(0).end()
     async with opened(story.path):
         assert not gc.isenabled()
