@@ -141,12 +141,11 @@ class Course:
         if run.ended:
             self._round_over(run, run.ended)
 
-    def _round_over(self, run: RoundRun, end: CaseFinished) -> None:
-        del self._runs[end.case]
-        if self._is_lost(end):
-            if self._begins_anew(end):
-                return
-            end = replace(end, outcome="interrupted")
+    def _round_over(self, run: RoundRun, told: CaseFinished) -> None:
+        del self._runs[told.case]
+        end = self._after_loss(told)
+        if end is None:
+            return
         self.log.write(self._rounds.ended(end, run.turn.round))
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":
@@ -175,20 +174,21 @@ class Course:
         baseline = self._sweep.measure.baseline or Baseline()
         return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
-    def _is_lost(self, end: CaseFinished) -> bool:
-        """Whether a case was lost with its node and is still to be measured, now or after a resume."""
+    def _after_loss(self, end: CaseFinished) -> CaseFinished | None:
+        """An end as it counts: None of a case whose node was lost and that begins anew on another one.
+
+        Where there is no other one, or the sweep stops, such a case is left to be resumed.
+        """
         if not (end.reason or "").startswith(NODE_LOST):
-            return False
+            return end
         self._lost[end.case] += 1
         repeated = self._sweep.run.lost == "repeat" and self._lost[end.case] <= LOST_RETRIES
-        return repeated or bool(self.stopping)
-
-    def _begins_anew(self, end: CaseFinished) -> bool:
-        """Whether a case whose node was lost goes on to another one."""
+        if not (repeated or self.stopping):
+            return end
         if self.stopping or not self.queue.again(end.case):
-            return False
+            return replace(end, outcome="interrupted")
         self._anew[end.case] = Again(end.reason or "", 0.0)
-        return True
+        return None
 
     def _skip(self, case: Case, smaller: Case) -> None:
         """End a pending case that is no smaller than one which ran out of memory, unless it has ended."""

@@ -17,7 +17,7 @@ MOST_ESTIMATED = 2000
 """Queued cases looked at one by one; of a longer queue every k-th stands for k."""
 
 NEWEST = 1000
-"""Steps whose mean stands for those to come."""
+"""Steps of a running case whose mean stands for those to come."""
 SETTLING_STEPS = 260
 """Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, give or take."""
 
@@ -165,7 +165,7 @@ def _round_left(
 ) -> Estimate | None:
     turn = case.started.round if case.started else 0
     warmed, measured = case.warmup.of_round(turn), case.measured.of_round(turn)
-    step_s = _newest_step_s(case)
+    step_s = _mean_step_s(case, NEWEST)
     if step_s is not None and warmed + measured:
         warmup_s = 0.0 if measured else max(0, measure.warmup - warmed) * step_s
         needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
@@ -212,16 +212,11 @@ def together(running: Sequence[Estimate | None], queue: Estimate | None) -> Esti
     return Estimate(max(side_by_side, longest), queue.rough or any(each.rough for each in known))
 
 
-def _mean_step_s(case: CaseState) -> float | None:
+def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
+    """Mean of all steps, or of so many of the newest: millions can't be summed up for every picture."""
     if case.figures:
         return case.figures.latency_ms.mean / 1000
-    steps = case.measured.wall_ms or case.warmup.wall_ms[1:]
-    return sum(steps) / len(steps) / 1000 if steps else None
-
-
-def _newest_step_s(case: CaseState) -> float | None:
-    """Mean of the newest steps: the sum of millions would be taken for every picture."""
-    steps = case.measured.wall_ms[-NEWEST:] or case.warmup.wall_ms[1:][-NEWEST:]
+    steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
     return sum(steps) / len(steps) / 1000 if steps else None
 
 

@@ -216,7 +216,7 @@ class BenchtuiApp(App[Ending]):
 
     async def _tell_mistakes(self) -> None:
         """Tell what of the user's settings can't be followed, a line each."""
-        for line in await asyncio.to_thread(self._preferences.mistakes):
+        for line in await asyncio.to_thread(self._preferences.mistakes, BenchtuiApp):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:

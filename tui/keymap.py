@@ -1,7 +1,7 @@
 """Every key of the app by the id of what it does; how a user maps them anew, and mistakes in that."""
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import Screen
+
+from benchtui.tui import screens
 
 KEPT = ("ctrl+q", "ctrl+c")
 """Keys that always leave: whatever else is mapped wrongly, these end the app."""
@@ -119,10 +121,8 @@ def shown(keys: str) -> str:
     return "  ".join(_shown(each.strip()) for each in keys.split(","))
 
 
-def every() -> list[type]:
-    """The app and all of its screens, which are imported for that."""
-    from benchtui.tui import app, screens  # they import this module
-
+def every(app: type) -> list[type]:
+    """An app and all of its screens, which are imported for that."""
     names = sorted(each.name for each in pkgutil.iter_modules(screens.__path__))
     modules = [import_module(f"{screens.__name__}.{name}") for name in names]
     found = [
@@ -131,13 +131,13 @@ def every() -> list[type]:
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Screen) and each.__module__ == module.__name__
     ]
-    return [app.BenchtuiApp, *found]
+    return [app, *found]
 
 
-def listing(wanted: Mapping[str, str]) -> list[str]:
-    """Every key with its id and what it does, as a user has mapped them, by place."""
+def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
+    """Every key of an app and its screens with its id and what it does, as a user has mapped them, by place."""
     kept = usable(wanted)[0]
-    known = [each for owner in every() for each in own(owner)]
+    known = [each for owner in owners for each in own(owner)]
     lines = []
     for place, title in TITLES.items():
         rows = [each for each in known if each.id.startswith(f"{place}.")]
@@ -158,13 +158,16 @@ def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return kept, problems
 
 
-def mistakes(wanted: Mapping[str, str]) -> list[str]:
-    """A line for every id that doesn't exist, and for every key that would do two things in one place."""
+def mistakes(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
+    """A line for every id that doesn't exist, and for every key that would do two things in one place.
+
+    ``owners`` are the app and its screens, in that order.
+    """
     kept, problems = usable(wanted)
-    app, *screens = every()
-    ids = {each.id for owner in (app, *screens) for each in own(owner)}
+    app, *places = owners
+    ids = {each.id for owner in owners for each in own(owner)}
     unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
-    clashes = dict.fromkeys(line for screen in screens for line in _clashes(bound(screen, app), kept))
+    clashes = dict.fromkeys(line for place in places for line in _clashes(bound(place, app), kept))
     return [*problems, *unknown, *clashes]
 
 

@@ -46,9 +46,10 @@ class Preferences:
         made.problems = problems
         return made
 
-    def mistakes(self) -> list[str]:
+    def mistakes(self, app: type) -> list[str]:
         """A line for everything in the user's file that can't be followed; looks at every screen for keys."""
-        return [*self.problems, *(keymap.mistakes(self.settings.keys) if self.settings.keys else ())]
+        keys = self.settings.keys
+        return [*self.problems, *(keymap.mistakes(keys, keymap.every(app)) if keys else ())]
 
     @property
     def keymap(self) -> dict[str, str]:

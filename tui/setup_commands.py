@@ -44,8 +44,10 @@ def list_themes() -> None:
 def keys() -> None:
     """List what every key does, by the id under which config.toml can map it anew."""
     from benchtui.tui import keymap, settings  # after the command is known
+    from benchtui.tui.app import BenchtuiApp
 
     known, problems = settings.read(settings.path())
-    click.echo("\n".join([*keymap.listing(known.keys), f"map them in {settings.path()}, table [keys]"]))
-    for problem in (*problems, *keymap.mistakes(known.keys)):
+    owners = keymap.every(BenchtuiApp)
+    click.echo("\n".join([*keymap.listing(known.keys, owners), f"map them in {settings.path()}, table [keys]"]))
+    for problem in (*problems, *keymap.mistakes(known.keys, owners)):
         click.echo(f"benchtui: {printable(problem)}", err=True)

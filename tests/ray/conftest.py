@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ray.cluster_utils", reason="Ray is an extra: make long installs it", exc_type=ImportError)
 KINDS = ({"fast": 1.0}, {"fast": 1.0}, {"slow": 1.0})
 """What the nodes are told apart by, beside their names."""
 

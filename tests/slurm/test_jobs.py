@@ -1,7 +1,6 @@
 """Jobs of ``benchtui slurm`` under a real Slurm: to their end, over their time limit, cancelled, put back."""
 
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from benchtui.sessions.session import Session
 
 pytestmark = pytest.mark.long
 
-RAY = getattr(find_spec("ray"), "origin", None)
-"""Where it is; a folder of tests that has its name is none."""
 STEPS = 400
 OWN = """
 import os, time
@@ -156,8 +153,8 @@ def test_a_job_that_slurm_puts_back_itself_goes_on_to_the_end(desk: Desk, slurm:
     assert sum(isinstance(event, Resumed) for event in read(desk.session(job)).events) == 1
 
 
-@pytest.mark.skipif(not RAY, reason="Ray is an extra: make long installs it in an environment of its own")
 def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk: Desk, slurm: Slurm) -> None:
+    pytest.importorskip("ray.cluster_utils", reason="Ray is an extra: make long installs it")
     desk.slow.touch()
     job = desk.submit("--nodes", "2")
     desk.until_second_case(job)

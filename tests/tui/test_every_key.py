@@ -13,7 +13,7 @@ from benchtui.tui.keymap import BACK, KEPT
 from benchtui.tui.preferences import Preferences
 from benchtui.tui.settings import Settings
 
-EVERY = {each.id: each for owner in keymap.every() for each in keymap.own(owner)}
+EVERY = {each.id: each for owner in keymap.every(BenchtuiApp) for each in keymap.own(owner)}
 TRIED = [name for name in EVERY if name != "app.suspend"]
 ANSWER = "sweep.yes"
 """Is there only while something is asked."""
@@ -27,8 +27,6 @@ WORKS = {
     "replay": "replay.moment",
 }
 """What is tried under its new key where there is no help."""
-EVERY = {each.id: each for owner in keymap.every() for each in keymap.own(owner)}
-
 FILTERED = ("slash", "b", "s", "enter")
 BEFORE: dict[str, tuple[str, ...]] = {
     "app.sweep": ("4",),
@@ -139,14 +137,14 @@ async def test_suspending_is_left_to_textual(stage: Any, surroundings: Any, monk
 
 
 def test_every_binding_has_an_id_but_those_that_always_leave() -> None:
-    for owner in keymap.every():
+    for owner in keymap.every(BenchtuiApp):
         for binding in vars(owner)["BINDINGS"]:
             assert isinstance(binding, Binding)
             assert binding.id or set(binding.key.split(",")) <= set(KEPT), (owner, binding)
 
 
 def test_no_key_does_two_things_in_a_place() -> None:
-    for owner in keymap.every():
+    for owner in keymap.every(BenchtuiApp):
         keys = [key for binding in vars(owner)["BINDINGS"] for key in binding.key.split(",")]
         assert len(keys) == len(set(keys)), owner
 

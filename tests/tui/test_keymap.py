@@ -6,18 +6,21 @@ from typing import Any
 import pytest
 
 from benchtui.tui import keymap
+from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.preferences import Preferences
 from benchtui.tui.settings import Settings
 
+OWNERS = keymap.every(BenchtuiApp)
+
 
 def test_every_key_of_the_monitor_and_the_app_is_listed_once() -> None:
-    lines = [line.split()[0] for line in keymap.listing({}) if line.startswith("  ")]
+    lines = [line.split()[0] for line in keymap.listing({}, OWNERS) if line.startswith("  ")]
     assert len(lines) == len(set(lines))
     assert {"monitor.skip", "app.theme", "columns.done", "replay.share_30", "library.mark"} <= set(lines)
 
 
 def test_the_list_shows_keys_as_they_are_mapped() -> None:
-    listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"})
+    listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"}, OWNERS)
     (mark,) = [line for line in listed if "library.mark" in line]
     assert mark.split()[1:3] == ["insert", "ctrl+k"]
     (back,) = [line for line in listed if "case.back" in line]
@@ -58,33 +61,33 @@ def test_a_key_that_there_is_not_is_told(given: str) -> None:
 
 
 def test_mistakes_are_told_a_line_each() -> None:
-    lines = keymap.mistakes({"monitor.skp": "f5", "monitor.sort": "x"})
+    lines = keymap.mistakes({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
     assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
     assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
-    assert keymap.mistakes({"monitor.skip": "f5"}) == []
+    assert keymap.mistakes({"monitor.skip": "f5"}, OWNERS) == []
 
 
 def test_a_clash_with_a_key_of_every_place_is_told_once() -> None:
-    assert keymap.mistakes({"app.theme": "f9", "library.mark": "f9"}) == [
+    assert keymap.mistakes({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
         "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
     ]
-    assert keymap.mistakes({"monitor.sort": "t"}) == [
+    assert keymap.mistakes({"monitor.sort": "t"}, OWNERS) == [
         "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
     ]
-    assert keymap.mistakes({"monitor.sort": "f9", "monitor.skip": "f9"}) == [
+    assert keymap.mistakes({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
         "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
     ]
 
 
 def test_what_a_replay_has_in_place_of_a_key_of_the_monitor_is_no_clash() -> None:
-    assert keymap.mistakes({"replay.moment": "f9"}) == []
-    assert keymap.mistakes({"monitor.sort": "right_square_bracket"}) == [
+    assert keymap.mistakes({"replay.moment": "f9"}, OWNERS) == []
+    assert keymap.mistakes({"monitor.sort": "right_square_bracket"}, OWNERS) == [
         "keys: ] would do replay.step and monitor.sort; the mapped one wins"
     ]
 
 
 def test_keys_may_change_places() -> None:
-    assert keymap.mistakes({"monitor.earlier": "J", "monitor.later": "K"}) == []
+    assert keymap.mistakes({"monitor.earlier": "J", "monitor.later": "K"}, OWNERS) == []
 
 
 async def test_a_mapped_key_works_and_the_help_shows_it(

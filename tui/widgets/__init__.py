@@ -1,1 +1,1 @@
-"""TODO."""
+"""What is drawn: panels of lines out of plain snapshots, and the few widgets behind them."""
