@@ -1,9 +1,7 @@
 """Measures the most that a device does, its fastest product and its fastest copy, in a process of its own."""
 
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 
-import msgspec
 import torch
 
 from benchtui.engine import isolation, precision
@@ -25,10 +23,10 @@ Measured = tuple[float, str]
 """A rate in 1/s, and in words how it was measured."""
 
 
-def main(answer: Connection, device: str, kind: str, threads: int) -> None:
-    """Send a Peaks event with ``t`` 0."""
+def main(device: str, kind: str, threads: int) -> Peaks:
+    """Both peaks, measured as cases are."""
     isolation.isolate()
-    answer.send_bytes(msgspec.json.encode(measure(device, kind, threads)))
+    return measure(device, kind, threads)
 
 
 def measure(name: str, kind: str, threads: int) -> Peaks:

@@ -1,8 +1,5 @@
 """Asks torch about the machine, in a process of its own: CUDA is never touched before a fork."""
 
-from multiprocessing.connection import Connection
-
-import msgspec
 import torch
 import transformers
 
@@ -10,11 +7,11 @@ from benchtui.engine import isolation
 from benchtui.sessions.events import Runtime
 
 
-def main(answer: Connection) -> None:
-    """Send a Runtime event with ``t`` 0."""
+def main() -> Runtime:
+    """What torch says, with ``t`` 0."""
     isolation.isolate()
     count = torch.cuda.device_count()
-    runtime = Runtime(
+    return Runtime(
         t=0.0,
         torch=str(torch.__version__),
         transformers=transformers.__version__,
@@ -23,4 +20,3 @@ def main(answer: Connection) -> None:
         threads=torch.get_num_threads(),
         cuda_devices=tuple(torch.cuda.get_device_name(index) for index in range(count)),
     )
-    answer.send_bytes(msgspec.json.encode(runtime))

@@ -259,15 +259,20 @@ def _run_probe(answer: Connection) -> None:
     try:
         from benchtui.engine.probe import main  # torch belongs to this process, never to the supervisor's
     except ImportError as error:
-        answer.send_bytes(msgspec.json.encode(Failure(error=f"it can't be imported: {error}")))
+        _tell(answer, Failure(error=f"it can't be imported: {error}"))
     else:
-        main(answer)
+        _tell(answer, main())
 
 
 def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
     from benchtui.engine.peak_probe import main  # torch belongs to this process, never to the supervisor's
 
-    main(answer, device, precision, threads)
+    _tell(answer, main(device, precision, threads))
+
+
+def _tell(asker: Connection, answer: Runtime | Peaks | Failure) -> None:
+    with suppress(BrokenPipeError):  # the engine is gone, and nobody wants to know any more
+        asker.send_bytes(msgspec.json.encode(answer))
 
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:

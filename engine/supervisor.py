@@ -100,6 +100,7 @@ class Supervisor:
     def _measure(self) -> None:
         try:
             self._tell_nodes()
+            self._tell_what_is_foreign()
             self._executor.open(
                 Setting(self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event)
             )
@@ -124,14 +125,19 @@ class Supervisor:
         for remark in self._executor.remarks:
             self._log.tell(remark, "warning")
 
+    def _tell_what_is_foreign(self) -> None:
+        """Name what a sweep of somebody else's brings along, before any of it is in force."""
+        if own := own_code(self._sweep.task):
+            self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
+        if names := ", ".join(self._sweep.env):
+            self._log.tell(f"measured processes have the sweep's own {names}")
+
     def _prepare(self) -> None:
         """Tell what is known before the first case, and ask the machines what isn't."""
         for reading, missing in self._executor.host.absent.items():
             self._log.tell(f"no {reading} readings: {missing}")
         if changed := self._left.session.resumed[-1].changed if self._left else ():
             self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
-        if own := own_code(self._sweep.task):
-            self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
         for other in self._others:
             text = f"another sweep runs on this machine and disturbs this one: {other.path}"
             self._log.tell(text, "warning")

@@ -19,7 +19,7 @@ from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
 from benchtui.sessions.disturbance import kind
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, CaseStarted, Message, SessionStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Runtime, SessionStarted, Steps
 from benchtui.sessions.facts import Host
 from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
@@ -105,6 +105,9 @@ def test_environment_variables_are_those_of_the_measured_process(
     assert session.cases[0].effective is not None
     assert session.cases[0].effective.threads == 1
     assert "OMP_NUM_THREADS" not in os.environ
+    kinds = [type(event) for event in watched.events]
+    texts = [event.text for event in watched.events[: kinds.index(Runtime)] if isinstance(event, Message)]
+    assert "measured processes have the sweep's own OMP_NUM_THREADS" in texts
 
 
 def test_compiling_is_counted_and_its_cost_is_told(

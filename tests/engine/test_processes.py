@@ -1,0 +1,22 @@
+"""What a process that answers a question does when nobody wants to know any more."""
+
+from multiprocessing import Pipe
+
+import pytest
+
+from benchtui.engine import peak_probe, processes
+from benchtui.sessions.events import Peaks
+
+
+def test_an_answer_to_an_engine_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def measured(device: str, precision: str, threads: int) -> Peaks:
+        asked.append(device)
+        return Peaks(t=0.0, device=device, precision=precision, threads=threads)
+
+    monkeypatch.setattr(peak_probe, "main", measured)
+    engine, probe = Pipe(duplex=False)
+    engine.close()
+    processes._run_peaks(probe, "cpu", "fp32", 1)
+    assert asked == ["cpu"]
