@@ -60,14 +60,14 @@ class Columns:
             raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
-        self.wall_ms.extend(_array(steps.wall_ms))
+        _append(self.wall_ms, steps.wall_ms)
         self.told.append((len(self), steps.t))
-        self.device_ms.extend(_array(steps.device_ms or ()))
+        _append(self.device_ms, steps.device_ms or [])
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         for part, times in steps.parts_ms.items():
-            self.parts_ms.setdefault(part, array("d")).extend(_array(times))
+            _append(self.parts_ms.setdefault(part, array("d")), times)
 
     def drop(self, turn: int) -> None:
         """Forget the steps of a round and of those after it: it is measured once more."""
@@ -108,9 +108,9 @@ class Columns:
         return len(self.wall_ms)
 
 
-def _array(times: Sequence[float]) -> array[float]:
-    """Times as an array, which another takes in faster than a list."""
-    return times if isinstance(times, array) else array("d", times)
+def _append(column: array[float], times: list[float] | array[float]) -> None:
+    """Take in more times, each kind of them in the way that is the fastest."""
+    column.fromlist(times) if isinstance(times, list) else column.extend(times)
 
 
 def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
@@ -142,17 +142,17 @@ class Trace:
 
     def extend(self, at_s: list[float], readings: GpuReadings | HostReadings, names: Iterable[str]) -> None:
         """Append the named columns of an event; one that is shorter than the samples is filled with NaN."""
-        before = len(self.at_s)
-        self.at_s.extend(at_s)
+        before, count = len(self.at_s), len(at_s)
+        self.at_s.fromlist(at_s)
         for name in names:
-            values = getattr(readings, name)[: len(at_s)]
-            if not values and name not in self.columns:
-                continue
-            if name not in self.columns:
-                self.columns[name] = array("d", [nan] * before)
-            column = self.columns[name]
+            values, column = getattr(readings, name), self.columns.get(name)
+            if column is None:
+                if not values:
+                    continue
+                column = self.columns[name] = array("d", [nan] * before)
+            if len(values) != count:
+                values = [*values[:count], *[nan] * (count - len(values))]
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
-            column.fromlist([nan] * (len(self.at_s) - len(column)))
 
     def first(self, count: int, names: Iterable[str]) -> Trace:
         """A copy of the first samples, with these columns alone."""

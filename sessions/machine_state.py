@@ -58,7 +58,8 @@ class MachineState:
     def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
         """The readings with every reason told so far: the sampler tells each once."""
         before = self.gpu_readings.get(readings.index)
-        return structs.replace(readings, absent=before.absent | readings.absent) if before else readings
+        known = before.absent if before else {}
+        return structs.replace(readings, absent=known | readings.absent) if known else readings
 
 
 @dataclass(kw_only=True)

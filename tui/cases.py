@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +23,7 @@ from benchtui.tui.widgets.band import Band, Scale
 from benchtui.tui.widgets.current import Figures, Part
 from benchtui.tui.widgets.histogram import Histogram
 from benchtui.tui.widgets.ink import Piece
-from benchtui.tui.widgets.rows import CaseNames, Row
+from benchtui.tui.widgets.rows import CaseNames, Cells, Row
 from benchtui.tui.widgets.signs import Signs
 
 if TYPE_CHECKING:
@@ -39,12 +40,10 @@ ROLES = {
     "failed": "bad",
 }
 """Role of each state of a case."""
-
-
+PENDING = ("queued", "running")
+"""States of cases whose figures are still to come."""
 MARGIN = 0.005
 """Intervals that lie apart by less than this share aren't called different."""
-
-
 MOST_SPREADS = 200
 """Spreads that are kept; they hold each step once more."""
 
@@ -61,7 +60,8 @@ class CaseBook:
         """Steps seen of each case, and the sum of each part over them."""
         self._behind: set[int] = set()
         """Cases of which there are more new steps than one picture takes in."""
-        self._rows: dict[int, tuple[tuple[str, int, bool], Row]] = {}
+        self._rows: dict[int, tuple[object, Row]] = {}
+        """Rows, each with what it was made of."""
         self._turns: dict[int, tuple[int, Spread]] = {}
         """The round that each case is in, and the spread of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
@@ -181,21 +181,15 @@ class CaseBook:
             return case.node
         if key in ("case", "state"):
             return self.names.text(case.config) if key == "case" else case.state
-        if case.finished is None and not len(case.measured):
-            return None
-        if key == "base":
-            return self._ratio(case)
-        return VALUES[key](case, self.spread(case)) if key in VALUES else None
+        return self._ratio(case) if key == "base" else self._figure(case, key)
 
     def row(self, index: int) -> Row:
         """A case's row in the table."""
-        case = self._session.cases[index]
-        if case.state == "running":
-            return self._row(case)
-        # between two rounds a case is queued again, and has its steps
-        seen = (case.state, len(case.measured), case.figures is not None)
-        state, row = self._rows.get(index, (("", 0, False), None))
-        if row is None or state != seen:
+        case, spread = self._session.cases[index], self._spreads.get(index)
+        n = len(case.measured)
+        seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.figures is None)
+        before, row = self._rows.get(index, (None, None))
+        if row is None or seen != before or (spread is not None and spread.n != n):
             row = self._row(case)
             self._rows[index] = (seen, row)
         return row
@@ -254,25 +248,38 @@ class CaseBook:
         return spread
 
     def _row(self, case: CaseState) -> Row:
-        symbols, figures = self._symbols, self.figures(case)
-        pending = case.state in ("queued", "running")
-        values = {key: self.value(case, key) for key in VALUES}
-        cells = {
-            key: FORMATS[key](value, symbols) for key, value in values.items() if not isinstance(value, str)
-        }
-        cells["base"] = self._against_base(case)
-        shown = {
-            key: ("" if pending and value == symbols.absent else value, "plain") for key, value in cells.items()
-        }
-        shown |= {key: (value, "muted") for key, (value, _) in shown.items() if value == symbols.absent}
-        if prediction := self.predicted(case):
-            shown["memory"] = (f"{symbols.about}{prediction.peak_mb:,.0f}", "muted")
-        shown["state"] = self._state(case)
-        shown["node"] = (text.clean(case.node or ""), "muted")
-        shown["notes"] = (note(case, self._common or frozenset()), "muted")
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
-        instead = "" if pending or case.steps_measured or figures else note(case, self._common or frozenset())
-        return Row((text.clean(self.names.text(case.config)), role), shown, instead)
+        without = case.state not in PENDING and self.figures(case) is None
+        name = (text.clean(self.names.text(case.config)), role)
+        return Row(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
+
+    def _cell(self, case: CaseState, key: str) -> Piece:
+        prediction = self.predicted(case) if key == "memory" else None
+        if prediction is not None:
+            return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
+        match key:
+            case "state":
+                return self._state(case)
+            case "node":
+                return (text.clean(case.node or ""), "muted")
+            case "notes":
+                return (self._note(case), "muted")
+            case "base":
+                written = self._against_base(case)
+            case _:
+                written = FORMATS[key](self._figure(case, key), self._symbols)
+        if written == self._symbols.absent:
+            return ("", "plain") if case.state in PENDING else (written, "muted")
+        return (written, "plain")
+
+    def _figure(self, case: CaseState, key: str) -> float | None:
+        """A figure of a case by its column."""
+        if key not in VALUES or (case.finished is None and not len(case.measured)):
+            return None
+        return VALUES[key](case, self.spread(case))
+
+    def _note(self, case: CaseState) -> str:
+        return note(case, self._common or frozenset())
 
     def _state(self, case: CaseState) -> Piece:
         if case.state == "running" and self.over:

@@ -1,12 +1,15 @@
 """Gauges out of the readings of a session."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from benchtui.sessions.columns import Trace
 from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.facts import Gpu, GpuReadings, Host
 from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Config
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.widgets.bars import buckets
@@ -18,74 +21,109 @@ BUCKET_S = 1.0
 
 FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
 """Readings of a GPU that have no gauge."""
+Write = Callable[[float | None], str]
+"""Writes a reading with its unit."""
 ALARMING = frozenset(THROTTLES)
 """Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
 
 
-def machines_of(session: Session, symbols: Symbols, node: str | None = None) -> Machines:
+def machines_of(
+    session: Session, symbols: Symbols, name: Callable[[Config], str], node: str | None = None
+) -> Machines:
     """All devices of a machine with readings, and its host; without a device, why there is none.
 
     Where cases run on the nodes of a cluster and none of them is meant, each node is one of the devices.
+    ``name`` says of the cases on it what they are.
     """
     if node in session.nodes:
         machine = session.nodes[node]
         return _whole(machine, machine.host, symbols, node)
     if session.nodes:
-        return Machines(tuple(_node(session, machine, symbols) for machine in session.nodes.values()), None)
+        at_work = defaultdict[str | None, list[str]](list)
+        for case in session.running:
+            at_work[case.node].append(text.clean(name(case.config)))
+        nodes = list(session.nodes.values())
+        return Machines(len(nodes), cache(lambda place: _node(nodes[place], at_work, symbols)), None)
     return _whole(session.machine, session.start.host, symbols, "host")
 
 
 def _whole(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machines:
+    gpus = _gpus(machine, host)
+    return Machines(
+        len(gpus),
+        cache(lambda place: _gpu(machine, gpus[place], symbols)),
+        _host(machine.trace, host, symbols, title, alone=not gpus),
+        text.clean(host.absent.get("gpu", "no GPU seen")) if not gpus else "",
+    )
+
+
+def _gpus(machine: MachineState, host: Host) -> list[Gpu]:
+    """The GPUs of a machine, one that it doesn't describe but has readings of included."""
     described = {gpu.index: gpu for gpu in host.gpus}
     indices = sorted({*machine.gpus, *described})
-    devices = tuple(_gpu(machine, index, described.get(index), symbols) for index in indices)
-    why = text.clean(host.absent.get("gpu", "no GPU seen")) if not devices else ""
-    return Machines(devices, _host(machine.trace, host, symbols, title, alone=not devices), why)
+    return [described.get(index) or Gpu(index=index, name="") for index in indices]
 
 
-def _node(session: Session, node: NodeState, symbols: Symbols) -> Machine:
-    """A node in short: what its GPUs draw and hold, or what its processors do."""
-    name, gpus = node.joined.node, node.host.gpus
-    at_work = [text.clean(case.config.name) for case in session.running if case.node == name]
+def _node(node: NodeState, at_work: Mapping[str | None, list[str]], symbols: Symbols) -> Machine:
+    """A node in short: what its GPUs draw and hold together, or what its processors do."""
+    gpus = _gpus(node, node.host)
     lost = f"lost: {text.clean(node.lost.reason)}" if node.lost else ""
+    said = [(gpu.index, *_word(_readings(node, gpu.index))) for gpu in gpus]
+    remarks = [f"GPU {index} {word}" if len(gpus) > 1 else word for index, word, alarming in said if alarming]
     if node.gpus:
-        devices = [_gpu(node, gpu.index, gpu, symbols) for gpu in gpus]
-        gauges = tuple(gauge for device in devices for gauge in device.gauges)
-        remarks = [device.remark for device in devices if device.alarming]
+        gauges = _gpu_gauges(node, gpus, symbols)
     else:
-        gauges, remarks = _host(node.trace, node.host, symbols, "", alone=False).gauges, []
+        gauges = _host(node.trace, node.host, symbols, "", alone=False).gauges
     return Machine(
-        title=text.clean(name),
-        name=text.clean(node.joined.kind),
+        title=text.clean(node.joined.node),
+        name=text.clean(node.joined.kind) + (f", {len(gpus)} GPUs" if len(gpus) > 1 else ""),
         gauges=() if node.lost else gauges,
-        remark=lost or "; ".join((*remarks, *at_work)) or "waits",
+        remark=lost or "; ".join((*remarks, *at_work[node.joined.node])) or "waits",
         alarming=bool(lost or remarks),
     )
 
 
-def _gpu(machine: MachineState, index: int, gpu: Gpu | None, symbols: Symbols) -> Machine:
-    trace = machine.gpus.get(index, Trace())
-    readings = machine.gpu_readings.get(index, GpuReadings(index=index))
-    limit_w = readings.power_limit_w or (gpu.power_limit_w if gpu else None)
-    total_mb = readings.memory_total_mb or (gpu.memory_mb if gpu else None)
-    watts = trace.latest("power_w")
-    power = _gauge("power", watts, _unit(watts, "W", symbols), (limit_w, _unit(limit_w, "W", symbols)))
-    used_mb = trace.latest("memory_used_mb")
-    vram = _gauge(
-        "VRAM", used_mb, text.megabytes(used_mb, symbols), (total_mb, text.megabytes(total_mb, symbols))
-    )
-    absent = {name: text.clean(reason) for name, reason in readings.absent.items()}
-    held, alarming = held_down(readings.throttle)
+def _gpu(machine: MachineState, gpu: Gpu, symbols: Symbols) -> Machine:
+    readings = _readings(machine, gpu.index)
+    word, alarming = _word(readings)
     return Machine(
-        title=f"GPU {index}",
-        name=text.clean(gpu.name) if gpu else "",
-        gauges=(
-            _with_past(power, trace, "power_w", limit_w, absent),
-            _with_past(vram, trace, "memory_used_mb", total_mb, absent),
+        title=f"GPU {gpu.index}",
+        name=text.clean(gpu.name),
+        gauges=_gpu_gauges(machine, [gpu], symbols),
+        readings=_gpu_figures(machine.gpus.get(gpu.index, Trace()), _absent(readings), symbols),
+        remark=word,
+        alarming=alarming,
+    )
+
+
+def _readings(machine: MachineState, index: int) -> GpuReadings:
+    """The newest of a GPU."""
+    return machine.gpu_readings.get(index, GpuReadings(index=index))
+
+
+def _absent(readings: GpuReadings) -> dict[str, str]:
+    return {name: text.clean(reason) for name, reason in readings.absent.items()}
+
+
+def _word(readings: GpuReadings) -> tuple[str, bool]:
+    """What is to be said of a GPU, and whether it needs the eye."""
+    gone = readings.absent.get("gpu")
+    return held_down(readings.throttle) if gone is None else (text.clean(gone), True)
+
+
+def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
+    """What GPUs draw and hold, all together."""
+    newest = [_readings(machine, gpu.index) for gpu in gpus]
+    traces = [machine.gpus.get(gpu.index, Trace()) for gpu in gpus]
+    told = list(zip(newest, gpus, strict=True))
+    watts = _sum(read.power_limit_w or gpu.power_limit_w for read, gpu in told)
+    megabytes = _sum(read.memory_total_mb or gpu.memory_mb for read, gpu in told)
+    absent = {name: reason for readings in reversed(newest) for name, reason in _absent(readings).items()}
+    return (
+        _gauge("power", "power_w", traces, watts, absent, lambda value: _unit(value, "W", symbols)),
+        _gauge(
+            "VRAM", "memory_used_mb", traces, megabytes, absent, lambda value: text.megabytes(value, symbols)
         ),
-        readings=_gpu_figures(trace, absent, symbols),
-        remark=absent.get("gpu", held),
-        alarming=alarming or "gpu" in absent,
     )
 
 
@@ -111,21 +149,24 @@ def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
 
 def _host(trace: Trace, host: Host, symbols: Symbols, title: str, alone: bool) -> Machine:
     most = 100.0 * host.cpu_count if host.cpu_count else None
-    rows = [
-        ("CPU", "cpu_percent", most, _unit(most, "%", symbols)),
-        ("RSS", "worker_rss_mb", host.memory_mb, text.megabytes(host.memory_mb, symbols)),
+
+    def percent(value: float | None) -> str:
+        return _unit(value, "%", symbols)
+
+    def megabytes(value: float | None) -> str:
+        return text.megabytes(value, symbols)
+
+    rows: list[tuple[str, str, float | None, Write]] = [
+        ("CPU", "cpu_percent", most, percent),
+        ("RSS", "worker_rss_mb", host.memory_mb, megabytes),
     ]
     if alone:
-        rows.append(("worker", "worker_cpu_percent", most, _unit(most, "%", symbols)))
-        rows.append(("memory", "memory_used_mb", host.memory_mb, text.megabytes(host.memory_mb, symbols)))
-    gauges = []
-    for label, name, limit, limit_text in rows:
-        value = trace.latest(name)
-        shown = text.megabytes(value, symbols) if name.endswith("_mb") else _unit(value, "%", symbols)
-        gauges.append(_with_past(_gauge(label, value, shown, (limit, limit_text)), trace, name, limit, {}))
+        rows.append(("worker", "worker_cpu_percent", most, percent))
+        rows.append(("memory", "memory_used_mb", host.memory_mb, megabytes))
+    gauges = tuple(_gauge(label, name, [trace], limit, {}, write) for label, name, limit, write in rows)
     cores = f"{host.cpu_count} processors" if host.cpu_count else ""
     return Machine(
-        text.clean(title), text.clean(host.processor or cores), tuple(gauges), _shares(trace, alone, symbols)
+        text.clean(title), text.clean(host.processor or cores), gauges, _shares(trace, alone, symbols)
     )
 
 
@@ -144,20 +185,39 @@ def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str
     )
 
 
-def _gauge(label: str, value: float | None, shown: str, limit: tuple[float | None, str]) -> Gauge:
-    most, most_text = limit
-    fraction = value / most if value is not None and most else None
-    return Gauge(label, shown, fraction, most_text if most else "")
+def _gauge(
+    label: str,
+    name: str,
+    traces: Sequence[Trace],
+    limit: float | None,
+    absent: Mapping[str, str],
+    write: Write,
+) -> Gauge:
+    """A reading of one or several devices, summed up; nothing where one of them has none."""
+    value = _sum(trace.latest(name) for trace in traces)
+
+    def past() -> Sequence[float]:
+        each = [buckets(trace.at_s, trace.columns[name], LONGEST_PAST, BUCKET_S) for trace in traces]
+        return shares([sum(values) for values in zip(*each, strict=True)], limit)
+
+    return Gauge(
+        label,
+        write(value),
+        value / limit if value is not None and limit else None,
+        write(limit) if limit else "",
+        past if all(name in trace.columns for trace in traces) else None,
+        absent.get(name, "") if value is None else "",
+    )
 
 
-def _with_past(gauge: Gauge, trace: Trace, name: str, limit: float | None, absent: dict[str, str]) -> Gauge:
-    past = buckets(trace.at_s, trace.columns.get(name, ()), LONGEST_PAST, BUCKET_S)
-    reason = absent.get(name, "") if trace.latest(name) is None else ""
-    return Gauge(gauge.label, gauge.value, gauge.fraction, gauge.limit, shares(past, limit), reason)
+def _sum(values: Iterable[float | None]) -> float | None:
+    """All of them together; None where one isn't known."""
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
 
 
 def _unit(value: float | None, unit: str, symbols: Symbols) -> str:
-    return symbols.absent if value is None else f"{value:.0f} {unit}"
+    return symbols.absent if value is None else f"{value:,.0f} {unit}"
 
 
 def _digits(value: float | None, symbols: Symbols) -> str:

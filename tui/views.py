@@ -293,7 +293,7 @@ class View:
         states = [machine.readings for machine in (session.machine, *session.nodes.values())]
         seen = (node, tuple(states), len(session.running))
         if self._machines is None or seen != self._machines[0]:
-            self._machines = (seen, machines_of(session, self._symbols, node))
+            self._machines = (seen, machines_of(session, self._symbols, self.book.names.text, node))
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:

@@ -16,7 +16,7 @@ from benchtui.engine import talk
 from benchtui.engine.executors.cluster import Cluster, Member
 from benchtui.engine.executors.relay import Pump, Relay
 from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps, Telemetry
-from benchtui.sessions.facts import GpuReadings, Host, HostReadings, Model
+from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Run
 
 STEPS_HZ, READINGS_HZ, STEPS, GPUS = 10, 2, 100, 8
@@ -31,6 +31,12 @@ READING = GpuReadings(
     throttle=["", ""],
     energy_j=[123456.7, 123534.8],
 )
+
+
+CARDS = tuple(
+    Gpu(index=index, name="NVIDIA H200", memory_mb=143771.0, power_limit_w=700.0) for index in range(GPUS)
+)
+HOST = Host(hostname="played", memory_mb=1e6, gpus=CARDS)
 
 
 def say(*reports: talk.Report) -> None:
@@ -59,7 +65,7 @@ def play(case: int, seconds: float, node: str) -> None:
 
 def station(seconds: float) -> int:
     """Answer orders until nobody gives any more."""
-    say(talk.Hello(version=metadata.version("benchtui"), host=Host(hostname="played", memory_mb=1e6)))
+    say(talk.Hello(version=metadata.version("benchtui"), host=HOST))
     node = ""
     for line in sys.stdin.buffer:
         match talk.orders.decode(line):

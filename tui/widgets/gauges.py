@@ -1,6 +1,6 @@
 """Gauges of the machine: what is drawn now, of how much, and how it went; knows no Textual."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -23,10 +23,15 @@ class Gauge:
     fraction: float | None
     """Of the limit, from 0 to 1; None where either isn't known."""
     limit: str = ""
-    past: tuple[float, ...] = ()
-    """Shares of the limit, the newest last; NaN where there was none."""
+    past: Callable[[], Sequence[float]] | None = None
+    """Gives shares of the limit, the newest last, NaN where there was none; most are never drawn."""
     absent: str = ""
     """Why there is no reading."""
+
+    @property
+    def has_past(self) -> bool:
+        """Whether there is room to be kept for its past."""
+        return self.past is not None and not self.absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +58,34 @@ class Machine:
 class Machines:
     """All that the gauges show."""
 
-    devices: tuple[Machine, ...]
+    count: int
+    """How many devices there are."""
+    device: Callable[[int], Machine]
+    """Gives one by its place, counted from 0; of many most are never drawn."""
     host: Machine | None
     why: str = ""
     """Why there is no device to show."""
+
+    def first(self, count: int) -> list[Machine]:
+        """So many machines at most, the host last."""
+        devices = [self.device(place) for place in range(min(count, self.count))]
+        return [*devices, *([self.host] if self.host else [])][:count]
 
 
 def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
     """As much of every machine as there is room for: with histories, then without, then a line each."""
     if height <= 3:
         return _least(machines, width, height, symbols)
+    note, every = _note(machines.why, width), machines.first(height)
     for full in (True, False):
-        lines = _note(machines.why, width)
-        for machine in (*machines.devices, *((machines.host,) if machines.host else ())):
-            lines += _machine(machine, width, symbols, full)
-        if len(lines) - 1 <= height:
-            return lines
+        if len(note) + sum(_height(machine, full) + 1 for machine in every) - 1 <= height:
+            return [*note, *(line for machine in every for line in _machine(machine, width, symbols, full))]
     return _rows(machines, width, height, symbols)
+
+
+def _height(machine: Machine, full: bool) -> int:
+    pasts = sum(gauge.has_past for gauge in machine.gauges) if full else 0
+    return 1 + len(machine.gauges) + pasts + bool(machine.readings) + bool(machine.remark)
 
 
 def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list[Line]:
@@ -77,8 +93,8 @@ def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list
     lines = [title]
     for gauge in machine.gauges:
         lines.append(_gauge(gauge, width, symbols))
-        if full and any(value == value for value in gauge.past):
-            lines.append(_past(gauge, width, symbols))
+        if full and gauge.has_past:
+            lines.append(line((" " * HEAD, "plain"), (_past(gauge, width - HEAD - LIMIT, symbols), "soft")))
     if machine.readings:
         lines.append(_readings(machine, width, symbols))
     if machine.remark:
@@ -92,9 +108,8 @@ def _gauge(gauge: Gauge, width: int, symbols: Symbols) -> Line:
     return line(*_head(gauge), *bar(gauge.fraction, width - HEAD - LIMIT, symbols), *_limit(gauge))
 
 
-def _past(gauge: Gauge, width: int, symbols: Symbols) -> Line:
-    past = history(gauge.past, 1.0, width - HEAD - LIMIT, symbols)
-    return line((" " * HEAD, "plain"), (past, "soft"))
+def _past(gauge: Gauge, width: int, symbols: Symbols) -> str:
+    return history(gauge.past() if gauge.past else (), 1.0, width, symbols)
 
 
 def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
@@ -107,9 +122,9 @@ def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
 
 def _least(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
     """A gauge a line, its history beside it, and what needs a word; of several devices a line each."""
-    if len(machines.devices) > 1:
+    if machines.count > 1:
         return _rows(machines, width, height, symbols)
-    machine = machines.devices[0] if machines.devices else machines.host
+    machine = machines.device(0) if machines.count else machines.host
     if machine is None:
         return []
     lines = [_beside(gauge, width, symbols) for gauge in machine.gauges[: height - 1]]
@@ -120,18 +135,18 @@ def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
     if gauge.absent:
         return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
     room = width - HEAD - LIMIT - 2
-    past = history(gauge.past, 1.0, room // 2, symbols)
     drawn = bar(gauge.fraction, room - room // 2, symbols)
+    past = _past(gauge, room // 2, symbols)
     return line(*_head(gauge), *drawn, *_limit(gauge), ("  ", "plain"), (past, "soft"))
 
 
 def _rows(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
     """A line for every machine; where there isn't room for all, the last one says how many there are."""
-    every = [*machines.devices, *((machines.host,) if machines.host else ())]
-    shown = every if len(every) <= height else every[: height - 1]
-    room = max(len(machine.title) for machine in every)
+    count = machines.count + (machines.host is not None)
+    shown = machines.first(count if count <= height else height - 1)
+    room = max(len(machine.title) for machine in shown)
     lines = [crop(_row(machine, room, machine is machines.host), width, symbols) for machine in shown]
-    hidden = len(every) - len(shown)
+    hidden = count - len(shown)
     return [*lines, line((f"{hidden} more: z", "muted"))] if hidden else lines
 
 
@@ -161,8 +176,8 @@ def _note(why: str, width: int) -> list[Line]:
     )
 
 
-def shares(values: Sequence[float], limit: float | None) -> tuple[float, ...]:
+def shares(values: Sequence[float], limit: float | None) -> Sequence[float]:
     """Readings as shares of their limit, or of their own most where there is none."""
     known = [value for value in values if value == value]
     most = limit or max(known, default=0.0)
-    return tuple(value / most for value in values) if most else ()
+    return [value / most for value in values] if most else ()

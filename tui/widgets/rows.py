@@ -1,6 +1,6 @@
 """Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -62,9 +62,28 @@ class Row:
     """A case in the table: the text and role of each cell by its column."""
 
     case: Piece
-    cells: dict[str, Piece]
+    cells: Mapping[str, Piece]
     instead: str = ""
     """What stands in place of figures: why there are none."""
+
+
+class Cells(Mapping[str, Piece]):
+    """Cells of all columns, each written when it is first looked at: most columns aren't shown."""
+
+    def __init__(self, write: Callable[[str], Piece]) -> None:
+        self._write = write
+        self._written: dict[str, Piece] = {}
+
+    def __getitem__(self, key: str) -> Piece:
+        if key not in self._written:
+            self._written[key] = self._write(key)
+        return self._written[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KEYS)
+
+    def __len__(self) -> int:
+        return len(KEYS)
 
 
 @dataclass(frozen=True, slots=True)

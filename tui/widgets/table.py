@@ -94,10 +94,12 @@ class CaseTable(ScrollView):
         index, width = y + self.scroll_offset.y, self._room.width
         if index >= self._rows.count:
             return self._inks.strip(BLANK, width)
-        row = self._rows.row(index)
-        line = self._line(row, index, width, self.arrangement())
-        self._drawn[y] = (row, index == self._rows.chosen, line)
-        return self._inks.strip(line, width, index == self._rows.chosen)
+        row, chosen = self._rows.row(index), index == self._rows.chosen
+        before, was_chosen, line = self._drawn.get(y, (None, False, BLANK))
+        if row is not before or chosen != was_chosen:
+            line = self._line(row, index, width, self.arrangement())
+            self._drawn[y] = (row, chosen, line)
+        return self._inks.strip(line, width, chosen)
 
     def _line(self, row: Row, index: int, width: int, arrangement: Arrangement) -> Line:
         mark = self._symbols.chosen if index == self._rows.chosen else " "
