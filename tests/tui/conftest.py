@@ -18,6 +18,8 @@ from benchtui.sessions.events import (
     CaseStarted,
     Level,
     Message,
+    NodeJoined,
+    NodeLost,
     Outcome,
     Phase,
     Resumed,
@@ -83,8 +85,16 @@ class Story:
     def plan(self) -> tuple[Any, ...]:
         return self._plan
 
-    def start(self, case: int) -> "Story":
-        return self._add(CaseStarted(t=self.t, case=case, config=self._plan[case], pid=1))
+    def join(self, node: str, gpus: int = 0) -> "Story":
+        cards = tuple(Gpu(index=i, name="Test GPU", memory_mb=80_000, power_limit_w=400) for i in range(gpus))
+        host = Host(hostname=node, cpu_count=16, memory_mb=64_000, processor="Test CPU", gpus=cards)
+        return self._add(NodeJoined(t=self.t, node=node, host=host, kind="Test GPU", clock_offset_s=0.0))
+
+    def lose(self, node: str, reason: str) -> "Story":
+        return self._add(NodeLost(t=self.t, node=node, reason=reason))
+
+    def start(self, case: int, node: str | None = None) -> "Story":
+        return self._add(CaseStarted(t=self.t, case=case, config=self._plan[case], pid=1, node=node))
 
     def prepare(self, case: int, *marks: str, **fields: Any) -> "Story":
         model = Model(name="tiny-bert", parameters=66_955_010)
@@ -108,7 +118,7 @@ class Story:
         self.steps(case, [ms * 2, ms], "warmup").steps(case, [ms + i % 5 / 100 for i in range(steps)])
         return self.finish(case)
 
-    def telemetry(self, gpus: int = 1, throttle: str = "") -> "Story":
+    def telemetry(self, gpus: int = 1, throttle: str = "", node: str | None = None) -> "Story":
         """A second of readings, four of them."""
         at_s = [self.t + quarter / 4 for quarter in range(4)]
         self.t += 1
@@ -133,7 +143,7 @@ class Story:
             worker_rss_mb=[1_600.0] * 4,
             engine_cpu_percent=[0.6] * 4,
         )
-        return self._add(Telemetry(t=self.t, at_s=at_s, gpus=readings, host=host))
+        return self._add(Telemetry(t=self.t, at_s=at_s, gpus=readings, host=host, node=node))
 
     def say(self, text: str, level: Level = "info") -> "Story":
         return self._add(Message(t=self.t, level=level, text=text))

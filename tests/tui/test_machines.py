@@ -110,3 +110,26 @@ def test_many_nodes_have_a_line_each_with_their_whole_names() -> None:
     texts = ["".join(text for text, _ in line) for line in lines]
     assert [text.split()[0] for text in texts] == ["box-one", "box-two", "box-three"]
     assert "200 %" in texts[1] and texts[1].rstrip().endswith("seq=128")
+
+
+def test_machines_stand_beside_each_other_where_below_each_other_there_is_no_room() -> None:
+    machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME)
+    narrow, wide = (
+        ["".join(text for text, _ in line) for line in gauge_lines(machines, width, 10, UNICODE)]
+        for width in (80, 83)
+    )
+    assert [text.split()[0] for text in narrow] == ["box-one", "box-two", "box-three", "many"]
+    assert len(wide) <= 10 and wide[0].split()[0] == "box-one"
+    (beside,) = [text for text in wide if "many" in text]
+    assert beside.index("many") == 43
+
+
+def test_what_there_is_no_room_for_is_told() -> None:
+    lines = gauge_lines(machines_of(in_cluster(), UNICODE, NAME), 60, 2, UNICODE, ": z")
+    assert lines[-1] == (("2 more: z", "muted"),)
+
+
+def test_a_machine_that_is_higher_than_the_room_is_told_in_a_line() -> None:
+    machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME, "many")
+    lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 200, 4, UNICODE)]
+    assert [text.split("  ")[0] for text in lines] == ["GPU 0", "GPU 1", "many"]

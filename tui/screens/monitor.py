@@ -187,7 +187,7 @@ class Monitor(Screen[None]):
 
     def action_view(self, what: str) -> None:
         """Have a panel fill the screen, the next one, or none; show a histogram, or the band."""
-        self.picture.change(self, what)
+        self.picture.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
     def action_pace(self, what: str) -> None:

@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from benchtui.themes import Symbols
 from benchtui.tui.arranging import Arranging
+from benchtui.tui.keymap import key
 from benchtui.tui.views import View
 from benchtui.tui.widgets.band import Band, band_lines
 from benchtui.tui.widgets.current import Current, Part, current_lines, part_lines
@@ -34,7 +35,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel[Current](current_lines, symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
         Panel[tuple[Part, ...]](part_lines, symbols, id="parts"),
-        Panel[Machines](gauge_lines, symbols, id="gauges"),
+        Panel[Machines](_gauges, symbols, id="gauges"),
         Panel[Zoomed](zoom_lines, symbols, id="zoom"),
         Panel[Arrangement](_header, symbols, id="header"),
         CaseTable(symbols, id="table"),
@@ -50,20 +51,26 @@ class Picture:
     def __init__(self) -> None:
         self.zoomed: Name | None = None
         """The panel that fills the screen."""
-        self.last: Name = "band"
+        self.last: Name | None = None
         """The one that did last."""
         self.histogram = False
         """Whether steps are shown by their time instead of one after another."""
         self._back = 0
 
-    def change(self, screen: Screen[Any], what: str) -> None:
-        """``zoom`` a panel or go back, ``next`` or ``previous`` panel, ``histogram`` or band."""
+    def change(self, screen: Screen[Any], what: str, first: Name) -> None:
+        """``zoom`` a panel or go back, ``next`` or ``previous`` panel, ``histogram`` or band.
+
+        The first panel that fills the screen is the ``first`` one, and then the one that did last.
+        """
         if what == "histogram":
             self.histogram = not self.histogram
+        elif self.zoomed is None:
+            self.zoom(screen, self.last or first)
         elif what == "zoom":
-            self.zoom(screen, None if self.zoomed else self.last)
+            self.zoom(screen, None)
         else:
-            self.zoom_next(screen, 1 if what == "next" else -1)
+            step = 1 if what == "next" else -1
+            self.zoom(screen, NAMES[(NAMES.index(self.zoomed) + step) % len(NAMES)])
 
     def zoom(self, screen: Screen[Any], name: Name | None) -> None:
         """Have a panel fill the screen, or none."""
@@ -71,11 +78,6 @@ class Picture:
         self.last = name or self.last
         screen.set_class(name is not None and name != "table", "-zoomed")
         screen.set_class(name == "table", "-tabled")
-
-    def zoom_next(self, screen: Screen[Any], step: int) -> None:
-        """Have the next panel fill the screen; the first time the one that did last."""
-        name = self.last if self.zoomed is None else NAMES[(NAMES.index(self.zoomed) + step) % len(NAMES)]
-        self.zoom(screen, name)
 
     def scroll(self, lines: int) -> None:
         """Go back in a long text by lines, or forward."""
@@ -121,6 +123,10 @@ def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list
     if isinstance(steps, Histogram):
         return histogram_lines(steps, width, height, symbols)
     return band_lines(steps, width, height, symbols)
+
+
+def _gauges(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+    return gauge_lines(machines, width, height, symbols, f": {key('monitor.zoom')}")
 
 
 def _header(arrangement: Arrangement, width: int, height: int, symbols: Symbols) -> list[Line]:

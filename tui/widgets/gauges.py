@@ -1,16 +1,19 @@
 """Gauges of the machine: what is drawn now, of how much, and how it went; knows no Textual."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from textwrap import wrap
 
 from benchtui.themes import Symbols
 from benchtui.tui.widgets.bars import bar, history
-from benchtui.tui.widgets.ink import BLANK, Line, Piece, crop, line
+from benchtui.tui.widgets.ink import BLANK, Line, Piece, abreast, crop, line
 
 HEAD = 19
 LIMIT = 8
 """Cells before a bar, for label and value, and after it, for its limit."""
+NARROW, APART = 40, 3
+"""Cells that a machine needs at least where several stand beside each other, and between two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +69,65 @@ class Machines:
     why: str = ""
     """Why there is no device to show."""
 
+    @property
+    def whole(self) -> int:
+        """How many machines there are with the host."""
+        return self.count + (self.host is not None)
+
     def first(self, count: int) -> list[Machine]:
         """So many machines at most, the host last."""
         devices = [self.device(place) for place in range(min(count, self.count))]
         return [*devices, *([self.host] if self.host else [])][:count]
 
 
-def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """As much of every machine as there is room for: with histories, then without, then a line each."""
+def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, more: str = "") -> list[Line]:
+    """As much of every machine as there is room for: with histories, then without, then a line each.
+
+    ``more`` says where those are that there is no room for.
+    """
     if height <= 3:
-        return _least(machines, width, height, symbols)
-    note, every = _note(machines.why, width), machines.first(height)
-    for full in (True, False):
-        if len(note) + sum(_height(machine, full) + 1 for machine in every) - 1 <= height:
-            return [*note, *(line for machine in every for line in _machine(machine, width, symbols, full))]
-    return _rows(machines, width, height, symbols)
+        return _least(machines, width, height, symbols, more)
+    note, most = _note(machines.why, width), _most_columns(width)
+    every = machines.first(most * height)
+    for full in (True, False) if len(every) == machines.whole else ():
+        columns = _columns([(each, _height(each, full)) for each in every], height - len(note))
+        if columns is not None and len(columns) <= most:
+            room = _column_width(width, len(columns))
+            drawn = [_below(column, room, symbols, full) for column in columns]
+            return [*note, *abreast(drawn, room + APART)]
+    return _rows(machines, width, height, symbols, more)
 
 
 def _height(machine: Machine, full: bool) -> int:
     pasts = sum(gauge.has_past for gauge in machine.gauges) if full else 0
     return 1 + len(machine.gauges) + pasts + bool(machine.readings) + bool(machine.remark)
+
+
+def _columns(every: Iterable[tuple[Machine, int]], height: int) -> list[list[Machine]] | None:
+    """Machines below each other up to a height, and the next beside them; None where one is higher."""
+    columns: list[list[Machine]] = []
+    left = 0
+    for machine, lines in every:
+        if lines > height:
+            return None
+        if lines > left:
+            columns.append([])
+            left = height
+        columns[-1].append(machine)
+        left -= lines + 1
+    return columns
+
+
+def _most_columns(width: int) -> int:
+    return max(1, (width + APART) // (NARROW + APART))
+
+
+def _column_width(width: int, count: int) -> int:
+    return (width + APART) // max(count, 1) - APART
+
+
+def _below(column: Iterable[Machine], width: int, symbols: Symbols, full: bool) -> list[Line]:
+    return [line for machine in column for line in _machine(machine, width, symbols, full)]
 
 
 def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list[Line]:
@@ -120,10 +162,10 @@ def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
     return crop(pieces, width, symbols)
 
 
-def _least(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _least(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
     """A gauge a line, its history beside it, and what needs a word; of several devices a line each."""
     if machines.count > 1:
-        return _rows(machines, width, height, symbols)
+        return _rows(machines, width, height, symbols, more)
     machine = machines.device(0) if machines.count else machines.host
     if machine is None:
         return []
@@ -140,14 +182,17 @@ def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
     return line(*_head(gauge), *drawn, *_limit(gauge), ("  ", "plain"), (past, "soft"))
 
 
-def _rows(machines: Machines, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
     """A line for every machine; where there isn't room for all, the last one says how many there are."""
-    count = machines.count + (machines.host is not None)
-    shown = machines.first(count if count <= height else height - 1)
-    room = max(len(machine.title) for machine in shown)
-    lines = [crop(_row(machine, room, machine is machines.host), width, symbols) for machine in shown]
-    hidden = count - len(shown)
-    return [*lines, line((f"{hidden} more: z", "muted"))] if hidden else lines
+    count = machines.whole
+    columns = min(_most_columns(width), ceil(count / height))
+    shown = machines.first(count if count <= columns * height else columns * height - 1)
+    titles, room = max(len(machine.title) for machine in shown), _column_width(width, columns)
+    lines = [crop(_row(machine, titles, machine is machines.host), room, symbols) for machine in shown]
+    if hidden := count - len(shown):
+        lines.append(crop([(f"{hidden} more{more}", "muted")], room, symbols))
+    each = ceil(len(lines) / columns)
+    return abreast([lines[start : start + each] for start in range(0, len(lines), each)], room + APART)
 
 
 def _row(machine: Machine, room: int, labelled: bool) -> list[Piece]:

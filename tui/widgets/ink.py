@@ -1,6 +1,7 @@
 """Lines made of pieces in roles, and where two versions of a line differ; knows no Textual."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -66,6 +67,18 @@ def spread_out(left: Sequence[Piece], right: Sequence[Piece], width: int, symbol
     room = width - width_of(right)
     head = crop(left, max(0, room - 1), symbols)
     return line(*head, (" " * (room - width_of(head)), "plain"), *right)
+
+
+def abreast(columns: Sequence[Sequence[Line]], width: int) -> list[Line]:
+    """Lines of columns beside each other, each column but the last filled up to a width in cells."""
+    return [
+        line(*(piece for drawn in beside[:-1] for piece in _filled(drawn, width)), *beside[-1])
+        for beside in zip_longest(*columns, fillvalue=BLANK)
+    ]
+
+
+def _filled(drawn: Line, width: int) -> Line:
+    return (*drawn, (" " * (width - width_of(drawn)), "plain"))
 
 
 def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:

@@ -35,6 +35,9 @@ HINTS: dict[Name, str] = {
     "log": "the engine hasn't said anything yet",
 }
 
+NODE = "; one is shown whole when its case is chosen"
+"""Where the machines are that a whole screen has no room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Zoomed:
@@ -89,7 +92,7 @@ def _parts(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequenc
 _BODIES: dict[Name, Callable[[Zoomed, int, int, Symbols], Sequence[Line]]] = {
     "band": lambda zoomed, *room: band_lines(zoomed.snapshot, *room),
     "histogram": lambda zoomed, *room: histogram_lines(zoomed.snapshot, *room),
-    "gauges": lambda zoomed, *room: gauge_lines(zoomed.snapshot, *room),
+    "gauges": lambda zoomed, width, height, symbols: gauge_lines(zoomed.snapshot, width, height, symbols, NODE),
     "parts": _parts,
     "log": _log,
 }
