@@ -116,8 +116,11 @@ def _append(column: array[float], times: list[float] | array[float]) -> None:
 def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
     """The column with more counts, made wider where one of them needs it."""
     try:
-        same = isinstance(counts, array) and counts.typecode == kept.typecode
-        kept.extend(counts if same else array(kept.typecode, counts))
+        if isinstance(counts, list):
+            kept.fromlist(counts)
+        else:
+            same = isinstance(counts, array) and counts.typecode == kept.typecode
+            kept.extend(counts if same else array(kept.typecode, counts))
     except OverflowError:
         more = narrowest(counts)
         kept = array(more.typecode, kept)
