@@ -190,7 +190,7 @@ class View:
         self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None)
         self._outlook = feed.outlook(self.book.needed)
         self._machines: tuple[object, Machines] | None = None
-        """The gauges, and how many readings they were made of."""
+        """The gauges, and what they were made of."""
         self._band: tuple[CaseState, object, Band] | None = None
         """The band, and the case and what else it was made of."""
         self._taken = 0
@@ -290,8 +290,8 @@ class View:
         """The gauges: of the chosen case's node, or of all nodes, or of the machine where there are none."""
         session = self._feed.session
         node = session.cases[chosen].node if chosen is not None else None
-        states = [machine.readings for machine in (session.machine, *session.nodes.values())]
-        seen = (node, tuple(states), len(session.running))
+        nodes = [(machine.readings, machine.lost) for machine in session.nodes.values()]
+        seen = (node, session.machine.readings, nodes, [case.index for case in session.running])
         if self._machines is None or seen != self._machines[0]:
             self._machines = (seen, machines_of(session, self._symbols, self.book.names.text, node))
         return self._machines[1]
