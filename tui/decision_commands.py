@@ -132,10 +132,12 @@ def import_results(source: Path, path: Path, kind: str | None) -> None:
     batch-sweep runner (JSONL), or a table of training runs (CSV). What it doesn't say stays unknown.
     """
     from benchtui.sessions import importers  # after the command is known
+    from benchtui.tui.text import amount
 
     found = importers.read(source, kind)
     importers.write(found, path)
-    click.echo(printable(f"{len(found.cases)} cases from {found.kind}; session {path}"), err=True)
+    cases = amount(len(found.cases), "case")
+    click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
 
 
 class Choice(TypedDict):

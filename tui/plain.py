@@ -30,6 +30,7 @@ from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import Session
 from benchtui.sessions.timeline import Timeline
 from benchtui.tui.player import Aim
+from benchtui.tui.text import amount
 
 _PERIOD_S = 0.25
 _BATCH_BYTES = 1 << 16
@@ -124,7 +125,7 @@ def progress_line(session: Session, event: Read) -> str | None:
     """What an event adds to the progress, in one line, or None when it says nothing new."""
     match event:
         case SessionStarted():
-            return f"session {event.id}: {event.sweep.name}, {len(event.plan)} cases"
+            return f"session {event.id}: {event.sweep.name}, {amount(len(event.plan), 'case')}"
         case Message():
             return f"  {event.level}: {event.text}"
         case CaseFinished():
@@ -233,7 +234,8 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
     onward = f"; benchtui run --resume {path} goes on" if session.left else ""
-    return f"{len(session.cases)} cases: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"
+    cases = amount(len(session.cases), "case")
+    return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"
 
 
 def _cut_off_text(session: Session, engine: Engine | None) -> str:

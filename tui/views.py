@@ -52,7 +52,7 @@ def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | N
     total = len(feed.session.cases)
     if case is None:
         word = "starting" if feed.running else _state(feed)
-        return Current(f"{total} cases", "", word, "muted", remark=_waiting(feed))
+        return Current(text.amount(total, "case"), "", word, "muted", remark=_waiting(feed))
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
         return _ended(case, book, position)
