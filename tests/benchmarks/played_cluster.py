@@ -1,11 +1,13 @@
 """An engine with a cluster whose nodes are played: each says as much as a station on 8 GPUs ever says.
 
-``python played_cluster.py NODES SECONDS --id ID PATH < sweep.json`` is the engine; a case takes that long.
-With ``--station SECONDS`` it is a node: 10 events of 100 steps and 2 of readings a second while a case runs.
+``python played_cluster.py NODES SECONDS STEPS --id ID PATH < sweep.json`` is the engine; a case takes so many
+seconds. With ``--station SECONDS STEPS`` it is a node: while a case runs, 10 events of so many steps and 2 of
+readings a second.
 """
 
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from importlib import metadata
 
@@ -19,8 +21,7 @@ from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps,
 from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Run
 
-STEPS_HZ, READINGS_HZ, STEPS, GPUS = 10, 2, 100, 8
-MS = [0.98 + place / 4000 for place in range(STEPS)]
+STEPS_HZ, READINGS_HZ, GPUS = 10, 2, 8
 READING = GpuReadings(
     index=0,
     power_w=[312.5, 311.2],
@@ -45,15 +46,16 @@ def say(*reports: talk.Report) -> None:
     sys.stdout.buffer.flush()
 
 
-def play(case: int, seconds: float, node: str) -> None:
+def play(case: int, seconds: float, count: int, node: str) -> None:
     """All that a case says, at the pace at which it would."""
     say(CasePrepared(t=0.0, case=case, model=Model(name="m")))
     gpus = tuple(msgspec.structs.replace(READING, index=index) for index in range(GPUS))
     host = HostReadings(cpu_percent=[90.0] * 2, memory_used_mb=[9000.0] * 2, worker_rss_mb=[3000.0] * 2)
     readings = Telemetry(t=0.0, at_s=[1.0, 1.25], gpus=gpus, host=host, node=node)
-    parts = {"transfer": MS, "forward": MS}
+    ms = [(98 + place / 40) / count for place in range(count)]
+    parts = {"transfer": ms, "forward": ms}
     steps = Steps(
-        t=0.0, case=case, phase="measure", wall_ms=MS, device_ms=MS, parts_ms=parts, tokens=[1024] * STEPS
+        t=0.0, case=case, phase="measure", wall_ms=ms, device_ms=ms, parts_ms=parts, tokens=[1024] * count
     )
     due_s = time.monotonic()
     for tick in range(round(seconds * STEPS_HZ)):
@@ -63,7 +65,7 @@ def play(case: int, seconds: float, node: str) -> None:
     say(CaseFinished(t=0.0, case=case, outcome="ok"))
 
 
-def station(seconds: float) -> int:
+def station(seconds: float, count: int) -> int:
     """Answer orders until nobody gives any more."""
     say(talk.Hello(version=metadata.version("benchtui"), host=HOST))
     node = ""
@@ -76,14 +78,14 @@ def station(seconds: float) -> int:
             case talk.Prepare():
                 say(Runtime(t=0.0, torch="2.13", node=node), talk.Done())
             case talk.Start(job=job):
-                play(job.case, seconds, node)
+                play(job.case, seconds, count, node)
     return 0
 
 
-def cluster(nodes: int, seconds: str, run: Run) -> Cluster:
+def cluster(nodes: int, pace: Sequence[str], run: Run) -> Cluster:
     """So many played nodes."""
     names = [f"n{number}" for number in range(nodes)]
-    relays = {name: Relay((sys.executable, "-P", __file__, "--station", seconds)) for name in names}
+    relays = {name: Relay((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
     wires = {name: Pump(relay.read, relay.write, relay.close) for name, relay in relays.items()}
     return Cluster(wires, [Member(name, "cpu") for name in names], lambda: None)
 
@@ -91,10 +93,10 @@ def cluster(nodes: int, seconds: str, run: Run) -> Cluster:
 def main() -> int:
     """Be an engine, or a node."""
     if sys.argv[1] == "--station":
-        return station(float(sys.argv[2]))
-    nodes, seconds = sys.argv[1:3]
-    engine_main._executor = partial(cluster, int(nodes), seconds)
-    sys.argv[1:3] = []
+        return station(float(sys.argv[2]), int(sys.argv[3]))
+    nodes, *pace = sys.argv[1:4]
+    engine_main._executor = partial(cluster, int(nodes), pace)
+    sys.argv[1:4] = []
     return engine_main.main()
 
 

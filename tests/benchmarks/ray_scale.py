@@ -2,8 +2,9 @@
 
 The cases sleep, so that nodes of one machine don't take each other's processors: 20 steps of 20 ms. Every one
 is a fresh process all the same, and all nodes share the processors of this machine for that. The events are
-those of 64 nodes of 8 GPUs in mid-case, which played stations send. The engine's processor time is a share of
-one processor, its memory the most that was resident; the screen's are those of an app that watches.
+those of 64 nodes of 8 GPUs in mid-case, which played stations send: 10 of steps a second, each of 10 or of 100
+steps, and 2 of readings. The engine's processor time is a share of one processor, its memory the most that was
+resident; the screen's are those of an app that watches.
 """
 
 import subprocess
@@ -36,12 +37,13 @@ def make(case):
     return Sleeper()
 """
 COLUMNS = (
-    *("nodes", "cases", "wall s", "ideal s", "over ideal", "engine %", "engine MB", "file MB", "events/s"),
+    *("nodes", "steps/s", "cases", "wall s", "ideal s", "over ideal"),
+    *("engine %", "engine MB", "file MB", "events/s"),
     *("screen %", "screen kB/s", "screen MB"),
 )
 
 
-def main_row(what: str, nodes: int, ideal_s: float, engine: Engine) -> str:
+def main_row(what: str, nodes: int, pace: int, ideal_s: float, engine: Engine) -> str:
     """A line of the table, once the sweep has ended, which a screen has watched."""
     taken, screen = lab.Taken(engine), lab.Screen(engine)
     taken.until_ended()
@@ -55,7 +57,7 @@ def main_row(what: str, nodes: int, ideal_s: float, engine: Engine) -> str:
     size_mb = path.stat().st_size / 1e6
     over, used = wall_s / ideal_s, 100 * taken.cpu_s / wall_s
     engine_took = (used, taken.rss_mb, size_mb, events / wall_s)
-    figures = (nodes, len(session.cases), wall_s, ideal_s, over, *engine_took, *watched)
+    figures = (nodes, pace, len(session.cases), wall_s, ideal_s, over, *engine_took, *watched)
     return f"{what:<8}" + "".join(
         f"{figure:>{len(column) + 2}.{1 + (column == 'over ideal') if isinstance(figure, float) else 0}f}"
         for column, figure in zip(COLUMNS, figures, strict=True)
@@ -80,22 +82,23 @@ def on_ray(folder: Path, nodes: int, cases: int) -> str:
     own.write_text(OWN)
     with lab.ray_cluster(nodes) as address:
         engine = client.start(sweep(cases, f"{own}:make", address), folder / "ray.json")
-        return main_row("Ray", nodes, cases * STEP_S * STEPS / nodes, engine)
+        return main_row("Ray", nodes, round(1 / STEP_S), cases * STEP_S * STEPS / nodes, engine)
 
 
-def played(folder: Path, nodes: int, rounds: int, seconds: float) -> str:
-    """The events of so many nodes, each through some cases of so many seconds."""
-    path = folder / f"played-{nodes}.json"
-    command = [sys.executable, "-P", str(HERE / "played_cluster.py"), str(nodes), str(seconds)]
+def played(folder: Path, nodes: int, pace: int, rounds: int, seconds: float) -> str:
+    """The events of so many nodes of so many steps a second, each through some cases of so many seconds."""
+    name = f"played{nodes}x{pace}"
+    path = folder / f"{name}.json"
+    command = [sys.executable, "-P", str(HERE / "played_cluster.py"), str(nodes), str(seconds), str(pace // 10)]
     process = subprocess.Popen(
-        [*command, "--id", f"played{nodes}", str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [*command, "--id", name, str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     with process, process.stdin or sys.exit() as pipe:
         pipe.write(msgspec.json.encode(sweep(nodes * rounds, "classify")))
         pipe.close()
         while not path.exists():
             time.sleep(0.05)
-        return main_row("played", nodes, rounds * seconds, Engine(f"played{nodes}", path, process.pid))
+        return main_row("played", nodes, pace, rounds * seconds, Engine(name, path, process.pid))
 
 
 def measured_s(path: Path) -> float:
@@ -115,8 +118,8 @@ def main(cases: int, nodes: int, many: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory(prefix="benchtui-scale-", dir="/tmp") as folder:
         lab.isolate(folder)
         print(" " * 8 + "".join(f"  {column}" for column in COLUMNS), flush=True)
-        for count in dict.fromkeys((1, nodes, many)):
-            print(played(Path(folder), count, 2, seconds), flush=True)
+        for count, pace in ((1, 1000), (nodes, 1000), (many, 100), (many, 1000)):
+            print(played(Path(folder), count, pace, 2, seconds), flush=True)
         if cases:
             print(on_ray(Path(folder), nodes, cases), flush=True)
 
