@@ -80,8 +80,11 @@ def test_a_node_killed_in_mid_case_costs_that_case_alone(
     watched.until_ended()
     session = watched.session
     slow = [case for case in session.cases if case.config.machine == SLOW]
-    assert slow[0].finished is not None and (slow[0].finished.reason or "").startswith("node lost: ")
-    assert {case.state for case in slow[1:]} == {"interrupted"}
+    hit = [case.state for case in slow].index("failed")  # not always the first: a node takes its time to go
+    lost = slow[hit].finished
+    assert lost is not None and (lost.reason or "").startswith("node lost: ")
+    assert {case.state for case in slow[:hit]} <= {"ok"}
+    assert {case.state for case in slow[hit + 1 :]} == {"interrupted"}
     assert {case.state for case in session.cases if case.config.machine != SLOW} == {"ok"}
     ends = [event.case for event in watched.events if isinstance(event, CaseFinished)]
     assert sorted(ends) == list(range(24)), "each case ends once"
