@@ -254,10 +254,9 @@ class CaseBook:
         return Row(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
 
     def _cell(self, case: CaseState, key: str) -> Piece:
-        prediction = self.predicted(case) if key == "memory" else None
-        if prediction is not None:
-            return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
         match key:
+            case "memory" if prediction := self.predicted(case):
+                return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
             case "state":
                 return self._state(case)
             case "node":

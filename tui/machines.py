@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from benchtui.sessions.columns import Trace
 from benchtui.sessions.disturbance import THROTTLES
@@ -21,8 +21,8 @@ BUCKET_S = 1.0
 
 FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
 """Readings of a GPU that have no gauge."""
-Write = Callable[[float | None], str]
-"""Writes a reading with its unit."""
+Reading = tuple[str, str, Callable[[float | None, Symbols], str]]
+"""What has a gauge: its label, the name of its column, and how it is written with its unit."""
 ALARMING = frozenset(THROTTLES)
 """Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
 
@@ -113,17 +113,14 @@ def _word(readings: GpuReadings) -> tuple[str, bool]:
 
 def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
     """What GPUs draw and hold, all together."""
-    newest = [_readings(machine, gpu.index) for gpu in gpus]
+    newest = [(_readings(machine, gpu.index), gpu) for gpu in gpus]
     traces = [machine.gpus.get(gpu.index, Trace()) for gpu in gpus]
-    told = list(zip(newest, gpus, strict=True))
-    watts = _sum(read.power_limit_w or gpu.power_limit_w for read, gpu in told)
-    megabytes = _sum(read.memory_total_mb or gpu.memory_mb for read, gpu in told)
-    absent = {name: reason for readings in reversed(newest) for name, reason in _absent(readings).items()}
+    watts = _sum(read.power_limit_w or gpu.power_limit_w for read, gpu in newest)
+    megabytes = _sum(read.memory_total_mb or gpu.memory_mb for read, gpu in newest)
+    absent = {name: reason for read, _ in reversed(newest) for name, reason in _absent(read).items()}
     return (
-        _gauge("power", "power_w", traces, watts, absent, lambda value: _unit(value, "W", symbols)),
-        _gauge(
-            "VRAM", "memory_used_mb", traces, megabytes, absent, lambda value: text.megabytes(value, symbols)
-        ),
+        _gauge(POWER, traces, watts, absent, symbols),
+        _gauge(VRAM, traces, megabytes, absent, symbols),
     )
 
 
@@ -149,21 +146,10 @@ def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
 
 def _host(trace: Trace, host: Host, symbols: Symbols, title: str, alone: bool) -> Machine:
     most = 100.0 * host.cpu_count if host.cpu_count else None
-
-    def percent(value: float | None) -> str:
-        return _unit(value, "%", symbols)
-
-    def megabytes(value: float | None) -> str:
-        return text.megabytes(value, symbols)
-
-    rows: list[tuple[str, str, float | None, Write]] = [
-        ("CPU", "cpu_percent", most, percent),
-        ("RSS", "worker_rss_mb", host.memory_mb, megabytes),
-    ]
+    shown = [(CPU, most), (RSS, host.memory_mb)]
     if alone:
-        rows.append(("worker", "worker_cpu_percent", most, percent))
-        rows.append(("memory", "memory_used_mb", host.memory_mb, megabytes))
-    gauges = tuple(_gauge(label, name, [trace], limit, {}, write) for label, name, limit, write in rows)
+        shown += [(WORKER, most), (MEMORY, host.memory_mb)]
+    gauges = tuple(_gauge(reading, [trace], limit, {}, symbols) for reading, limit in shown)
     cores = f"{host.cpu_count} processors" if host.cpu_count else ""
     return Machine(
         text.clean(title), text.clean(host.processor or cores), gauges, _shares(trace, alone, symbols)
@@ -186,27 +172,29 @@ def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str
 
 
 def _gauge(
-    label: str,
-    name: str,
+    reading: Reading,
     traces: Sequence[Trace],
     limit: float | None,
     absent: Mapping[str, str],
-    write: Write,
+    symbols: Symbols,
 ) -> Gauge:
     """A reading of one or several devices, summed up; nothing where one of them has none."""
+    label, name, write = reading
     value = _sum(trace.latest(name) for trace in traces)
+    reason = absent.get(name, "") if value is None else ""
 
     def past() -> Sequence[float]:
         each = [buckets(trace.at_s, trace.columns[name], LONGEST_PAST, BUCKET_S) for trace in traces]
         return shares([sum(values) for values in zip(*each, strict=True)], limit)
 
+    read = all(trace.columns.get(name) for trace in traces)
     return Gauge(
         label,
-        write(value),
+        write(value, symbols),
         value / limit if value is not None and limit else None,
-        write(limit) if limit else "",
-        past if all(name in trace.columns for trace in traces) else None,
-        absent.get(name, "") if value is None else "",
+        write(limit, symbols) if limit else "",
+        past if read and not reason else None,
+        reason,
     )
 
 
@@ -216,8 +204,16 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return None if None in known else sum(value for value in known if value is not None)
 
 
-def _unit(value: float | None, unit: str, symbols: Symbols) -> str:
+def _unit(unit: str, value: float | None, symbols: Symbols) -> str:
     return symbols.absent if value is None else f"{value:,.0f} {unit}"
+
+
+POWER: Reading = ("power", "power_w", partial(_unit, "W"))
+VRAM: Reading = ("VRAM", "memory_used_mb", text.megabytes)
+CPU: Reading = ("CPU", "cpu_percent", partial(_unit, "%"))
+RSS: Reading = ("RSS", "worker_rss_mb", text.megabytes)
+WORKER: Reading = ("worker", "worker_cpu_percent", partial(_unit, "%"))
+MEMORY: Reading = ("memory", "memory_used_mb", text.megabytes)
 
 
 def _digits(value: float | None, symbols: Symbols) -> str:

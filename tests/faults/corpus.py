@@ -45,6 +45,7 @@ from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PRESETS = Path(__file__).parents[2] / "sessions" / "presets"
 TIMES_MS = [10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8, 10.0, 10.1, 30.0] * 3
+CARDS = tuple(Gpu(index=index, name="T4", uuid=f"GPU-{index}", memory_mb=16e3) for index in range(2))
 PLAN = tuple(
     Config(device=device, precision=precision, batch_size=size, compile=mode)
     for device, precision, size, mode in (
@@ -56,7 +57,7 @@ PLAN = tuple(
 
 
 def session() -> list[AnyEvent]:
-    """Every event there is: rounds, a repetition, an added case, a new order, a pause, two GPUs."""
+    """Every event there is: rounds, a repetition, an added case, an order, a pause, GPUs here and on a node."""
     rules = Measure(rounds=2, baseline=Baseline(batch_size=1), until_percent=1.0)
     started = SessionStarted(
         t=0.0,
@@ -68,7 +69,7 @@ def session() -> list[AnyEvent]:
             hostname="h",
             cpu_count=2,
             memory_mb=25276.5,
-            gpus=tuple(Gpu(index=index, name="T4", uuid=f"GPU-{index}", memory_mb=16e3) for index in range(2)),
+            gpus=CARDS,
             packages={"torch": "2.9"},
             absent={"rapl": "no energy counters"},
         ),
@@ -91,6 +92,11 @@ def session() -> list[AnyEvent]:
         Runtime(t=1.7, torch="2.9", node="n1"),
         Telemetry(t=1.8, at_s=[1.7], host=HostReadings(cpu_percent=[1.0]), node="n1"),
         NodeLost(t=1.9, node="n1", reason="gone"),
+        NodeJoined(t=1.9, node="n2", host=Host(hostname="n2", gpus=CARDS), kind="T4", clock_offset_s=0.5),
+        *(
+            Telemetry(t=at_s, at_s=[at_s], gpus=(GpuReadings(index=index, power_w=[70.0]),), node="n2")
+            for index, at_s in enumerate((1.91, 1.92))
+        ),
         *_round(0, 0, 2.0),
         RoundFinished(t=4.0, case=0, round=0, measured_s=(3.0, 4.0), memory=Memory(peak_allocated_mb=700.0)),
         CaseAdded(t=4.1, case=3, config=PLAN[2], why="again", of=2),

@@ -39,6 +39,7 @@ from benchtui.tui.feed import Feed
 from benchtui.tui.planning import plan_lines
 from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.views import View
+from benchtui.tui.widgets.gauges import gauge_lines
 
 Read = Callable[[Path, random.Random], None]
 SHOWN = themes.UNICODE
@@ -217,14 +218,16 @@ def _screen(path: Path, dice: random.Random) -> None:
         arranging = Arranging(feed.session, view.book.value)
         chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
         rows = view.rows(arranging)
-        shown = [
+        shown: list[object] = [
             view.heading(()),
             view.current(chosen),
             view.band(chosen),
             view.parts(chosen),
-            view.machines(chosen),
+            gauge_lines(view.machines(chosen), dice.choice((40, 120)), dice.choice((3, 10, 40)), SHOWN),
         ]
-        _shown((*shown, *(rows.row(place) for place in range(min(rows.count, 10)))))
+        for row in (rows.row(place) for place in range(min(rows.count, 10))):
+            shown += [row.case, row.instead, [*row.cells.values()]]
+        _shown(shown)
         if chosen is not None:
             _section(feed.session, chosen)
     finally:

@@ -133,3 +133,12 @@ def test_a_machine_that_is_higher_than_the_room_is_told_in_a_line() -> None:
     machines = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME, "many")
     lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 200, 4, UNICODE)]
     assert [text.split("  ")[0] for text in lines] == ["GPU 0", "GPU 1", "many"]
+
+
+def test_a_gpu_that_was_never_read_in_time_leaves_the_past_of_its_node_away() -> None:
+    session = with_gpus(100.0)
+    late = (GpuReadings(index=1, power_w=[5.0], memory_used_mb=[1.0]),)
+    session.apply(Telemetry(t=5.0, at_s=[], gpus=late, node="many"))
+    machines = machines_of(session, UNICODE, NAME)
+    assert [(gauge.value, gauge.past) for gauge in machines.first(4)[-1].gauges] == [("–", None), ("–", None)]
+    assert len(gauge_lines(machines, 120, 60, UNICODE)) > 10

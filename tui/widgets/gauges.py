@@ -31,11 +31,6 @@ class Gauge:
     absent: str = ""
     """Why there is no reading."""
 
-    @property
-    def has_past(self) -> bool:
-        """Whether there is room to be kept for its past."""
-        return self.past is not None and not self.absent
-
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -99,7 +94,7 @@ def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, m
 
 
 def _height(machine: Machine, full: bool) -> int:
-    pasts = sum(gauge.has_past for gauge in machine.gauges) if full else 0
+    pasts = sum(gauge.past is not None for gauge in machine.gauges) if full else 0
     return 1 + len(machine.gauges) + pasts + bool(machine.readings) + bool(machine.remark)
 
 
@@ -135,7 +130,7 @@ def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list
     lines = [title]
     for gauge in machine.gauges:
         lines.append(_gauge(gauge, width, symbols))
-        if full and gauge.has_past:
+        if full and gauge.past is not None:
             lines.append(line((" " * HEAD, "plain"), (_past(gauge, width - HEAD - LIMIT, symbols), "soft")))
     if machine.readings:
         lines.append(_readings(machine, width, symbols))
