@@ -28,7 +28,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 
 long: $(READY) .venv-ray/ready  ## tests that CI has no time for, those with Ray among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests
-	.venv-ray/bin/pytest -q -m long tests/ray tests/slurm -k "ray or two_nodes"
+	.venv-ray/bin/pytest -q -m long tests/on_ray tests/slurm -k "ray or two_nodes"
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)

@@ -154,7 +154,7 @@ def test_a_job_that_slurm_puts_back_itself_goes_on_to_the_end(desk: Desk, slurm:
 
 
 def test_a_job_of_two_nodes_has_ray_on_both_and_goes_on_when_it_is_put_back(desk: Desk, slurm: Slurm) -> None:
-    pytest.importorskip("ray.cluster_utils", reason="Ray is an extra: make long installs it")
+    pytest.importorskip("ray", reason="Ray is an extra: make long installs it")
     desk.slow.touch()
     job = desk.submit("--nodes", "2")
     desk.until_second_case(job)

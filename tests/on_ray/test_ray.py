@@ -21,7 +21,7 @@ from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep_text import toml_of
 
-pytest.importorskip("ray.cluster_utils", reason="Ray is an extra: make long installs it", exc_type=ImportError)
+pytest.importorskip("ray", reason="Ray is an extra: make long installs it")
 pytestmark = [
     pytest.mark.long,
     pytest.mark.filterwarnings(
