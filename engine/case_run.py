@@ -89,6 +89,7 @@ class CaseRun:
         if event.outcome != "ok" or event.measured_s is None:
             return event
         begin_s, end_s = event.measured_s
+        self._readings.catch_up()
         environment = self._environment(event.environment or Environment(), begin_s, end_s)
         return replace(
             event,

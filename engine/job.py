@@ -3,6 +3,9 @@
 from benchtui.sessions.facts import Work
 from benchtui.sessions.sweep import Config, Record, Sweep
 
+REPORT_S = 0.1
+"""How often a worker tells of its steps, where no others do at the same time."""
+
 
 class Job(Record, frozen=True, kw_only=True):
     """One case, with what its worker needs to know of the session."""
@@ -15,6 +18,8 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """A folder for compiler caches, removed at the session's end; the station puts it into one of its own."""
     round: int = 0
+    report_s: float = REPORT_S
+    """Steps travel in columns, an event in so many seconds at most."""
 
 
 class Examined(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):

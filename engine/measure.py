@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.devices import Device, StepTime
+from benchtui.engine.job import REPORT_S
 from benchtui.engine.stopping import StopRule
 from benchtui.engine.surroundings import Surroundings
 from benchtui.engine.warmup import warmed_up
@@ -19,8 +20,6 @@ from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.facts import Compiling, Environment
 from benchtui.sessions.sweep import Measure
 
-FLUSH_S = 0.1
-"""Steps travel in columns, one event in this many seconds at most."""
 THROUGHPUT_BLOCK = 16
 """Steps between two synchronisations in throughput mode."""
 
@@ -50,6 +49,8 @@ class Recorder:
     emit: Emit
     clock: Callable[[], float]
     round: int = 0
+    every_s: float = REPORT_S
+    """Between two flushes, at least."""
     added: int = 0
     """Steps of this phase so far."""
     times: list[StepTime] = field(default_factory=list)
@@ -61,7 +62,7 @@ class Recorder:
         self.times.append(time)
         self.counted.append(counted)
         self.added += 1
-        if monotonic() - self.flushed_s >= FLUSH_S:
+        if monotonic() - self.flushed_s >= self.every_s:
             self.flush()
 
     def flush(self) -> None:

@@ -122,7 +122,8 @@ class Outpost:
     def _open(self, order: Open) -> None:
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        self._station.open(Charge(order.zero_s, order.env, order.dataset, order.node), self._say)
+        charge = Charge(order.zero_s, order.env, order.dataset, order.node, order.report_s)
+        self._station.open(charge, self._say)
 
     def _start(self, order: Start) -> None:
         index = order.job.case

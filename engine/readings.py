@@ -1,6 +1,6 @@
 """The telemetry of a case, kept while it runs, to be looked up over its measured span."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from benchtui.sessions.events import Telemetry
@@ -14,7 +14,9 @@ Points = list[tuple[float, T]]
 class Readings:
     """Keeps the samples since the oldest of the running cases began."""
 
-    def __init__(self) -> None:
+    def __init__(self, hand_on: Callable[[], object] = lambda: None) -> None:
+        """``hand_on`` has whoever samples hand on at once what there is."""
+        self.catch_up = hand_on
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """From when on so many workers have been at work."""

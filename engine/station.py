@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from benchtui.engine.case_run import CaseRun
 from benchtui.engine.energy import idle_power_w
 from benchtui.engine.errands import IDLE_S, PeakErrand, Preparation
-from benchtui.engine.job import Job
+from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.processes import Processes
 from benchtui.engine.readings import Readings
 from benchtui.engine.scratch import Scratch
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import Absent, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.engine.telemetry.sampler import Sampler
+from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import SYNTHETIC
@@ -35,6 +35,8 @@ class Charge:
     """What the texts of the cases are read from."""
     node: str | None = None
     """What the session calls this machine; None for that of the engine."""
+    report_s: float = REPORT_S
+    """Between two events of steps of a case, and of readings, as far as these don't come less often anyway."""
 
 
 class Station:
@@ -46,7 +48,7 @@ class Station:
         self.host = describe_host(nvml)
         self._nvml = None if isinstance(nvml, Absent) else nvml
         self._processes = processes or Processes()
-        self._readings = Readings()
+        self._readings = Readings(self._hand_on)
         self._runs: list[CaseRun] = []
         """The cases that haven't ended."""
         self._charge = Charge(0.0)
@@ -61,7 +63,8 @@ class Station:
         self._charge, self._emit = charge, emit
         self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
-        self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, rapl=rapl)
+        batch = max(BATCH, round(charge.report_s / PERIOD_S))
+        self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, batch=batch, rapl=rapl)
         self._sampler.start()
 
     def now_s(self) -> float:
@@ -86,7 +89,8 @@ class Station:
             raise AssertionError("a station is opened before its first case")
         now_s = self.now_s()
         self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
-        job = replace(job, zero_s=self._charge.zero_s, scratch=str(self._scratch.path / job.scratch))
+        charge, scratch = self._charge, str(self._scratch.path / job.scratch)
+        job = replace(job, zero_s=charge.zero_s, report_s=charge.report_s, scratch=scratch)
         execution = self._processes.start(job)
         run = CaseRun(execution, self._nvml, self.host, self._readings, now_s, self._ended)
         self._runs.append(run)
@@ -108,6 +112,10 @@ class Station:
         self._readings.at_work(len(self._runs), self.now_s())
         if self._sampler:
             self._sampler.watch(run.pid for run in self._runs)
+
+    def _hand_on(self) -> None:
+        if self._sampler:
+            self._sampler.flush()
 
     def _sampled(self, event: Telemetry) -> None:
         self._readings.add(event)

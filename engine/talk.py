@@ -45,6 +45,8 @@ class Open(Word, tag="open", frozen=True, kw_only=True):
     """What the session calls the station's machine."""
     folder: str
     """The engine's working folder: the station's too, where there is one of that name."""
+    report_s: float
+    """Between two events of steps, and of readings, as far as these don't come less often anyway."""
 
 
 class Prepare(Word, tag="prepare", frozen=True, kw_only=True):

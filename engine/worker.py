@@ -133,7 +133,8 @@ class _Case:
         )
 
     def _recorder(self, phase: Phase) -> Recorder:
-        return Recorder(self._job.case, phase, self._emit, self._now_s, self._job.round)
+        job = self._job
+        return Recorder(job.case, phase, self._emit, self._now_s, job.round, job.report_s)
 
     def _failed(self, error: BaseException) -> None:
         out_of_memory = self._device.out_of_memory(error) if self._device else None

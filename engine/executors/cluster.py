@@ -7,7 +7,7 @@ from time import monotonic
 
 from benchtui.engine.executors.base import Node, Setting
 from benchtui.engine.executors.far import FarCase, FarErrand, FarStation, Wire
-from benchtui.engine.job import Job
+from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.talk import Hello, Measure, Prepare
 from benchtui.engine.telemetry.machine import describe_host
 from benchtui.engine.telemetry.nvml import open_nvml
@@ -16,6 +16,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.facts import Host
 from benchtui.sessions.limits import PeakKey
 
+EVENTS_HZ = 20
+"""Events of steps that all nodes together send in a second, as long as each sends one: what they cost the
+engine and those that watch doesn't grow with their number much then."""
 JOIN_S = 90.0
 """How long nodes may take to come up, all together: starting a process there is what takes most of it."""
 _NAMED = 3
@@ -68,7 +71,7 @@ class Cluster:
     def open(self, setting: Setting) -> None:
         """Let every station get ready, and read what the engine itself takes."""
         for station in self._stations.values():
-            station.open(setting)
+            station.open(setting, report_s(len(self._stations)))
         self._sampler = Sampler(None, clock=lambda: round(monotonic() - setting.zero_s, 6), emit=setting.emit)
         self._sampler.start()
 
@@ -98,6 +101,11 @@ class Cluster:
         if self._sampler:
             self._sampler.stop()
         self._let_go()
+
+
+def report_s(nodes: int) -> float:
+    """Seconds between two events of steps of a case, where so many nodes tell of theirs."""
+    return min(1.0, max(REPORT_S, nodes / EVENTS_HZ))
 
 
 def named(hostnames: Iterable[str]) -> list[str]:

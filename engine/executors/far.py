@@ -31,7 +31,7 @@ from benchtui.sessions.events import (
 )
 
 SILENT_S = 60.0
-"""A station whose readings stop coming for this long is lost: they come twice a second."""
+"""A station whose readings stop coming for this long is lost: they come once a second at least."""
 PINGS = 5
 _MOST_CHUNKS = 64
 
@@ -93,8 +93,8 @@ class FarStation:
         _, self.offset_s = min(rounds_s)
         return hello
 
-    def open(self, setting: Setting) -> None:
-        """Let it get ready, and listen to it from now on."""
+    def open(self, setting: Setting, report_s: float) -> None:
+        """Let it get ready, and listen to it from now on; it reports in this many seconds at most."""
         self._setting = setting
         self._heard_s = monotonic()
         self._listening = self._wire.incoming.fileno()
@@ -107,6 +107,7 @@ class FarStation:
                 dataset=setting.dataset,
                 node=self.name,
                 folder=os.getcwd(),
+                report_s=report_s,
             )
         )
 

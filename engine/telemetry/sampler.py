@@ -12,6 +12,8 @@ from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.facts import GpuReadings, HostReadings
 
+PERIOD_S, BATCH = 0.25, 2
+"""Seconds between two samples, and how many are handed on together."""
 _STOP_S = 5.0
 # a driver that hangs over a lost GPU must not keep the session from being closed
 STOOD_STILL_S = 1.0
@@ -41,8 +43,8 @@ class Sampler:
         *,
         clock: Callable[[], float],
         emit: Callable[[Telemetry], None],
-        period_s: float = 0.25,
-        batch: int = 2,
+        period_s: float = PERIOD_S,
+        batch: int = BATCH,
         rapl: Rapl | None = None,
     ) -> None:
         self._nvml = nvml
@@ -55,6 +57,7 @@ class Sampler:
         self._samples: list[_Sample] = []
         self._told: dict[int, dict[str, str]] = {}
         self._stopped = threading.Event()
+        self._handing_on = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
 
     def watch(self, pids: Iterable[int]) -> None:
@@ -69,15 +72,23 @@ class Sampler:
         """End sampling and hand on what is left; afterwards ``emit`` is not called again."""
         self._stopped.set()
         self._thread.join(_STOP_S)
-        self._flush()
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand on at once what has been sampled; may be called from another thread."""
+        with self._handing_on:
+            samples, self._samples = self._samples, []
+            if samples:
+                self._emit(self._event(samples))
 
     def _run(self) -> None:
         due_s = self._clock()
         while not self._wait(due_s - self._clock()):
             sample = self._sample()
-            self._samples.append(sample)
+            with self._handing_on:
+                self._samples.append(sample)
             if len(self._samples) >= self._batch and not self._stopped.is_set():
-                self._flush()
+                self.flush()
             due_s = next_due_s(due_s, self._clock(), self._period_s)
 
     def _wait(self, seconds: float) -> bool:
@@ -94,17 +105,12 @@ class Sampler:
         host = self._host.read(at_s, self._worker_pids)
         return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
 
-    def _flush(self) -> None:
-        samples, self._samples = self._samples, []
-        if not samples:
-            return
-        self._emit(
-            Telemetry(
-                t=_rounded(self._clock()),
-                at_s=[_rounded(sample.at_s) for sample in samples],
-                gpus=tuple(self._gpu(column) for column in zip(*(s.gpus for s in samples), strict=True)),
-                host=_host_readings([sample.host for sample in samples]),
-            )
+    def _event(self, samples: Sequence[_Sample]) -> Telemetry:
+        return Telemetry(
+            t=_rounded(self._clock()),
+            at_s=[_rounded(sample.at_s) for sample in samples],
+            gpus=tuple(self._gpu(column) for column in zip(*(s.gpus for s in samples), strict=True)),
+            host=_host_readings([sample.host for sample in samples]),
         )
 
     def _gpu(self, column: Sequence[GpuSample]) -> GpuReadings:

@@ -1,8 +1,8 @@
 """An engine with a cluster whose nodes are played: each says as much as a station on 8 GPUs ever says.
 
-``python played_cluster.py NODES SECONDS STEPS --id ID PATH < sweep.json`` is the engine; a case takes so many
-seconds. With ``--station SECONDS STEPS`` it is a node: while a case runs, 10 events of so many steps and 2 of
-readings a second.
+``python played_cluster.py NODES SECONDS PACE --id ID PATH < sweep.json`` is the engine; a case takes so many
+seconds. With ``--station SECONDS PACE`` it is a node: while a case runs, so many steps a second, in events as
+often as the engine wants them, and 2 events of readings.
 """
 
 import sys
@@ -17,11 +17,12 @@ from benchtui.engine import __main__ as engine_main
 from benchtui.engine import talk
 from benchtui.engine.executors.cluster import Cluster, Member
 from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.engine.job import Job
 from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps, Telemetry
 from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Run
 
-STEPS_HZ, READINGS_HZ, GPUS = 10, 2, 8
+TICK_HZ, READINGS_HZ, GPUS = 10, 2, 8
 READING = GpuReadings(
     index=0,
     power_w=[312.5, 311.2],
@@ -46,39 +47,52 @@ def say(*reports: talk.Report) -> None:
     sys.stdout.buffer.flush()
 
 
-def play(case: int, seconds: float, count: int, node: str) -> None:
-    """All that a case says, at the pace at which it would."""
-    say(CasePrepared(t=0.0, case=case, model=Model(name="m")))
-    gpus = tuple(msgspec.structs.replace(READING, index=index) for index in range(GPUS))
-    host = HostReadings(cpu_percent=[90.0] * 2, memory_used_mb=[9000.0] * 2, worker_rss_mb=[3000.0] * 2)
-    readings = Telemetry(t=0.0, at_s=[1.0, 1.25], gpus=gpus, host=host, node=node)
+def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
+    """All that a case of so many steps a second says, as often as the engine wants to hear of them."""
+    say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
+    every = round(job.report_s * TICK_HZ)
+    steps = steps_of(job.case, pace * every // TICK_HZ)
+    due_s = time.monotonic()
+    for tick in range(1, round(seconds * TICK_HZ) + 1):
+        due_s += 1 / TICK_HZ
+        time.sleep(max(0.0, due_s - time.monotonic()))
+        if tick % every == 0:
+            say(steps)
+        if tick % (TICK_HZ // READINGS_HZ) == 0:
+            say(readings(opened.node, time.monotonic() - opened.zero_s))
+    say(CaseFinished(t=0.0, case=job.case, outcome="ok"))
+
+
+def steps_of(case: int, count: int) -> Steps:
+    """An event of so many steps."""
     ms = [(98 + place / 40) / count for place in range(count)]
     parts = {"transfer": ms, "forward": ms}
-    steps = Steps(
-        t=0.0, case=case, phase="measure", wall_ms=ms, device_ms=ms, parts_ms=parts, tokens=[1024] * count
-    )
-    due_s = time.monotonic()
-    for tick in range(round(seconds * STEPS_HZ)):
-        due_s += 1 / STEPS_HZ
-        time.sleep(max(0.0, due_s - time.monotonic()))
-        say(steps, *([readings] if tick % (STEPS_HZ // READINGS_HZ) == 0 else []))
-    say(CaseFinished(t=0.0, case=case, outcome="ok"))
+    tokens = [1024] * count
+    return Steps(t=0.0, case=case, phase="measure", wall_ms=ms, device_ms=ms, parts_ms=parts, tokens=tokens)
 
 
-def station(seconds: float, count: int) -> int:
+def readings(node: str, now_s: float) -> Telemetry:
+    """Two samples of everything, the newer one of now."""
+    gpus = tuple(msgspec.structs.replace(READING, index=index) for index in range(GPUS))
+    host = HostReadings(cpu_percent=[90.0] * 2, memory_used_mb=[9000.0] * 2, worker_rss_mb=[3000.0] * 2)
+    at_s = [round(now_s - 0.25, 4), round(now_s, 4)]
+    return Telemetry(t=0.0, at_s=at_s, gpus=gpus, host=host, node=node)
+
+
+def station(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
     say(talk.Hello(version=metadata.version("benchtui"), host=HOST))
-    node = ""
+    opened = talk.Open(zero_s=0.0, dataset="", node="", folder="")
     for line in sys.stdin.buffer:
         match talk.orders.decode(line):
             case talk.Ping(at_s=at_s):
                 say(talk.Pong(at_s=at_s, here_s=time.monotonic()))
-            case talk.Open(node=name):
-                node = name
+            case talk.Open() as opened:
+                pass
             case talk.Prepare():
-                say(Runtime(t=0.0, torch="2.13", node=node), talk.Done())
+                say(Runtime(t=0.0, torch="2.13", node=opened.node), talk.Done())
             case talk.Start(job=job):
-                play(job.case, seconds, count, node)
+                play(job, seconds, pace, opened)
     return 0
 
 

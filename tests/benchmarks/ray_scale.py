@@ -2,9 +2,9 @@
 
 The cases sleep, so that nodes of one machine don't take each other's processors: 20 steps of 20 ms. Every one
 is a fresh process all the same, and all nodes share the processors of this machine for that. The events are
-those of 64 nodes of 8 GPUs in mid-case, which played stations send: 10 of steps a second, each of 10 or of 100
-steps, and 2 of readings. The engine's processor time is a share of one processor, its memory the most that was
-resident; the screen's are those of an app that watches.
+those of 64 nodes of 8 GPUs in mid-case, which played stations send: 100 or 1,000 steps a second, in events as
+often as the engine asks for them, and 2 events of readings. The engine's processor time is a share of one
+processor, its memory the most that was resident; the screen's are those of an app that watches.
 """
 
 import subprocess
@@ -89,7 +89,7 @@ def played(folder: Path, nodes: int, pace: int, rounds: int, seconds: float) -> 
     """The events of so many nodes of so many steps a second, each through some cases of so many seconds."""
     name = f"played{nodes}x{pace}"
     path = folder / f"{name}.json"
-    command = [sys.executable, "-P", str(HERE / "played_cluster.py"), str(nodes), str(seconds), str(pace // 10)]
+    command = [sys.executable, "-P", str(HERE / "played_cluster.py"), str(nodes), str(seconds), str(pace)]
     process = subprocess.Popen(
         [*command, "--id", name, str(path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )

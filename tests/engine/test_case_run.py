@@ -60,6 +60,12 @@ def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: An
     return last
 
 
+def test_what_was_sampled_up_to_its_end_counts() -> None:
+    late = telemetry()
+    readings = Readings(lambda: readings.add(*late._events))
+    assert finished("GPU-1", readings).energy == finished("GPU-1").energy
+
+
 def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() -> None:
     ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=12.0), marks=("sample",))
     seen = ended.environment

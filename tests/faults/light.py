@@ -33,7 +33,6 @@ from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase
 from benchtui.sessions.facts import Model
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
-FLUSH_S = 0.1
 STEP_S = 0.002
 NOTES = "BENCHTUI_TEST_NOTES"
 ROOM = "BENCHTUI_TEST_ROOM"
@@ -109,7 +108,7 @@ class _Case:
         ended_s = time.monotonic()
         os.write(self._notes, f"{self._job.case} {ended_s}\n".encode())
         self._times_ms.append(1000 * (ended_s - began_s))
-        if time.monotonic() - self._flushed_s >= FLUSH_S:
+        if time.monotonic() - self._flushed_s >= self._job.report_s:
             self._flush()
 
     def _flush(self) -> None:

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from watching import Watched, wait_gone
 
 from benchtui.engine.control import Resumption
-from benchtui.engine.executors.cluster import Cluster, Member, named, unlike
+from benchtui.engine.executors.cluster import Cluster, Member, named, report_s, unlike
 from benchtui.engine.executors.far import FarStation
 from benchtui.engine.executors.relay import Pump, Relay
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Telemetry
+from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
 from benchtui.sessions.facts import Host
 from benchtui.sessions.sweep import Run, Sweep
 
@@ -66,6 +66,17 @@ def test_no_node_has_two_cases_at_a_time_and_times_follow_each_other(begin: Begi
         begin_s, end_s = case.finished.measured_s
         assert case.started.t - 0.5 <= begin_s < end_s <= case.finished.t + 0.5
         assert end_s - begin_s >= 0.2
+
+
+def test_the_more_nodes_there_are_the_less_often_each_tells_of_its_steps(begin: Begin) -> None:
+    assert [report_s(nodes) for nodes in (1, 2, 8, 20, 1000)] == [0.1, 0.1, 0.4, 1.0, 1.0]
+    watched = begin(sweep(cases=6, steps=500), {light.KINDS: ",".join(["H100"] * 6)})
+    session = watched.until_ended()
+    for case in session.cases:
+        told = [event.t for event in watched.events if isinstance(event, Steps) and event.case == case.index]
+        assert case.finished and case.finished.measured_s and len(case.measured) == 500
+        begin_s, end_s = case.finished.measured_s
+        assert len(told) <= (end_s - begin_s) / 0.3 + 1, "the last one comes with the end"
 
 
 def test_every_case_runs_on_the_kind_of_node_it_names(begin: Begin) -> None:

@@ -93,6 +93,19 @@ def test_stopping_hands_on_a_batch_that_is_not_full() -> None:
     assert len(drain(emitted)) == 1
 
 
+def test_what_has_been_sampled_is_handed_on_when_somebody_needs_it() -> None:
+    emitted: SimpleQueue[Telemetry] = SimpleQueue()
+    sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1_000_000)
+    sampler.start()
+    at_s: list[float] = []
+    while len(at_s) < 5:
+        sampler.flush()
+        at_s += [at for event in drain(emitted) for at in event.at_s]
+    sampler.stop()
+    at_s += [at for event in drain(emitted) for at in event.at_s]
+    assert sorted(set(at_s)) == at_s, "none twice, and in order"
+
+
 def test_the_worker_is_read_while_it_is_watched() -> None:
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     sampler = Sampler(None, clock=time.monotonic, emit=emitted.put, period_s=0.002, batch=1)
