@@ -1,9 +1,19 @@
 """What the screen itself costs, measured by the screen."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchtui.themes import Symbols
+
+SHARE = 0.02
+"""Of a processor: what the screen may take while a case is measured, as far as drawing less often helps."""
+MOST_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
+"""The rates to which drawing is held."""
+CLEARLY = 0.8
+"""Part of the share with which a more frequent rate has to do, so that two of them don't alternate."""
+NEWEST = 0.3
+"""Weight of the newest figure in a mean that forgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +29,50 @@ class Cost:
     def now(cls, written: int | None) -> "Cost":
         """What has been used so far."""
         return cls(time.monotonic(), time.process_time(), written)
+
+
+class Spending:
+    """What reading on takes of a processor, and what a picture takes with all that goes with it."""
+
+    def __init__(
+        self, used_s: Callable[[], float] = time.process_time, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._used_s = used_s
+        self._clock = clock
+        self._reading = 0.0
+        """As a share of a processor."""
+        self._picture_s = 0.0
+        self._begun: tuple[float, float] | None = None
+        """Clock and processor time at the beginning of the current span."""
+        self._read_s = 0.0
+        self._pictures = 0
+        self.most_hz = MOST_HZ[0]
+        """The most frequent of the rates at which reading and drawing together take no more than they may."""
+
+    def read(self, on: Callable[[], None]) -> None:
+        """Have the record read on, and count what that takes."""
+        before_s = self._used_s()
+        on()
+        self._read_s += self._used_s() - before_s
+
+    def drew(self) -> None:
+        """Count a picture."""
+        self._pictures += 1
+
+    def look(self) -> None:
+        """Take in what was used since the last look; before the first one a whole record may have been read."""
+        now_s, used_s = self._clock(), self._used_s()
+        if self._begun is not None and self._pictures and now_s > self._begun[0]:
+            picture_s = (used_s - self._begun[1] - self._read_s) / self._pictures
+            self._picture_s += NEWEST * (picture_s - self._picture_s)
+            self._reading += NEWEST * (self._read_s / (now_s - self._begun[0]) - self._reading)
+            self.most_hz = next((hz for hz in MOST_HZ if self._affords(hz)), MOST_HZ[-1])
+        self._begun = (now_s, used_s)
+        self._read_s, self._pictures = 0.0, 0
+
+    def _affords(self, hz: float) -> bool:
+        share = SHARE if hz <= self.most_hz else CLEARLY * SHARE
+        return self._reading + self._picture_s * hz <= share
 
 
 class Meter:

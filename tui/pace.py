@@ -1,5 +1,6 @@
 """How often the Monitor draws: what the reader asked for, less where drawing would disturb what it shows."""
 
+from math import inf
 from typing import Literal
 
 RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
@@ -9,7 +10,8 @@ FEW_PROCESSORS = 2
 """With no more than these, a screen at 10 Hz took a step of 6.0 ms to 8.8 ms."""
 
 Quiet = Literal["auto", "on", "off"]
-"""Whether the screen draws once a second while a case is measured; ``auto``: where there are few processors."""
+"""Whether the screen draws once a second while a case is measured; ``auto``: where there are few processors.
+Unless it is ``off``, dear pictures are drawn even less often then."""
 
 
 class Pace:
@@ -39,14 +41,19 @@ class Pace:
         """Be quiet while a case is measured, or not any more."""
         self._mode = "off" if self._quiet(True, processors) else "on"
 
-    def hz(self, measuring: bool, processors: int | None) -> float:
-        """The rate while a case is measured, or not, on a machine of so many processors."""
-        return min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
+    def hz(self, measuring: bool, processors: int | None, most_hz: float = inf) -> float:
+        """The rate while a case is measured, or not, on a machine of so many processors.
 
-    def note(self, measuring: bool, processors: int | None) -> str:
+        ``most_hz``: the rate from which on drawing would be too dear while one is measured.
+        """
+        hz = min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
+        return min(hz, most_hz) if measuring and self._mode != "off" else hz
+
+    def note(self, measuring: bool, processors: int | None, most_hz: float = inf) -> str:
         """The rate in words."""
-        hz = f"{self.hz(measuring, processors):g} Hz"
-        return f"quiet, {hz}" if self._quiet(measuring, processors) else hz
+        hz = self.hz(measuring, processors, most_hz)
+        quiet = hz < self._hz or self._quiet(measuring, processors)
+        return f"quiet, {hz:g} Hz" if quiet else f"{hz:g} Hz"
 
     def _quiet(self, measuring: bool, processors: int | None) -> bool:
         few = processors is not None and processors <= FEW_PROCESSORS

@@ -2,7 +2,7 @@
 
 ``python played_cluster.py NODES SECONDS PACE --id ID PATH < sweep.json`` is the engine; a case takes so many
 seconds. With ``--station SECONDS PACE`` it is a node: while a case runs, so many steps a second, in events as
-often as the engine wants them, and 2 events of readings.
+often as the engine wants them, and the readings.
 """
 
 import sys
@@ -17,24 +17,13 @@ from benchtui.engine import __main__ as engine_main
 from benchtui.engine import talk
 from benchtui.engine.executors.cluster import Cluster, Member
 from benchtui.engine.executors.relay import Pump, Relay
-from benchtui.engine.job import Job
+from benchtui.engine.job import REPORT_S, Job
+from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S
 from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps, Telemetry
 from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Run
 
-TICK_HZ, READINGS_HZ, GPUS = 10, 2, 8
-READING = GpuReadings(
-    index=0,
-    power_w=[312.5, 311.2],
-    memory_used_mb=[45012.1] * 2,
-    utilisation_percent=[99.0] * 2,
-    temperature_c=[61.0] * 2,
-    sm_clock_mhz=[1755.0] * 2,
-    throttle=["", ""],
-    energy_j=[123456.7, 123534.8],
-)
-
-
+TICK_HZ, GPUS = 10, 8
 CARDS = tuple(
     Gpu(index=index, name="NVIDIA H200", memory_mb=143771.0, power_limit_w=700.0) for index in range(GPUS)
 )
@@ -50,7 +39,8 @@ def say(*reports: talk.Report) -> None:
 def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
     """All that a case of so many steps a second says, as often as the engine wants to hear of them."""
     say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
-    every = round(job.report_s * TICK_HZ)
+    every = round(opened.report_s * TICK_HZ)
+    read_every = max(every, round(BATCH * PERIOD_S * TICK_HZ))
     steps = steps_of(job.case, pace * every // TICK_HZ)
     due_s = time.monotonic()
     for tick in range(1, round(seconds * TICK_HZ) + 1):
@@ -58,8 +48,8 @@ def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
         time.sleep(max(0.0, due_s - time.monotonic()))
         if tick % every == 0:
             say(steps)
-        if tick % (TICK_HZ // READINGS_HZ) == 0:
-            say(readings(opened.node, time.monotonic() - opened.zero_s))
+        if tick % read_every == 0:
+            say(readings(opened.node, time.monotonic() - opened.zero_s, round(read_every / TICK_HZ / PERIOD_S)))
     say(CaseFinished(t=0.0, case=job.case, outcome="ok"))
 
 
@@ -71,18 +61,33 @@ def steps_of(case: int, count: int) -> Steps:
     return Steps(t=0.0, case=case, phase="measure", wall_ms=ms, device_ms=ms, parts_ms=parts, tokens=tokens)
 
 
-def readings(node: str, now_s: float) -> Telemetry:
-    """Two samples of everything, the newer one of now."""
-    gpus = tuple(msgspec.structs.replace(READING, index=index) for index in range(GPUS))
-    host = HostReadings(cpu_percent=[90.0] * 2, memory_used_mb=[9000.0] * 2, worker_rss_mb=[3000.0] * 2)
-    at_s = [round(now_s - 0.25, 4), round(now_s, 4)]
-    return Telemetry(t=0.0, at_s=at_s, gpus=gpus, host=host, node=node)
+def readings(node: str, now_s: float, count: int) -> Telemetry:
+    """So many samples of everything, the newest one of now."""
+    gpu = GpuReadings(
+        index=0,
+        power_w=[312.5] * count,
+        memory_used_mb=[45012.1] * count,
+        utilisation_percent=[99.0] * count,
+        temperature_c=[61.0] * count,
+        sm_clock_mhz=[1755.0] * count,
+        throttle=[""] * count,
+        energy_j=[round(300 * (now_s - PERIOD_S * back), 1) for back in reversed(range(count))],
+    )
+    return Telemetry(
+        t=0.0,
+        at_s=[round(now_s - PERIOD_S * back, 4) for back in reversed(range(count))],
+        gpus=tuple(msgspec.structs.replace(gpu, index=index) for index in range(GPUS)),
+        host=HostReadings(
+            cpu_percent=[90.0] * count, memory_used_mb=[9000.0] * count, worker_rss_mb=[3000.0] * count
+        ),
+        node=node,
+    )
 
 
 def station(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
     say(talk.Hello(version=metadata.version("benchtui"), host=HOST))
-    opened = talk.Open(zero_s=0.0, dataset="", node="", folder="")
+    opened = talk.Open(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
         match talk.orders.decode(line):
             case talk.Ping(at_s=at_s):

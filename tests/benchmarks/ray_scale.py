@@ -2,8 +2,8 @@
 
 The cases sleep, so that nodes of one machine don't take each other's processors: 20 steps of 20 ms. Every one
 is a fresh process all the same, and all nodes share the processors of this machine for that. The events are
-those of 64 nodes of 8 GPUs in mid-case, which played stations send: 100 or 1,000 steps a second, in events as
-often as the engine asks for them, and 2 events of readings. The engine's processor time is a share of one
+those of 64 nodes of 8 GPUs in mid-case, which played stations send: 100 or 1,000 steps a second, and the
+readings, in events as often as the engine asks for them. The engine's processor time is a share of one
 processor, its memory the most that was resident; the screen's are those of an app that watches.
 """
 

@@ -33,6 +33,7 @@ from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui import keymap
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.cost import Spending
 from benchtui.tui.ending import Ending
 from benchtui.tui.places import ComparisonAsked
 from benchtui.tui.player import Aim, Start
@@ -356,6 +357,12 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for what a reader would configure."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "config" / "benchtui"
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no test's screen draw less often because the machine is busy."""
+    monkeypatch.setattr(Spending, "look", lambda spending: None)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.tui.cost import Spending
 from benchtui.tui.ending import Ending
 from benchtui.tui.screens.case import CaseScreen
 from benchtui.tui.screens.monitor import Monitor
@@ -353,6 +354,21 @@ async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine:
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
         await seen.press("plus")
         assert seen.panel("heading")[1].endswith("5 Hz") and "quiet" not in seen.panel("heading")[1]
+
+
+async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(spending: Spending) -> None:
+        spending.most_hz = 0.75
+
+    story.begin().start(0)
+    monkeypatch.setattr(Spending, "look", look)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
+        story.finish(0)
+        await seen.look()
+        assert seen.panel("heading")[1].endswith(" 2 Hz"), "nothing is measured"
 
 
 async def test_the_screen_tells_its_cost_when_asked(story: Any, engine: Any, opened: Any) -> None:
