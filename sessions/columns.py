@@ -3,6 +3,7 @@
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -160,6 +161,17 @@ class Trace:
     def first(self, count: int, names: Iterable[str]) -> Trace:
         """A copy of the first samples, with these columns alone."""
         return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
+
+    def forget(self, before_s: float) -> None:
+        """Let go of the samples before a moment of session time."""
+        count = bisect_left(self.at_s, before_s)
+        for column in (self.at_s, *self.columns.values()):
+            del column[:count]
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are held, times included."""
+        return len(self.at_s) * (1 + len(self.columns))
 
     def latest(self, name: str) -> float | None:
         """The newest reading, or None where it couldn't be read."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from msgspec import structs
 
@@ -24,11 +25,28 @@ class MachineState:
     """Spans of each GPU by what held its clock down, in order."""
     trace: Trace = field(default_factory=Trace)
     """Readings of processors, memory and processes."""
+    begun_s: float = 0.0
+    """Session time from which on readings are held."""
 
     @property
-    def readings(self) -> int:
-        """How many samples there are of it."""
-        return len(self.trace.at_s)
+    def traces(self) -> tuple[Trace, ...]:
+        """All of its readings."""
+        return (*self.gpus.values(), self.trace)
+
+    @property
+    def newest_s(self) -> float:
+        """Session time of the newest sample; 0 before there is one."""
+        return self.trace.at_s[-1] if self.trace.at_s else 0.0
+
+    def forget(self, before_s: float) -> None:
+        """Let go of the readings before a moment of session time."""
+        self.begun_s = max(self.begun_s, before_s)
+        for trace in self.traces:
+            trace.forget(before_s)
+
+    def unread(self) -> Self:
+        """The same machine without any readings."""
+        return replace(self, gpus={}, gpu_readings={}, held={}, trace=Trace(), begun_s=0.0)
 
     def told(self, event: Runtime | Idle | Telemetry, again: bool) -> None:
         """Take in an event; of a session that goes on, runtime and idle power stay as they were told before."""

@@ -152,6 +152,11 @@ class Session:
         """Readings of its processors, memory and processes."""
         return self.machine.trace
 
+    @property
+    def machines(self) -> tuple[MachineState, ...]:
+        """The machine of the engine, and all nodes."""
+        return (self.machine, *self.nodes.values())
+
     def ran_on(self, case: CaseState) -> MachineState:
         """The machine that a case runs on, or ran on last."""
         return self.nodes.get(case.node or "", self.machine)

@@ -159,7 +159,7 @@ def run(
         signal.signal(number, lambda *_: _stop(engine))
     if early:  # it was still coming up
         _stop(engine)
-    session = Session()
+    session = Session(keep_steps=False)
     for event in plain.follow(engine, session):
         if line := plain.progress_line(session, event):
             click.echo(_plain(line), err=True)
@@ -370,7 +370,7 @@ def _print(
     from benchtui.sessions.session import Session  # after the command is known
     from benchtui.tui import plain
 
-    session = Session()
+    session = Session(keep_steps=False)
     for line in plain.lines(path, engine, session, plain.when(path, moment), speed):
         click.echo(_plain(line))
     click.echo(_plain(plain.summary_line(session, path, engine)))

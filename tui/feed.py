@@ -124,7 +124,8 @@ class Feed:
     def _read(self, began_s: float) -> None:
         while self.problem is None:
             size = self._size()
-            self.holding.pass_by(self.session.now_s, self._tail.spot)
+            if self.holding.pass_by(self.session.now_s, self._tail.spot):
+                self.holding.thin_out(self.session.machines, self.session.now_s)
             events = self._tail.read(BATCH_BYTES)
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:

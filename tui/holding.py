@@ -1,12 +1,13 @@
-"""Which steps the screen holds: cases that have ended are summed up, and most of their steps let go of.
+"""Which steps and readings the screen holds.
 
-A case that is looked at later has its steps read once more. Both happen in a thread, since a million steps take
-tenths of a second; nothing else waits for them.
+Cases that have ended are summed up, and most of their steps let go of; so are the oldest readings. A case that
+is looked at later has both read once more. That happens in a thread, as summing up does, since a million steps
+take tenths of a second; nothing else waits for it.
 """
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal import Spot
+from benchtui.sessions.machine_state import MachineState
 from benchtui.tui.spread import Spread
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 250_000
 """Steps of ended cases that are held; of 8 bytes in each of some columns."""
+MOST_READINGS = 1_000_000
+"""Readings that are held, of 8 bytes each: five hours of a GPU, an hour of eight."""
+KEPT = 0.75
+"""Part of them that is left when some are let go of."""
+LEAST_READINGS_S = 90.0
+"""The newest are held in any case, since gauges show their past."""
 FEW = 200
 """Up to so many steps a case keeps them: its figures would take no less memory."""
 MANY = 20_000
@@ -33,10 +41,11 @@ APART_BYTES = 2**18
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A case that is looked at, with the steps that had been let go of, and their spread."""
+    """A case that is looked at, with what had been let go of: its steps with their spread, and readings."""
 
     case: CaseState
     spread: Spread
+    machine: MachineState
 
 
 class Holding:
@@ -53,7 +62,7 @@ class Holding:
         self._steps = 0
         self._due: dict[int, CaseState] = {}
         """Cases to be summed up."""
-        self._wanted: CaseState | None = None
+        self._wanted: tuple[CaseState, MachineState] | None = None
         self.looked: Looked | None = None
         """The case that was read again last."""
         self.problem = ""
@@ -64,10 +73,22 @@ class Holding:
         """Have nobody wait any more for what a thread still does."""
         self._closed = True
 
-    def pass_by(self, t: float, spot: Spot) -> None:
-        """Take down that the file has been read up to a spot, and session time so far."""
-        if not self._spots or spot.offset - self._spots[-1][1].offset >= APART_BYTES:
+    def pass_by(self, t: float, spot: Spot) -> bool:
+        """Note that the file has been read up to a spot, with session time so far; gives whether it was."""
+        far = not self._spots or spot.offset - self._spots[-1][1].offset >= APART_BYTES
+        if far:
             self._spots.append((t, spot))
+        return far
+
+    def thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
+        """Let go of the oldest readings of machines, where there are too many."""
+        held = sum(trace.numbers for machine in machines for trace in machine.traces)
+        if not self._lets_go or held <= MOST_READINGS:
+            return
+        held_s = now_s - max(machine.begun_s for machine in machines)
+        kept_s = max(LEAST_READINGS_S, held_s * KEPT * MOST_READINGS / held)
+        for machine in machines:
+            machine.forget(now_s - kept_s)
 
     def take_in(self, case: CaseState) -> None:
         """Take in a case that has ended; the oldest are summed up, so that not too many steps are held.
@@ -93,11 +114,11 @@ class Holding:
         """Whether something is to be summed up or read, and nobody is at it."""
         return not self.idle and not self._busy
 
-    def looked_at(self, case: CaseState) -> Looked | None:
-        """A case with its steps; None where they were let go of, and are being read again from now on."""
+    def looked_at(self, case: CaseState, machine: MachineState) -> Looked | None:
+        """A case with its steps and the readings of its machine; None while they are read again from now on."""
         if self.looked is not None and self.looked.case.index == case.index:
             return self.looked
-        self._wanted = case
+        self._wanted = case, machine
         return None
 
     async def go_on(self) -> None:
@@ -107,7 +128,9 @@ class Holding:
         self._busy = True
         try:
             if wanted := self._wanted:
-                await self._read_again(wanted)
+                await self._read_again(*wanted)
+                if self._wanted is wanted:
+                    self._wanted = None
             if due := list(self._due.values())[:AT_ONCE]:
                 for case, figures in await asyncio.to_thread(self._figures, due):
                     self._sum_up(case, figures)
@@ -129,25 +152,24 @@ class Holding:
         if figures and self._lets_go and case.index not in self._held:
             case.forget_steps()
 
-    async def _read_again(self, case: CaseState) -> None:
+    async def _read_again(self, case: CaseState, machine: MachineState) -> None:
         try:
-            self.looked = await asyncio.to_thread(self._read, case)
+            self.looked = await asyncio.to_thread(self._read, case, machine)
         except BenchtuiError as error:
-            self.looked, self.problem = Looked(case, Spread()), str(error)
-        if self._wanted is case:
-            self._wanted = None
+            self.looked, self.problem = Looked(case, Spread(), machine), str(error)
 
     def _figures(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
         from benchtui.sessions.metrics import metrics  # numpy: a tenth of a second that no key waits for
 
         return [(case, metrics(case)) for case in cases if not self._closed]
 
-    def _read(self, case: CaseState) -> Looked:
-        from benchtui.sessions.rereading import with_steps  # most steps are never read again
+    def _read(self, case: CaseState, machine: MachineState) -> Looked:
+        from benchtui.sessions.rereading import read_again  # most cases are never read again
 
         spot = self._spot_before(case)
-        whole = case if case.steps_held else with_steps(case, self._path, spot, lambda: not self._closed)
-        return Looked(whole, Spread(whole.measured.wall_ms))
+        read, there = read_again(case, machine, self._path, spot, lambda: not self._closed)
+        whole = case if case.steps_held else read
+        return Looked(whole, Spread(whole.measured.wall_ms), there)
 
     def _spot_before(self, case: CaseState) -> Spot:
         """A place of the file before a case's first step; with several rounds the beginning."""

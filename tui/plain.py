@@ -20,6 +20,7 @@ from benchtui.sessions.events import (
     Paused,
     Resumed,
     SessionStarted,
+    Steps,
 )
 from benchtui.sessions.facts import Host
 from benchtui.sessions.journal import Read, Tail
@@ -59,6 +60,8 @@ def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
             for event in events:
                 session.apply(event)
                 yield event
+            for machine in session.machines:
+                machine.forget(session.now_s)  # no line tells of readings
             if not events:
                 if not tail.at_end:
                     continue
@@ -79,7 +82,8 @@ def lines(
     marks, began = Marks(), time.monotonic()
     for event in told(path, engine, session):
         seen = len(marks.all)
-        marks.see(event, session)
+        if not isinstance(event, Steps):  # of these come outliers, of which no line tells
+            marks.see(event, session)
         if session.now_s < begin_s:
             continue
         if speed is not None:

@@ -1,11 +1,12 @@
 """What the machine's readings were while a case was measured: a small trace each; knows no Textual."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.columns import Trace
+from benchtui.sessions.columns import Held, Trace
+from benchtui.sessions.machine_state import MachineState
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui.text import amount, clean, duration
@@ -59,12 +60,18 @@ def span_of(case: CaseState, now_s: float) -> tuple[float, float] | None:
     return case.started.t, case.finished.t if case.finished else now_s
 
 
-def trace_lines(session: Session, case: CaseState, now_s: float, width: int, symbols: Symbols) -> list[Line]:
-    """A trace for every reading of the case's device and of its worker, and what held the clock down."""
+def trace_lines(
+    session: Session, case: CaseState, machine: MachineState, now_s: float, width: int, symbols: Symbols
+) -> list[Line]:
+    """A trace for every reading of the case's device and of its worker, and what held the clock down.
+
+    ``machine`` has the readings of the one it runs on, or ran on last.
+    """
     span = span_of(case, now_s)
     if span is None:
         return [line(("the case wasn't started: nothing was read for it", "muted"))]
-    readings = _readings(session, case, span)
+    gpu = gpu_of(session, case)
+    readings = _readings(machine, gpu, span)
     if not readings:
         return [line(("no readings: the measured span was shorter than the time between two", "muted"))]
     count = max(len(reading.values) for reading in readings)
@@ -74,9 +81,19 @@ def trace_lines(session: Session, case: CaseState, now_s: float, width: int, sym
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]
     lines = [line((words, "muted"))]
+    if machine.begun_s > span[0]:
+        lines.append(
+            line((f"those before {machine.begun_s:,.1f} s can be read again once it has ended", "muted"))
+        )
     for at in range(0, len(drawn), across):
         lines += [BLANK, *_beside(drawn[at : at + across], each)]
-    return [*lines, *_held(session, case, span, width, symbols)]
+    return lines if gpu is None else [*lines, *_held(machine.held.get(gpu, ()), span, width, symbols)]
+
+
+def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
+    """Whether a machine has all readings of a case that there are, or can't have them before the case ends."""
+    span = span_of(case, now_s)
+    return case.finished is None or span is None or machine.begun_s <= span[0]
 
 
 def gpu_of(session: Session, case: CaseState) -> int | None:
@@ -89,8 +106,7 @@ def gpu_of(session: Session, case: CaseState) -> int | None:
     return next(iter(gpus)) if len(gpus) == 1 else None
 
 
-def _readings(session: Session, case: CaseState, span: tuple[float, float]) -> list[Reading]:
-    gpu, machine = gpu_of(session, case), session.ran_on(case)
+def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:
     device = [] if gpu is None else [(machine.gpus.get(gpu, Trace()), names) for names in GPU]
     host = [(machine.trace, names) for names in HOST]
     found = (_within(trace, names, span) for trace, names in [*device, *host])
@@ -150,16 +166,10 @@ def _curve(
     ]
 
 
-def _held(
-    session: Session, case: CaseState, span: tuple[float, float], width: int, symbols: Symbols
-) -> list[Line]:
+def _held(held_spans: Iterable[Held], span: tuple[float, float], width: int, symbols: Symbols) -> list[Line]:
     """The spans in which something held the GPU's clock down."""
-    gpu = gpu_of(session, case)
-    held_spans = session.ran_on(case).held.get(-1 if gpu is None else gpu, ())
     spans = [held for held in held_spans if held.reasons]
     within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]
-    if gpu is None:
-        return []
     if not within:
         return [BLANK, line(("nothing held the clock down", "muted"))]
     rows = [

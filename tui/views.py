@@ -290,8 +290,8 @@ class View:
         """The gauges: of the chosen case's node, or of all nodes, or of the machine where there are none."""
         session = self._feed.session
         node = session.cases[chosen].node if chosen is not None else None
-        nodes = [(machine.readings, machine.lost) for machine in session.nodes.values()]
-        seen = (node, session.machine.readings, nodes, [case.index for case in session.running])
+        nodes = [(machine.newest_s, machine.lost) for machine in session.nodes.values()]
+        seen = (node, session.machine.newest_s, nodes, [case.index for case in session.running])
         if self._machines is None or seen != self._machines[0]:
             self._machines = (seen, machines_of(session, self._symbols, self.book.names.text, node))
         return self._machines[1]
@@ -331,7 +331,7 @@ class View:
         """A case with its steps; None while they are read again."""
         if case.steps_held:
             return case
-        looked = self._feed.holding.looked_at(case)
+        looked = self._feed.holding.looked_at(case, self.session.ran_on(case))
         return looked.case if looked else None
 
     def _spread(self, case: CaseState) -> Spread | None:
@@ -339,5 +339,5 @@ class View:
         spread = self.book.spread(case)
         if isinstance(spread, Spread):
             return spread
-        looked = self._feed.holding.looked_at(case)
+        looked = self._feed.holding.looked_at(case, self.session.ran_on(case))
         return looked.spread if looked else None

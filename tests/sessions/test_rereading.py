@@ -10,7 +10,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.journal import Journal, Spot, Tail
 from benchtui.sessions.metrics import metrics
-from benchtui.sessions.rereading import with_steps
+from benchtui.sessions.rereading import read_again
 from benchtui.sessions.session import Session
 
 
@@ -30,7 +30,8 @@ def again(session: Session, index: int, path: Path, spot: Spot | None = None) ->
     case = session.cases[index]
     case.sum_up(metrics(case))
     assert not case.steps_held
-    return with_steps(case, path, spot or Spot())
+    whole, _ = read_again(case, session.ran_on(case), path, spot or Spot())
+    return whole
 
 
 def test_steps_are_those_that_were_let_go_of(bench: Any, tmp_path: Path) -> None:
@@ -81,7 +82,8 @@ def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path:
 def test_reading_ends_when_nobody_wants_it_any_more(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0)))
-    assert times(with_steps(session.cases[0], path, Spot(), lambda: False)) == ([], [])
+    whole, there = read_again(session.cases[0], session.machine, path, Spot(), lambda: False)
+    assert times(whole) == ([], []) and there.newest_s == 0
 
 
 def test_a_file_that_was_taken_away_is_told(bench: Any, tmp_path: Path) -> None:
@@ -89,4 +91,4 @@ def test_a_file_that_was_taken_away_is_told(bench: Any, tmp_path: Path) -> None:
     session = written(path, bench.events(bench.case(1, ms=10.0)))
     path.unlink()
     with pytest.raises(BenchtuiError, match=r"session\.json: can't be read"):
-        with_steps(session.cases[0], path, Spot())
+        read_again(session.cases[0], session.machine, path, Spot())

@@ -105,9 +105,9 @@ async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, rea
     await all_done(feed)
     for index in (2, 0):
         case = feed.session.cases[index]
-        assert feed.holding.looked_at(case) is None
+        assert feed.holding.looked_at(case, feed.session.machine) is None
         await all_done(feed)
-        looked = feed.holding.looked_at(case)
+        looked = feed.holding.looked_at(case, feed.session.machine)
         assert looked is not None
         assert looked.case.measured == whole.cases[index].measured
         assert looked.case.warmup == whole.cases[index].warmup
@@ -122,10 +122,10 @@ async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any,
     await all_done(feed)
     story.path.unlink()
     case = feed.session.cases[0]
-    feed.holding.looked_at(case)
+    feed.holding.looked_at(case, feed.session.machine)
     await all_done(feed)
     assert "can't be read" in feed.holding.problem
-    looked = feed.holding.looked_at(case)
+    looked = feed.holding.looked_at(case, feed.session.machine)
     assert looked is not None and looked.spread.n == 0 and feed.holding.idle
     feed.close()
 
@@ -171,3 +171,79 @@ async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: A
         await seen.press("enter", "tab", "tab")
         assert "52 steps" in seen.text
         assert not seen.app._feed.session.cases[0].steps_held
+
+
+def half_a_minute(story: Any) -> Any:
+    """Three cases of ten seconds of readings each."""
+    story.begin()
+    for case in range(3):
+        story.start(case).prepare(case)
+        begin_s = story.t
+        for _ in range(10):
+            story.telemetry()
+        story.steps(case, [10.0] * STEPS).finish(case, measured_s=(begin_s, begin_s + 9.9))
+    return story
+
+
+@pytest.fixture
+def few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "MOST_READINGS", 400)
+    monkeypatch.setattr(holding, "LEAST_READINGS_S", 5.0)
+    monkeypatch.setattr("benchtui.tui.feed.BATCH_BYTES", 1000)
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
+    half_a_minute(story)
+    feed, whole = read(), Session.load(story.path)
+    machine, gpu = feed.session.machine, whole.gpus[0]
+    held = feed.session.gpus[0]
+    assert (
+        sum(trace.numbers for trace in machine.traces)
+        < sum(trace.numbers for trace in whole.machine.traces) / 2
+    )
+    assert 5 <= machine.newest_s - machine.begun_s < 15
+    assert held.at_s and held.at_s == gpu.at_s[-len(held.at_s) :] and held.at_s[0] >= machine.begun_s
+    for name, column in held.columns.items():
+        assert column == gpu.columns[name][-len(column) :] and len(column) == len(held.at_s)
+    assert feed.session.held == whole.held, "spans are few, and the band has to show them"
+    feed.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, read: Any) -> None:
+    half_a_minute(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    case = feed.session.cases[0]
+    feed.holding.looked_at(case, feed.session.machine)
+    await all_done(feed)
+    looked = feed.holding.looked_at(case, feed.session.machine)
+    assert looked is not None
+    begin_s, end_s = case.finished.measured_s
+    for name in ("power_w", "temperature_c"):
+        again, kept = (
+            machine.gpus[0].between(name, begin_s, end_s) for machine in (looked.machine, whole.machine)
+        )
+        assert again == kept != []
+    feed.close()
+
+
+async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings: None) -> None:
+    half_a_minute(story).end()
+    replay = Replay(story.path, None, clock)
+    replay.poll()
+    await all_done(replay)
+    assert replay.timeline.whole.machine.begun_s == 0
+    replay.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_the_screen_shows_readings_that_were_let_go_of(story: Any, opened: Any) -> None:
+    half_a_minute(story).end()
+    async with opened(story.path) as seen:
+        assert "310 W" in seen.text or "330 W" in seen.text
+        await seen.press("home", "enter", "tab", "tab", "tab")
+        while "taking its readings from the record again" in seen.text:
+            await seen.look()
+        assert "power W" in seen.text and "40 readings" in seen.text

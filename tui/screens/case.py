@@ -12,15 +12,17 @@ from textual.screen import Screen
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.limits import Limit, limit
+from benchtui.sessions.machine_state import MachineState
 from benchtui.themes import Symbols
 from benchtui.tui import figures, keymap
 from benchtui.tui.cases import ROLES
 from benchtui.tui.distribution import Bins, bins_of, distribution_lines
 from benchtui.tui.feed import Feed
+from benchtui.tui.holding import Looked
 from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.steps import StepTable
 from benchtui.tui.text import clean
-from benchtui.tui.traces import trace_lines
+from benchtui.tui.traces import readings_held, trace_lines
 from benchtui.tui.views import READING
 from benchtui.tui.widgets import inks
 from benchtui.tui.widgets.ink import Line, Piece, crop, line, spread_out
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 RENEW_S = 1.0
 SOON_S = 0.1
 """How often to look for steps that are being read again."""
+READINGS = "taking its readings from the record again"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
@@ -117,7 +120,7 @@ class CaseScreen(Screen[None]):
         if not self.is_current:
             return
         self._draw(self._feed.holding.problem or None)
-        if self._looked is None:
+        if self._looked is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._read_again()
         elif not self._busy and self._seen.is_due(self._case):
             self.run_worker(self._compute())
@@ -177,8 +180,24 @@ class CaseScreen(Screen[None]):
         case = self._feed.session.cases[self._index]
         if case.steps_held:
             return case
-        looked = self._feed.holding.looked_at(case)
+        looked = self._read
         return looked.case if looked else None
+
+    @property
+    def _machine(self) -> MachineState | None:
+        """The machine it ran on, with its readings; None while they are read again."""
+        case, session = self._feed.session.cases[self._index], self._feed.session
+        machine = session.ran_on(case)
+        if readings_held(case, machine, self._feed.now_s):
+            return machine
+        looked = self._read
+        return looked.machine if looked else None
+
+    @property
+    def _read(self) -> Looked | None:
+        """What was read again of the case; None while that is still to be done."""
+        case, session = self._feed.session.cases[self._index], self._feed.session
+        return self._feed.holding.looked_at(case, session.ran_on(case))
 
     def _read_again(self) -> None:
         """Have the steps read, and look soon whether they are there."""
@@ -238,7 +257,9 @@ class CaseScreen(Screen[None]):
                     return [line((self._why_nothing(), "muted"))]
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
-                return trace_lines(self._feed.session, case, self._feed.now_s, width, symbols)
+                if (machine := self._machine) is None:
+                    return [line((READINGS, "muted"))]
+                return trace_lines(self._feed.session, case, machine, self._feed.now_s, width, symbols)
             case "machine":
                 return machine_lines(case, self._reached, width, symbols)
             case _:
