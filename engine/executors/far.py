@@ -31,7 +31,7 @@ from benchtui.sessions.events import (
 )
 
 SILENT_S = 60.0
-"""A station whose readings stop coming for this long is lost: they come once a second at least."""
+"""A station whose readings stop coming for this long is lost: they come every two seconds at least."""
 PINGS = 5
 _MOST_CHUNKS = 64
 
