@@ -1,7 +1,7 @@
 """Lines made of pieces in roles, and where two versions of a line differ; knows no Textual."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -98,16 +98,14 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
 
 def _cells(pieces: Line, width: int) -> list[Piece]:
     """One entry a cell; a wide character fills two, one without width joins the cell before."""
-    cells = list(_spelled(pieces))[:width]
-    return cells + [(" ", "plain")] * (width - len(cells))
-
-
-def _spelled(pieces: Line) -> Iterator[Piece]:
+    cells: list[Piece] = []
     for text, role in pieces:
-        if text.isascii():
-            yield from ((letter, role) for letter in text)
-            continue
-        for letter in text:
-            size = get_character_cell_size(letter)
-            yield from ((letter, role),) * min(size, 1)
-            yield from (("", letter),) * (size - 1)
+        cells += zip(text, repeat(role)) if text.isascii() else _spelled(text, role)
+    return cells[:width] + [(" ", "plain")] * (width - len(cells))
+
+
+def _spelled(text: str, role: str) -> Iterator[Piece]:
+    for letter in text:
+        size = get_character_cell_size(letter)
+        yield from ((letter, role),) * min(size, 1)
+        yield from (("", letter),) * (size - 1)
