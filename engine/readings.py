@@ -17,6 +17,7 @@ class Readings:
     def __init__(self, hand_on: Callable[[], object] = lambda: None) -> None:
         """``hand_on`` has whoever samples hand on at once what there is."""
         self.catch_up = hand_on
+        """Have what was sampled up to now taken in."""
         self._events: list[Telemetry] = []
         self._workers: list[tuple[float, int]] = [(0.0, 0)]
         """From when on so many workers have been at work."""

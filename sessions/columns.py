@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from math import nan
 
+from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
 from benchtui.sessions.facts import GpuReadings, HostReadings
@@ -193,3 +194,8 @@ class Held:
     start_s: float
     end_s: float
     reasons: str
+
+    @property
+    def throttled(self) -> bool:
+        """Whether heat or the power supply was among them; a cap that somebody has set is none of these."""
+        return not set(THROTTLES).isdisjoint(self.reasons.split("+"))

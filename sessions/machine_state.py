@@ -39,10 +39,15 @@ class MachineState:
         return self.trace.at_s[-1] if self.trace.at_s else 0.0
 
     def forget(self, before_s: float) -> None:
-        """Let go of the readings before a moment of session time."""
+        """Let go of the readings before a moment of session time, and of spans that ended before it.
+
+        Spans in which a clock was held down by heat or the power supply stay: bands of steps show them.
+        """
         self.begun_s = max(self.begun_s, before_s)
         for trace in self.traces:
             trace.forget(before_s)
+        for index, spans in self.held.items():
+            self.held[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
 
     def unread(self) -> Self:
         """The same machine without any readings."""

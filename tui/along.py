@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.columns import Columns
-from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.session import Session
 from benchtui.tui.columns import outside, summed
 from benchtui.tui.spread import Spread, Summed
@@ -49,7 +48,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
     index = _gpu_of(session, case)
     held = session.ran_on(case).held.get(index, []) if index is not None else []
-    spans = [span for span in held if not set(THROTTLES).isdisjoint(span.reasons.split("+"))]
+    spans = [span for span in held if span.throttled]
     first = 0
     for end, t in case.measured.told if spans else ():
         begun = t - summed(case.measured.wall_ms[first:end]) / 1000

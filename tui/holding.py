@@ -82,8 +82,10 @@ class Holding:
 
     def thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
         """Let go of the oldest readings of machines, where there are too many."""
+        if not self._lets_go:
+            return
         held = sum(trace.numbers for machine in machines for trace in machine.traces)
-        if not self._lets_go or held <= MOST_READINGS:
+        if held <= MOST_READINGS:
             return
         held_s = now_s - max(machine.begun_s for machine in machines)
         kept_s = max(LEAST_READINGS_S, held_s * KEPT * MOST_READINGS / held)

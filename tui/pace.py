@@ -1,7 +1,8 @@
 """How often the Monitor draws: what the reader asked for, less where drawing would disturb what it shows."""
 
-from math import inf
 from typing import Literal
+
+from benchtui.tui.cost import Spending
 
 RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
 DEFAULT_HZ = 2.0
@@ -18,6 +19,7 @@ class Pace:
     """The rate of drawing."""
 
     def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:
+        self.spending = Spending()
         self._hz = hz or DEFAULT_HZ
         self._mode: Quiet = quiet
 
@@ -41,17 +43,14 @@ class Pace:
         """Be quiet while a case is measured, or not any more."""
         self._mode = "off" if self._quiet(True, processors) else "on"
 
-    def hz(self, measuring: bool, processors: int | None, most_hz: float = inf) -> float:
-        """The rate while a case is measured, or not, on a machine of so many processors.
-
-        ``most_hz``: the rate from which on drawing would be too dear while one is measured.
-        """
+    def hz(self, measuring: bool, processors: int | None) -> float:
+        """The rate while a case is measured, or not, on a machine of so many processors."""
         hz = min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
-        return min(hz, most_hz) if measuring and self._mode != "off" else hz
+        return min(hz, self.spending.most_hz) if measuring and self._mode != "off" else hz
 
-    def note(self, measuring: bool, processors: int | None, most_hz: float = inf) -> str:
+    def note(self, measuring: bool, processors: int | None) -> str:
         """The rate in words."""
-        hz = self.hz(measuring, processors, most_hz)
+        hz = self.hz(measuring, processors)
         quiet = hz < self._hz or self._quiet(measuring, processors)
         return f"quiet, {hz:g} Hz" if quiet else f"{hz:g} Hz"
 

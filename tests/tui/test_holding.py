@@ -206,7 +206,18 @@ async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
     assert held.at_s and held.at_s == gpu.at_s[-len(held.at_s) :] and held.at_s[0] >= machine.begun_s
     for name, column in held.columns.items():
         assert column == gpu.columns[name][-len(column) :] and len(column) == len(held.at_s)
-    assert feed.session.held == whole.held, "spans are few, and the band has to show them"
+    feed.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any, read: Any) -> None:
+    story.begin().start(0).prepare(0)
+    for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
+        story.telemetry(throttle=reasons)
+    feed, (told,) = read(), Session.load(story.path).held.values()
+    (held,) = feed.session.held.values()
+    assert held == [span for span in told if span.throttled or span.end_s >= feed.session.machine.begun_s]
+    assert held[0].reasons == "sw_power_cap+hw_thermal" and 2 < len(held) < len(told) / 2
     feed.close()
 
 

@@ -17,7 +17,7 @@ from benchtui.themes import Symbols
 from benchtui.tui import garbage
 from benchtui.tui.arranging import Arranging
 from benchtui.tui.control import Control, Request
-from benchtui.tui.cost import Meter, Spending
+from benchtui.tui.cost import Meter
 from benchtui.tui.ending import Ending, How
 from benchtui.tui.feed import Clock, Feed
 from benchtui.tui.foot import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Foot, Question
@@ -75,7 +75,6 @@ class Monitor(Screen[None]):
         self._clock = clock
         self._drew_s = clock()
         self._meter = Meter(symbols)
-        self._spending = Spending()
         self._stopped = self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -225,7 +224,7 @@ class Monitor(Screen[None]):
 
     def tick(self) -> None:
         """Read on, keep the pace, and draw what differs."""
-        self._spending.read(self.feed.poll)
+        self._pace.spending.read(self.feed.poll)
         garbage.let_be() if self.feed.reading else garbage.collect_from_now_on()
         if self.feed.holding.waits:
             self.run_worker(self._hold())
@@ -244,7 +243,7 @@ class Monitor(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._spending.drew()
+        self._pace.spending.drew()
         with self.app.batch_update():
             keys = self.foot.keys(self._frozen, self.picture.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.foot.question is not None)
@@ -333,8 +332,8 @@ class Monitor(Screen[None]):
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
         hz = CATCHING_UP_HZ
         if self._settled:
-            self._spending.look()
-            hz = self._pace.hz(*self._measured_on())
+            self._pace.spending.look()
+            hz = self._pace.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
         self._meter.due_in(1 / hz)
         if hz != self._hz:
@@ -343,14 +342,10 @@ class Monitor(Screen[None]):
             self._hz = hz
             self._timer = self.set_interval(1 / hz, self.tick)
 
-    def _measured_on(self) -> tuple[bool, int | None, float]:
-        """What the pace goes by."""
-        return self.feed.measuring, self.feed.processors, self._spending.most_hz
-
     def _notes(self) -> tuple[str, ...]:
         filtered = f"/{self.arranging.filter}" if self.arranging and self.arranging.filter else ""
         frozen = "frozen: space" if self._frozen else ""
-        rate = self._pace.note(*self._measured_on()) if self.feed.running else ""
+        rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
         arranging = "" if self.arranging is None or self.arranging.complete else "arranging rows"
         return tuple(note for note in (filtered, arranging, frozen, rate) if note)
 
