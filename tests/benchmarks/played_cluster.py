@@ -41,7 +41,7 @@ def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
     say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
     every = round(opened.report_s * TICK_HZ)
     read_every = max(every, round(BATCH * PERIOD_S * TICK_HZ))
-    steps = steps_of(job.case, pace * every // TICK_HZ)
+    steps = steps_of(job.case, pace, pace * every // TICK_HZ)
     due_s = time.monotonic()
     for tick in range(1, round(seconds * TICK_HZ) + 1):
         due_s += 1 / TICK_HZ
@@ -53,10 +53,10 @@ def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
     say(CaseFinished(t=0.0, case=job.case, outcome="ok"))
 
 
-def steps_of(case: int, count: int) -> Steps:
-    """An event of so many steps."""
-    ms = [(98 + place / 40) / count for place in range(count)]
-    parts = {"transfer": ms, "forward": ms}
+def steps_of(case: int, pace: int, count: int) -> Steps:
+    """An event of so many steps, of which a second has ``pace``."""
+    ms = [round((980 + place % 40) / pace, 4) for place in range(count)]
+    parts = {"transfer": [round(each / 4, 4) for each in ms], "forward": [round(each * 0.75, 4) for each in ms]}
     tokens = [1024] * count
     return Steps(t=0.0, case=case, phase="measure", wall_ms=ms, device_ms=ms, parts_ms=parts, tokens=tokens)
 
