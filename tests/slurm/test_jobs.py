@@ -72,10 +72,13 @@ class Desk:
         return len(cases) > 1 and len(cases[1].measured) > 0
 
     def goes_on(self, job: str) -> None:
-        """Have a job that was put back begin at once, and run to its end."""
+        """Have a job that was put back begin soon, and run to its end.
+
+        Within the second in which it was put back slurmd would refuse it as a job that was killed.
+        """
         self.slow.unlink()
         self._slurm.until_state(job, "PENDING")
-        self._slurm.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
+        self._slurm.ask("scontrol", "update", f"JobId={job}", "StartTime=now+3")
         known = self._slurm.until_state(job, "COMPLETED")
         assert (known["ExitCode"], known["Restarts"]) == ("0:0", "1"), self.log(job)
 
