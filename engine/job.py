@@ -19,7 +19,7 @@ class Job(Record, frozen=True, kw_only=True):
     """A folder for compiler caches, removed at the session's end; the station puts it into one of its own."""
     round: int = 0
     report_s: float = REPORT_S
-    """Steps travel in columns, an event in so many seconds at most."""
+    """Steps travel in columns, an event in so many seconds at most. The station puts in its own."""
 
 
 class Examined(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):

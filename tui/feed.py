@@ -13,7 +13,7 @@ from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.session import Session
 from benchtui.sessions.timeline import still_ended
-from benchtui.tui.holding import Holding
+from benchtui.tui.holding import Holding, Looked
 from benchtui.tui.outlook import Outlook
 
 BATCH_BYTES = 1 << 16
@@ -101,6 +101,10 @@ class Feed:
         """Estimates of the time that is left, by what the rounds of running cases still need."""
         return Outlook(self.session, needed)
 
+    def looked_at(self, case: CaseState) -> Looked | None:
+        """A case with what had been let go of; None while that is read again from now on."""
+        return self.holding.looked_at(case, self.session.ran_on(case))
+
     @property
     def measuring(self) -> bool:
         """Whether a case is at work at this moment."""
@@ -124,8 +128,7 @@ class Feed:
     def _read(self, began_s: float) -> None:
         while self.problem is None:
             size = self._size()
-            if self.holding.pass_by(self.session.now_s, self._tail.spot):
-                self.holding.thin_out(self.session.machines, self.session.now_s)
+            self.holding.pass_by(self.session, self._tail.spot)
             events = self._tail.read(BATCH_BYTES)
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:

@@ -16,6 +16,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal import Spot
 from benchtui.sessions.machine_state import MachineState
+from benchtui.sessions.session import Session
 from benchtui.tui.spread import Spread
 
 if TYPE_CHECKING:
@@ -73,24 +74,13 @@ class Holding:
         """Have nobody wait any more for what a thread still does."""
         self._closed = True
 
-    def pass_by(self, t: float, spot: Spot) -> bool:
-        """Note that the file has been read up to a spot, with session time so far; gives whether it was."""
-        far = not self._spots or spot.offset - self._spots[-1][1].offset >= APART_BYTES
-        if far:
-            self._spots.append((t, spot))
-        return far
-
-    def thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
-        """Let go of the oldest readings of machines, where there are too many."""
-        if not self._lets_go:
+    def pass_by(self, session: Session, spot: Spot) -> None:
+        """Take down, some way behind the last one, a spot up to which the file was read; thin out readings."""
+        if self._spots and spot.offset - self._spots[-1][1].offset < APART_BYTES:
             return
-        held = sum(trace.numbers for machine in machines for trace in machine.traces)
-        if held <= MOST_READINGS:
-            return
-        held_s = now_s - max(machine.begun_s for machine in machines)
-        kept_s = max(LEAST_READINGS_S, held_s * KEPT * MOST_READINGS / held)
-        for machine in machines:
-            machine.forget(now_s - kept_s)
+        self._spots.append((session.now_s, spot))
+        if self._lets_go:
+            self._thin_out(session.machines, session.now_s)
 
     def take_in(self, case: CaseState) -> None:
         """Take in a case that has ended; the oldest are summed up, so that not too many steps are held.
@@ -138,6 +128,16 @@ class Holding:
                     self._sum_up(case, figures)
         finally:
             self._busy = False
+
+    def _thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
+        """Let go of the oldest readings, where there are too many."""
+        held = sum(trace.numbers for machine in machines for trace in machine.traces)
+        if held <= MOST_READINGS:
+            return
+        held_s = now_s - max(machine.begun_s for machine in machines)
+        kept_s = max(LEAST_READINGS_S, held_s * KEPT * MOST_READINGS / held)
+        for machine in machines:
+            machine.forget(now_s - kept_s)
 
     def _let_go(self) -> None:
         while self._steps > MOST_STEPS and len(self._held) > 1:

@@ -331,7 +331,7 @@ class View:
         """A case with its steps; None while they are read again."""
         if case.steps_held:
             return case
-        looked = self._feed.holding.looked_at(case, self.session.ran_on(case))
+        looked = self._feed.looked_at(case)
         return looked.case if looked else None
 
     def _spread(self, case: CaseState) -> Spread | None:
@@ -339,5 +339,5 @@ class View:
         spread = self.book.spread(case)
         if isinstance(spread, Spread):
             return spread
-        looked = self._feed.holding.looked_at(case, self.session.ran_on(case))
+        looked = self._feed.looked_at(case)
         return looked.spread if looked else None

@@ -18,7 +18,6 @@ from benchtui.tui import figures, keymap
 from benchtui.tui.cases import ROLES
 from benchtui.tui.distribution import Bins, bins_of, distribution_lines
 from benchtui.tui.feed import Feed
-from benchtui.tui.holding import Looked
 from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.steps import StepTable
 from benchtui.tui.text import clean
@@ -170,34 +169,31 @@ class CaseScreen(Screen[None]):
         open_help(self, self._symbols, case_help)
 
     @property
+    def _held(self) -> CaseState:
+        """The case with as many of its steps as are held."""
+        return self._feed.session.cases[self._index]
+
+    @property
     def _case(self) -> CaseState:
         """The case, with its steps as soon as they are there."""
-        return self._looked or self._feed.session.cases[self._index]
+        return self._looked or self._held
 
     @property
     def _looked(self) -> CaseState | None:
         """The case with its steps; None while they are read again."""
-        case = self._feed.session.cases[self._index]
-        if case.steps_held:
-            return case
-        looked = self._read
+        if self._held.steps_held:
+            return self._held
+        looked = self._feed.looked_at(self._held)
         return looked.case if looked else None
 
     @property
     def _machine(self) -> MachineState | None:
         """The machine it ran on, with its readings; None while they are read again."""
-        case, session = self._feed.session.cases[self._index], self._feed.session
-        machine = session.ran_on(case)
-        if readings_held(case, machine, self._feed.now_s):
+        machine = self._feed.session.ran_on(self._held)
+        if readings_held(self._held, machine, self._feed.now_s):
             return machine
-        looked = self._read
+        looked = self._feed.looked_at(self._held)
         return looked.machine if looked else None
-
-    @property
-    def _read(self) -> Looked | None:
-        """What was read again of the case; None while that is still to be done."""
-        case, session = self._feed.session.cases[self._index], self._feed.session
-        return self._feed.holding.looked_at(case, session.ran_on(case))
 
     def _read_again(self) -> None:
         """Have the steps read, and look soon whether they are there."""
