@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from benchtui.engine import isolation, precision
-from benchtui.engine.devices import Device, open_device
+from benchtui.engine.devices import Device, Lap, oom, open_device
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
@@ -92,7 +92,11 @@ def _fastest_ms(device: Device, run: Callable[[], object]) -> tuple[float, int]:
 
 
 def _once_ms(device: Device, run: Callable[[], object]) -> float:
-    time, _ = device.time(lambda lap: run())
+    def step(lap: Lap) -> None:
+        run()
+        lap("run")
+
+    time, _ = device.time(step)
     return time.wall_ms if time.device_ms is None else time.device_ms
 
 
@@ -103,4 +107,4 @@ def _tried(name: str, look: Callable[[Device], Measured]) -> Measured | str:
         return str(error)
     except Exception as error:  # noqa: BLE001  (a process of its own: whatever torch raises is why there is no figure)
         said = next(iter(str(error).strip().splitlines()), "")
-        return f"{type(error).__name__}: {said}"
+        return oom.reason(name, error) or f"{type(error).__name__}: {said}"

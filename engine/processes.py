@@ -100,12 +100,9 @@ class CaseProcess:
         finally:
             events_out.close()
             stderr_out.close()
+        self.pid = self._process.pid or 0
+        """The worker's process id, which is asked for after its end as well."""
         self._lines = Lines(self._events)
-
-    @property
-    def pid(self) -> int:
-        """The worker's process id."""
-        return self._process.pid or 0
 
     @property
     def sources(self) -> list[int]:

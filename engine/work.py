@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 from benchtui.engine import compiled
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices import Device, Lap, oom
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.facts import Work
 
@@ -141,7 +141,7 @@ def _tried(device: Device, look: Callable[[], T]) -> T | str:
         return str(error)
     except Exception as error:  # noqa: BLE001  (the step is the model's or the user's, and its case has ended well)
         said = next(iter(str(error).strip().splitlines()), "")
-        return device.out_of_memory(error) or f"{type(error).__name__}: {said}"
+        return oom.reason(str(device.torch_device), error) or f"{type(error).__name__}: {said}"
 
 
 def _uncompiled() -> AbstractContextManager[object]:

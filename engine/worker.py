@@ -13,7 +13,7 @@ import torch
 from benchtui.engine import isolation, precision
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.descendants import kill_descendants
-from benchtui.engine.devices import Device, open_device
+from benchtui.engine.devices import Device, oom, open_device
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import send
 from benchtui.engine.job import Examined, Job
@@ -55,7 +55,6 @@ class _Case:
     def __init__(self, job: Job, emit: Emit) -> None:
         self._job = job
         self._emit = emit
-        self._device: Device | None = None
 
     def run(self) -> None:
         """Prepare and measure, tell the outcome whatever happens, and look at the step that was measured."""
@@ -77,7 +76,7 @@ class _Case:
         """Apply the options, load everything, and say what has been loaded."""
         job, begin_s = self._job, monotonic()
         self._apply_options()
-        device = self._device = open_device(job.config.device)
+        device = open_device(job.config.device)
         workload = make_workload(job.sweep, job.config, device)
         self._emit(
             CasePrepared(
@@ -137,8 +136,7 @@ class _Case:
         return Recorder(job.case, phase, self._emit, self._now_s, job.round, job.report_s)
 
     def _failed(self, error: BaseException) -> None:
-        out_of_memory = self._device.out_of_memory(error) if self._device else None
-        if out_of_memory:
+        if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return
         traceback.print_exception(error)

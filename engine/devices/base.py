@@ -9,7 +9,7 @@ import torch
 from benchtui.sessions.facts import Memory
 
 Lap = Callable[[str], None]
-"""Called at the end of each part of a step with the part's name."""
+"""Called at the end of each part of a step with the part's name; the last part ends where the step does."""
 
 Done = TypeVar("Done")
 
@@ -65,8 +65,4 @@ class Device(Protocol):
 
         A profiler looks on, so this is no part of measuring. Raises BenchtuiError where it sees nothing.
         """
-        ...
-
-    def out_of_memory(self, error: BaseException) -> str | None:
-        """One line about an error that means memory has run out; None for any other error."""
         ...

@@ -1,6 +1,5 @@
 """The processor of this machine."""
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter_ns
@@ -13,8 +12,6 @@ from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.sessions.facts import Memory
 
 Done = TypeVar("Done")
-
-_ALLOCATION = re.compile(r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*?(\d+) bytes")
 
 
 class Cpu:
@@ -53,12 +50,4 @@ class Cpu:
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Nothing: the processor is the host."""
-        return None
-
-    def out_of_memory(self, error: BaseException) -> str | None:
-        """Recognise Python's and torch's ways of saying that an allocation was refused."""
-        if isinstance(error, MemoryError):
-            return "out of memory on cpu"
-        if match := _ALLOCATION.search(str(error)):
-            return f"out of memory on cpu: {int(match[1]) / 1e6:,.0f} MB asked for in one piece"
         return None

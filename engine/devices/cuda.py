@@ -95,14 +95,6 @@ class Cuda:
             raise BenchtuiError("the profiler saw no work on the device")
         return covered(spans) / 1000 / steps
 
-    def out_of_memory(self, error: BaseException) -> str | None:
-        """Recognise CUDA's out-of-memory, however it reached us."""
-        if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA out of memory" in str(error):
-            return f"out of memory on {self.torch_device}: {str(error).splitlines()[0]}"
-        if isinstance(error, MemoryError):
-            return "out of memory on the host"
-        return None
-
     def _uuid(self) -> str | None:
         # torch gives the bare UUID, NVML writes it with this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)

@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from benchtui.engine.devices import Lap, open_device, rss
+from benchtui.engine.devices import Lap, oom, open_device, rss
 from benchtui.engine.devices.base import add_up
-from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.sessions.errors import BenchtuiError
 
@@ -35,14 +34,39 @@ def test_a_part_that_comes_several_times_has_the_sum_of_its_times() -> None:
 
 
 def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:
-    device = Cpu()
     with pytest.raises(RuntimeError) as raised:
         torch.empty(10**15)
-    assert device.out_of_memory(raised.value) == (
-        "out of memory on cpu: 4,000,000,000 MB asked for in one piece"
-    )
-    assert device.out_of_memory(MemoryError()) == "out of memory on cpu"
-    assert device.out_of_memory(RuntimeError("shape '[2]' is invalid")) is None
+    refused = "4,000,000,000 MB asked for in one piece"
+    assert oom.reason("cpu", raised.value) == f"out of memory on cpu: {refused}"
+    assert oom.reason("cuda:0", raised.value) == f"out of memory on the host: {refused}"
+    assert oom.reason("cpu", MemoryError()) == "out of memory on cpu"
+    assert oom.reason("cuda:0", MemoryError()) == "out of memory on the host"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            "CUDA out of memory. Tried to allocate 442.00 MiB. GPU 0 has a total capacity of 5.59 GiB of which"
+            " 276.05 MiB is free. Process 4711 has 3.00 GiB memory in use. Of the allocated memory 4.69 GiB is"
+            " allocated by PyTorch, and 648.25 MiB is reserved by PyTorch but unallocated.",
+            ": 442.00 MiB asked for in one piece, 276.05 MiB of 5.59 GiB free",
+        ),
+        ("InductorError: OutOfMemoryError: CUDA out of memory in a graph", ": CUDA out of memory"),
+        ("CUDA error: out of memory\nCUDA kernel errors might be", ": CUDA error: out of memory"),
+        (
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            ": CUBLAS_STATUS_ALLOC_FAILED",
+        ),
+    ],
+)
+def test_whatever_says_that_a_gpu_has_no_more_memory_is_out_of_memory_in_short(error: str, reason: str) -> None:
+    assert oom.reason("cuda:0", RuntimeError(error)) == f"out of memory on cuda:0{reason}"
+
+
+@pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
+def test_other_errors_are_no_lack_of_memory(said: str) -> None:
+    assert oom.reason("cuda:0", RuntimeError(said)) is None
 
 
 def test_the_peak_of_resident_memory_counts_from_its_reset() -> None:

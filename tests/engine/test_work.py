@@ -186,9 +186,6 @@ class Gpu:
             raise self._seen
         return self._seen
 
-    def out_of_memory(self, error: BaseException) -> str | None:
-        return None
-
 
 @pytest.mark.parametrize(
     ("seen", "step_s", "busy_ms", "absent"),

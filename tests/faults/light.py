@@ -2,7 +2,8 @@
 
 ``python tests/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be started
 and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic clock. The
-sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step.
+sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step,
+``linger`` stays for a while after it has told its end, as a case does whose step is looked at.
 """
 
 import ctypes
@@ -34,6 +35,7 @@ from benchtui.sessions.facts import Model
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
 STEP_S = 0.002
+LINGER_S = 1.3
 NOTES = "BENCHTUI_TEST_NOTES"
 ROOM = "BENCHTUI_TEST_ROOM"
 """Bytes that a file of the engine may have."""
@@ -99,6 +101,8 @@ class _Case:
         end_s = self._now_s()
         self._flush()
         self._emit(CaseFinished(t=self._now_s(), case=job.case, outcome="ok", measured_s=(begin_s, end_s)))
+        if job.sweep.name == "linger":
+            time.sleep(LINGER_S)
 
     def _step(self) -> None:
         began_s = time.monotonic()

@@ -88,6 +88,16 @@ def test_a_gpu_lost_in_mid_case_leaves_its_readings_absent_and_the_sweep_going(
     assert last.energy.absent == session.machine.gpu_readings[0].absent["gpu"]
 
 
+def test_a_gpu_is_asked_for_its_processes_after_a_worker_has_ended_too(begin: Begin, fake_nvml: Path) -> None:
+    """A worker looks at its step for seconds after its outcome, and the list is a second old by then."""
+    environment = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML_PROCESSES": "0:1:900000000"}
+    watched = begin(light.sweep(cases=2, steps=20, name="linger", device="cuda:0"), environment)
+    session = watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+    seen = [case.finished.environment for case in session.cases if case.finished]
+    assert [each.gpu_processes for each in seen if each] == [0, 0], "the one listed is taken to be the worker"
+
+
 def test_a_hub_out_of_reach_is_a_failed_case_that_says_what_to_do(
     start: Callable[[Sweep], Watched],
     tiny_sweep: Callable[..., Sweep],
