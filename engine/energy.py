@@ -16,7 +16,7 @@ def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> 
     """Energy and mean power of a GPU between two moments of session time, or why there are none."""
     powers = readings.gpu(index, "power_w", begin_s, end_s)
     if len(powers) < 2:
-        return Energy(absent=f"measured for {end_s - begin_s:.2f} s, too short for two readings of power")
+        return Energy(absent="measured for too short a time for two readings of power")
     integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
     mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
     counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), LEAST_COUNTER_S)
@@ -29,7 +29,7 @@ def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy
     """Energy and mean power of all processor packages, whoever used them, or why there are none."""
     power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
     if power_w is None:
-        return Energy(absent=f"measured for {end_s - begin_s:.2f} s, too short for the processor's counter")
+        return Energy(absent="measured for too short a time for the processor's counter")
     dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), LEAST_RAPL_S)
     span_s = end_s - begin_s
     return Energy(

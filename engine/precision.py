@@ -40,6 +40,18 @@ def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device)
     return output.dtype
 
 
+def rounds_to_tf32(device: torch.device) -> bool | None:
+    """Whether products of float32 numbers round to the 10 bits of TF32's mantissa, by one that is computed.
+
+    None on a processor, and where the product is neither of the two that it can be.
+    """
+    if device.type == "cpu":
+        return None
+    exact = 1 + 2**-12
+    product = torch.full((256, 256), exact, device=device) @ torch.eye(256, device=device)
+    return {exact: False, 1.0: True}.get(product[0, 0].item())
+
+
 def quantise(model: torch.nn.Module) -> str:
     """Quantise every linear layer dynamically, to weights of 8 bits; gives a mark that says how far that went.
 

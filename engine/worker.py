@@ -23,7 +23,7 @@ from benchtui.engine.workloads import make_workload, own
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
-from benchtui.sessions.facts import Compiling, Work
+from benchtui.sessions.facts import Compiling, Memory, Work
 from benchtui.sessions.in_force import in_vain
 
 Emit = Callable[[WorkerEvent | Examined], None]
@@ -115,7 +115,8 @@ class _Case:
     def _ended_well(
         self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
     ) -> CaseFinished:
-        job, effective = self._job, workload.read_back()
+        job, memory = self._job, self._memory(device, workload)
+        effective = workload.read_back()
         return CaseFinished(
             t=self._now_s(),
             case=job.case,
@@ -125,11 +126,18 @@ class _Case:
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             warmup_stop=warmup_stop,
-            memory=msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb),
+            memory=memory,
             environment=measured.environment,
             compiling=measured.compiling,
             work=UNEXAMINED if job.round == job.sweep.measure.rounds - 1 else None,
         )
+
+    def _memory(self, device: Device, workload: Workload) -> Memory:
+        """The peaks, but for one that means nothing: replaying a CUDA graph allocates none of its tensors."""
+        memory = msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb)
+        if self._job.config.uses_cuda_graphs:
+            return msgspec.structs.replace(memory, peak_allocated_mb=None)
+        return memory
 
     def _recorder(self, phase: Phase) -> Recorder:
         job = self._job

@@ -87,6 +87,8 @@ class Effective(Record, frozen=True, kw_only=True):
     autocast_dtype: str | None = None
     """The dtype autocast computes in; null without autocast."""
     output_dtype: str | None = None
+    tf32: bool | None = None
+    """Whether products of float32 numbers on a GPU round to TF32, by one that was computed."""
     attention: str | None = None
     compiled: bool | None = None
     threads: Count | None = None
@@ -99,7 +101,7 @@ class Memory(Record, frozen=True, kw_only=True):
     """Peaks of a case while it was measured, in units of 10**6 bytes."""
 
     peak_allocated_mb: Amount | None = None
-    """By tensors, in the framework's allocator on the device."""
+    """By tensors, in the framework's allocator on the device, which doesn't see those of CUDA graphs."""
     peak_reserved_mb: Amount | None = None
     """Held by the framework's allocator on the device."""
     peak_device_mb: Amount | None = None

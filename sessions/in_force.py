@@ -26,9 +26,14 @@ def in_vain(config: Config, effective: Effective) -> tuple[str, ...]:
 def _precision(asked: str, effective: Effective) -> bool | None:
     if asked.startswith(AUTOCAST):
         return _autocast(DTYPES.get(asked.removeprefix(AUTOCAST)), effective)
-    if asked not in DTYPES or effective.weights_dtype is None:
+    kept = "float32" if asked == "tf32" else DTYPES.get(asked)
+    if kept is None or effective.weights_dtype is None:
         return None
-    return _bare(effective.weights_dtype) == DTYPES[asked] and effective.autocast_dtype is None
+    if _bare(effective.weights_dtype) != kept or effective.autocast_dtype is not None:
+        return False
+    if asked == "tf32":
+        return effective.tf32
+    return not (asked == "fp32" and effective.tf32)
 
 
 def _autocast(dtype: str | None, effective: Effective) -> bool | None:

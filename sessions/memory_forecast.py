@@ -16,8 +16,9 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.facts import Memory
 from benchtui.sessions.sweep import Config
 
-Quantity = Literal["allocated", "RSS"]
-"""Peak of the framework's allocator on a GPU, or of the worker's resident memory on a processor."""
+Quantity = Literal["allocated", "reserved", "RSS"]
+"""Peak of the framework's allocator on a GPU, by tensors or, with CUDA graphs, held by it; or of the worker's
+resident memory on a processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,20 @@ def _work(config: Config) -> int:
 
 
 def _quantity(config: Config) -> Quantity:
-    return "RSS" if config.device == "cpu" else "allocated"
+    if config.device == "cpu":
+        return "RSS"
+    return "reserved" if config.uses_cuda_graphs else "allocated"
 
 
 def _peak_mb(config: Config, memory: Memory | None) -> float | None:
     if memory is None:
         return None
-    return memory.peak_rss_mb if _quantity(config) == "RSS" else memory.peak_allocated_mb
+    peaks_mb = {
+        "allocated": memory.peak_allocated_mb,
+        "reserved": memory.peak_reserved_mb,
+        "RSS": memory.peak_rss_mb,
+    }
+    return peaks_mb[_quantity(config)]
 
 
 def _memory(case: CaseState) -> Memory | None:

@@ -110,6 +110,11 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
 
     @property
+    def uses_cuda_graphs(self) -> bool:
+        """Whether its compile mode replays CUDA graphs, whose tensors live in memory of their own."""
+        return self.device != "cpu" and self.compile in GRAPH_MODES
+
+    @property
     def family(self) -> str:
         """What the case has in common with those of other batch sizes, in one readable line."""
         return f"{self._choices} seq={self.sequence_length}"
@@ -370,11 +375,11 @@ def own_code(task: str) -> tuple[str, str] | None:
 def senseless(config: Config) -> str | None:
     """Why a combination cannot mean anything on any machine, or None when it can."""
     if config.device != "cpu":
-        return (
-            "int8 is torch's dynamic quantisation, which works on cpu alone"
-            if config.precision == "int8"
-            else None
-        )
+        if config.precision == "int8":
+            return "int8 is torch's dynamic quantisation, which works on cpu alone"
+        if config.attention == "flash" and config.precision in ("fp32", "tf32"):
+            return "flash attention computes in fp16 and bf16 alone"
+        return None
     if config.precision == "tf32":
         return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
     if config.compile == "reduce-overhead":
@@ -392,7 +397,7 @@ def unfit(config: Config, sweep: Sweep) -> str | None:
         return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
     if sweep.task == "lm-train" and config.precision == "int8":
         return "int8 weights can't be trained"
-    if sweep.task == "generate" and config.device != "cpu" and config.compile in GRAPH_MODES:
+    if sweep.task == "generate" and config.uses_cuda_graphs:
         return f"{config.compile} works through CUDA graphs, which need one shape; generating, the cache grows"
     if sweep.dataset == SYNTHETIC and config.padding == "longest":
         return "synthetic rows are all of full length; padding=longest would measure padding=max again"

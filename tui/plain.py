@@ -190,6 +190,8 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
     memory = case.finished.memory if case.finished else None
     if memory and memory.peak_allocated_mb is not None:
         parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
+    elif memory and memory.peak_reserved_mb is not None:
+        parts.append(f"VRAM {memory.peak_reserved_mb:,.0f} MB reserved")
     elif memory and memory.peak_rss_mb is not None:
         parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
     if figures.mean_power_w is not None:

@@ -19,7 +19,8 @@ class StepTime:
     """The times of one step, in milliseconds."""
 
     wall_ms: float
-    """Host time, the device synchronised at both ends."""
+    """Host time, the device synchronised at both ends; for all but the last step of a block the time until the
+    next step begins on the device."""
     device_ms: float | None
     """Time between device events around the step; None where the device has none."""
     parts_ms: dict[str, float]
@@ -47,8 +48,8 @@ class Device(Protocol):
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Run steps with the device synchronised before the first and after the last of them alone.
 
-        A step's host time is then how long it took to hand it to the device, the last one's with the wait for
-        all: only their sum means anything.
+        How long the host takes to hand over a step says nothing of the step: its time goes from its begin on
+        the device to that of the next one, and the last step has what is left of the block's host time.
         """
         ...
 

@@ -34,6 +34,11 @@ class _Laps:
         event.record()
         self._events.append(event)
 
+    def before(self, next_step: "_Laps") -> float:
+        """Milliseconds from the begin of this step to that of the next one."""
+        between_ms: float = self._events[0].elapsed_time(next_step._events[0])
+        return between_ms
+
     def time(self, wall_ms: float) -> StepTime:
         """The times of the step, once the device has come to its end."""
         times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
@@ -59,16 +64,16 @@ class Cuda:
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Time steps by events, with the device synchronised before the first and after the last."""
-        laps = [_Laps() for _ in range(steps)]
+        laps, done = [_Laps() for _ in range(steps)], []
         torch.cuda.synchronize(self.torch_device)
-        marks_ns, done = [perf_counter_ns()], []
+        begin_ns = perf_counter_ns()
         for each in laps:
             each.mark()
             done.append(step(each))
-            marks_ns.append(perf_counter_ns())
         torch.cuda.synchronize(self.torch_device)
-        marks_ns[-1] = perf_counter_ns()
-        walls_ms = [(after - before) / 1e6 for before, after in pairwise(marks_ns)]
+        whole_ms = (perf_counter_ns() - begin_ns) / 1e6
+        walls_ms = [one.before(other) for one, other in pairwise(laps)]
+        walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
         return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
 
     def reset_peaks(self) -> None:

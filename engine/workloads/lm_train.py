@@ -30,6 +30,11 @@ class LmTrain(NetworkTask):
         self._network.train()
         if sweep.train.activation_checkpointing:
             self._checkpoint_activations()
+        self._keep_gradients = self._accumulation > 1 and config.uses_cuda_graphs
+        if self._keep_gradients:
+            # else the first ones would lie in memory that the graph writes to again
+            for parameter in self._network.parameters():
+                parameter.grad = torch.zeros_like(parameter)
         self._optimizer = torch.optim.AdamW(self._network.parameters(), lr=sweep.train.learning_rate)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
 
@@ -48,7 +53,7 @@ class LmTrain(NetworkTask):
             losses.append(loss.detach())
         self._scaler.step(self._optimizer)
         self._scaler.update()
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.zero_grad(set_to_none=not self._keep_gradients)
         lap("optimizer")
         return Done(tuple(masks), sum(losses[1:], start=losses[0]))
 

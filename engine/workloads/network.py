@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import torch
+from transformers.utils.import_utils import is_flash_attn_2_available
 
 from benchtui.engine import models, precision
 from benchtui.sessions.errors import CaseSkippedError
@@ -48,6 +50,8 @@ def load_network(
     device: torch.device,
 ) -> Network:
     """Load a network in the case's precision; raises BenchtuiError where it can't be had."""
+    if config.attention == "flash" and not _has_flash():
+        raise CaseSkippedError("flash attention needs the package flash-attn, built for this torch")
     asked = _attention(config)
     options = {} if asked is None else {"attn_implementation": asked}
     make = _random if sweep.weights == "random" else _pretrained
@@ -76,6 +80,11 @@ def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) 
 def _attention(config: Config) -> str | None:
     """The attention implementation to ask transformers for; None leaves it the choice."""
     return {"auto": None, "flash": "flash_attention_2"}.get(config.attention, config.attention)
+
+
+def _has_flash() -> bool:
+    """Whether transformers finds flash attention: its package, or the one that fetches kernels from the hub."""
+    return is_flash_attn_2_available() or find_spec("kernels") is not None
 
 
 def _describe(module: Any, place: models.Place, sweep: Sweep) -> Model:  # noqa: ANN401

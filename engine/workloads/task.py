@@ -59,6 +59,7 @@ class NetworkTask:
             weights_dtype=_short(precision.kept_dtype(self._network)),
             autocast_dtype=_short(computed) if autocast else None,
             output_dtype=_short(computed),
+            tf32=precision.rounds_to_tf32(self._device) if computed == torch.float32 else None,
             attention=getattr(self._network.config, "_attn_implementation", None),
             compiled=self._compiled(),
             threads=torch.get_num_threads(),

@@ -146,8 +146,10 @@ def _memory(result: Result) -> Point | None:
     found = result.case.finished.memory if result.case.finished else None
     if found is None:
         return None
-    on_gpu = result.config.device != "cpu"
-    return _point(result, found.peak_allocated_mb if on_gpu else found.peak_rss_mb)
+    if result.config.device == "cpu":
+        return _point(result, found.peak_rss_mb)
+    graphs = result.config.uses_cuda_graphs
+    return _point(result, found.peak_reserved_mb if graphs else found.peak_allocated_mb)
 
 
 def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
@@ -252,7 +254,8 @@ _MEMORY = Quantity(
     "memory",
     "Peak memory",
     "Peak memory (MB)",
-    "On a GPU what the framework allocated, on a CPU resident memory of the worker. 1 MB is 1,000,000 bytes.",
+    "On a GPU what the framework allocated (with CUDA graphs: reserved), on a CPU resident memory of the"
+    " worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak of memory",
 )
 _ENERGY = Quantity(

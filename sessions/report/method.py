@@ -25,8 +25,7 @@ def method(session: Session) -> tuple[Fact, ...]:
     return facts(
         ("Task", sweep.task),
         ("Text", _texts(session)),
-        *(_timing(cases) if cases else (("Timing", _taken_over(session)),)),
-        ("Mode", _mode(sweep.measure)),
+        *(_timing(cases, sweep.measure) if cases else (("Timing", _taken_over(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure)),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
@@ -57,7 +56,8 @@ def options(session: Session) -> Table | None:
     found: dict[tuple[object, ...], CaseState] = {}
     for case in session.cases:
         if case.effective:
-            found.setdefault((*series_key(case.config), case.effective), case)
+            shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
+            found.setdefault((*series_key(case.config), *shown, _all_in_force(case)), case)
     kinds = varied(case.config for case in session.cases)
     columns: tuple[Column[CaseState], ...] = (
         Column("Asked for", lambda case: series_title(case.config, kinds), right=False),
@@ -96,11 +96,20 @@ def _all_in_force(case: CaseState) -> str:
     return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)
 
 
-def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
+_SYNCHRONISED = {
+    "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
+    "throughput": (
+        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone;"
+        " a step in a block takes until the next one begins on the GPU"
+    ),
+}
+
+
+def _timing(cases: list[CaseState], measure: Measure) -> tuple[tuple[str, object], ...]:
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
     return (
-        ("Timing", "host time on a monotonic clock, the device synchronised at both ends of every step"),
+        ("Timing", _SYNCHRONISED[measure.mode]),
         ("A step", _step(cases)),
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
         (
@@ -118,8 +127,14 @@ def _timing(cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
             f" quartile; from {LEAST_ROUNDS} rounds on they are Mann and Whitney's 95% interval over the"
             " rounds' fastest steps (90% of 3 rounds); what holds 1 is no difference",
         ),
-        ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes"),
+        ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes" + _graphs(cases)),
     )
+
+
+def _graphs(cases: list[CaseState]) -> str:
+    if not any(case.config.uses_cuda_graphs for case in cases):
+        return ""
+    return "; of CUDA graphs torch's allocator sees no tensors, and what it holds (reserved) is their memory"
 
 
 def _step(cases: list[CaseState]) -> str:
@@ -152,13 +167,6 @@ def _texts(session: Session) -> str | None:
 def _text(data: Data) -> str:
     tokenizer = f", tokenizer {data.tokenizer}" if data.tokenizer else ""
     return f"{data.dataset} ({count(data.samples, 'sample')}{tokenizer})"
-
-
-def _mode(measure: Measure) -> str | None:
-    """The mode where it isn't the usual one, which the timing's own line describes."""
-    if measure.mode == "latency":
-        return None
-    return "throughput: on a GPU synchronised around blocks of steps, so that only totals are whole times"
 
 
 def _warm_up(session: Session) -> str:

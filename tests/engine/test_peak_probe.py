@@ -10,7 +10,7 @@ from benchtui.engine.peak_probe import LARGE, LARGEST, copy, measure, product
 
 
 class Device:
-    """A device that multiplies at so many operations a millisecond, by its own clock, which a part's end reads."""
+    """A device that multiplies at so many operations a millisecond, by its own clock, read at a part's end."""
 
     torch_device = torch.device("cpu")
 

@@ -47,6 +47,13 @@ def test_two_sizes_are_needed_and_two_cases_of_one_size_are_one() -> None:
     assert forecast.predict(gpu(4)) == Prediction(pytest.approx(540.0), "allocated")
 
 
+def test_of_cuda_graphs_it_is_what_the_allocator_holds() -> None:
+    forecast = MemoryForecast()
+    for size in (1, 2):
+        forecast.learn(gpu(size, compile="reduce-overhead"), Memory(peak_reserved_mb=500.0 + 10 * size))
+    assert forecast.predict(gpu(4, compile="reduce-overhead")) == Prediction(pytest.approx(540.0), "reserved")
+
+
 def test_on_a_processor_it_is_resident_memory_and_noise_never_makes_it_fall() -> None:
     forecast = MemoryForecast()
     for size, mb in ((1, 702.0), (2, 698.0)):

@@ -89,6 +89,14 @@ def test_int8_means_nothing_on_a_gpu() -> None:
     assert "works on cpu alone" in str(senseless(Config(device="cuda:0", precision="int8")))
 
 
+@pytest.mark.parametrize("precision", ["fp32", "tf32"])
+def test_flash_attention_has_no_float32(precision: str) -> None:
+    assert "fp16 and bf16 alone" in str(
+        senseless(Config(device="cuda:0", attention="flash", precision=precision))
+    )
+    assert senseless(Config(device="cuda:0", attention="flash", precision="amp-fp16")) is None
+
+
 @pytest.mark.parametrize(
     ("task", "options", "word"),
     [
@@ -129,7 +137,7 @@ def test_a_step_of_the_users_own_is_a_file_and_a_function(task: str, code: tuple
     [
         ({"precision": "tf32"}, "tf32"),
         ({"compile": "reduce-overhead"}, "CUDA graphs"),
-        ({"attention": "flash"}, "flash attention"),
+        ({"attention": "flash", "precision": "fp16"}, "flash attention"),
     ],
 )
 def test_what_means_nothing_on_a_cpu_is_planned_as_skipped(options: dict[str, str], word: str) -> None:

@@ -14,6 +14,7 @@ from benchtui.sessions.events import (
     Resumed,
     SessionFinished,
     SessionStarted,
+    Steps,
 )
 from benchtui.sessions.facts import Host, Memory
 from benchtui.sessions.journal import Journal
@@ -70,6 +71,21 @@ def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session:
 )
 def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said: str) -> None:
     assert line(session, event) == f"  {said}"
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 900 MB"),
+        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1,000 MB reserved"),
+        (Memory(peak_rss_mb=700.0), "RSS 700 MB"),
+    ],
+)
+def test_a_measured_case_tells_its_memory(session: Session, memory: Memory, said: str) -> None:
+    session.apply(start(0))
+    session.apply(Steps(t=1.5, case=0, phase="measure", wall_ms=[1.0] * 10))
+    ended = line(session, CaseFinished(t=2.0, case=0, outcome="ok", memory=memory))
+    assert ended is not None and ended.endswith(f"  {said}")
 
 
 def test_a_resume_says_what_is_left(session: Session) -> None:

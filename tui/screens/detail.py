@@ -126,8 +126,13 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
     if effective is None:
         return [(option, "", "not read back", None) for option in CHECKED]
     compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
-    dtypes = (effective.weights_dtype, effective.autocast_dtype, effective.output_dtype)
-    named = zip(("weights", "autocast", "output"), dtypes, strict=True)
+    dtypes = (
+        effective.weights_dtype,
+        effective.autocast_dtype,
+        effective.output_dtype,
+        "tf32" if effective.tf32 else None,
+    )
+    named = zip(("weights", "autocast", "output", "products"), dtypes, strict=True)
     said = {
         "precision": ", ".join(f"{name} {text.clean(dtype)}" for name, dtype in named if dtype),
         "attention": text.clean(effective.attention or ""),
@@ -258,7 +263,8 @@ def _memory(case: CaseState) -> Facts:
         "RSS of the worker": memory.peak_rss_mb,
         "keys and values": memory.kv_cache_mb,
     }
-    return [(label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None]
+    graphs = [("allocated by tensors", "not seen in CUDA graphs")] if case.config.uses_cuda_graphs else []
+    return [*graphs, *((label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None)]
 
 
 def _energy(case: CaseState) -> Facts:

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, DistilBertModel
 
 from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads import make_workload, network
 from benchtui.engine.workloads.classify import Classify
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.in_force import in_vain
@@ -73,6 +73,14 @@ def test_torch_without_quantised_products_skips_the_case(
     monkeypatch.setitem(sys.modules, "torch.ao.quantization", None)
     with pytest.raises(CaseSkippedError, match=r"int8: torch .* has no dynamic quantisation"):
         make(tiny_sweep("precision=int8"))
+
+
+def test_without_its_package_flash_attention_is_skipped(
+    tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "find_spec", lambda name: None)
+    with pytest.raises(CaseSkippedError, match=r"flash attention needs the package flash-attn"):
+        make(tiny_sweep("attention=flash", "precision=fp16"))
 
 
 def test_drawn_tokens_stand_in_for_text(tiny_sweep: Callable[..., Sweep]) -> None:

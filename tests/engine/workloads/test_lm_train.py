@@ -9,7 +9,7 @@ from benchtui.engine.devices import open_device
 from benchtui.engine.workloads import make_workload
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.sweep import Sweep, cases
+from benchtui.sessions.sweep import Config, Sweep, cases
 
 
 def make(sweep: Sweep) -> LmTrain:
@@ -88,6 +88,19 @@ def test_gradients_of_several_batches_add_up_to_those_of_one(lm_sweep: Callable[
     torch.testing.assert_close(
         parted._network.lm_head.weight, whole._network.lm_head.weight, atol=1e-4, rtol=1e-4
     )
+
+
+def test_over_cuda_graphs_gradients_add_up_in_memory_of_their_own(
+    lm_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("task=lm-train", "dataset=synthetic", "learning_rate=0.01", "batch_size=2", "accumulation=2")
+    dropping = make(lm_sweep(*options))
+    monkeypatch.setattr(Config, "uses_cuda_graphs", True)
+    keeping = make(lm_sweep(*options))
+    assert losses(keeping, 3) == losses(dropping, 3)
+    kept = keeping._network.lm_head.weight.grad
+    losses(keeping, 1)
+    assert keeping._network.lm_head.weight.grad is kept and dropping._network.lm_head.weight.grad is None
 
 
 def test_gradients_are_scaled_for_fp16_alone(train: Callable[..., LmTrain]) -> None:

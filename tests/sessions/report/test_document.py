@@ -196,6 +196,14 @@ def test_baseline_that_was_not_measured_is_said(bench: Any, read: Read) -> None:
     assert "the baseline wasn't measured" in document["Summary"].text
 
 
+def test_what_was_in_force_is_a_row_a_series_and_another_only_where_that_shows(bench: Any, read: Read) -> None:
+    shown = [bench.effective(padding=padding) for padding in (None, "max")]
+    cases = [bench.case(size, 10.0, effective=each) for size, each in enumerate([*shown, *shown], 1)]
+    compiled = bench.case(8, 10.0, effective=bench.effective(compiled=True))
+    (section,) = read(markdown(bench.session(*cases, compiled))).under("Method")
+    assert section.columns("Compiled", "In force") == [["no", "yes"], ["yes", "compile: no"]]
+
+
 def test_precision_gain_where_the_option_was_in_force(bench: Any, read: Read) -> None:
     amp = bench.effective(autocast_dtype="float16", output_dtype="float16")
     vain = bench.effective(autocast_dtype="float32")
@@ -392,6 +400,6 @@ def test_disturbances_are_one_note_and_the_method_tells_rounds_and_noise_floor(b
     assert "Environment variables: A=b" in text
     assert "Idle power: gpu 0 70.0 W, over 1.2 s before the first case; not subtracted" in text
     assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
-    assert "Mode: throughput" in text
+    assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("Others' processors (%)") == [["63"], ["63"]]
     assert len(document["CPU – FP32"].columns("n")) == 1, "the repetition is no choice of its own"
