@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat bench screenshots clean
+.PHONY: help run test check long compat gpu played-gpu bench screenshots clean
 
 help:  ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## benchmark DistilBERT and watch it live; without a terminal, print progress and the report
 	@if [ -t 0 ] && [ -t 1 ]; then \
@@ -27,11 +27,17 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
 
 long: $(READY) .venv-ray/ready  ## tests that CI has no time for, those with Ray among them
-	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests
+	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
 	.venv-ray/bin/pytest -q -m long tests/on_ray tests/slurm -k "ray or two_nodes"
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
+
+gpu: $(READY)  ## cases on this machine's own GPU
+	$(BIN)/pytest -q -m long tests/on_gpu
+
+played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA build (4 GB of packages)
+	.venv-cuda/bin/pytest -q -n 2 -m long tests/on_gpu --played
 
 bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)
@@ -40,7 +46,7 @@ screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop .venv-ray build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -70,6 +76,14 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 .venv-ray/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,ray]'
+	@touch $@
+
+# the same torch as everywhere, but the build for CUDA, and the headers that its runtime's own need
+.venv-cuda/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-cuda
+	grep -v '^torch==' constraints.txt > .venv-cuda/constraints.txt
+	.venv-cuda/bin/pip install --quiet --disable-pip-version-check -c .venv-cuda/constraints.txt \
+		-e '.[dev]' $$(sed -n 's/^torch==/torch===/p' constraints.txt) 'nvidia-cuda-crt==13.*'
 	@touch $@
 
 .venv-nvitop/ready:

@@ -309,3 +309,23 @@ int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *count, struc
     ANSWER(device, "GetComputeRunningProcesses_v2")
     return list_processes(gpu, count, processes);
 }
+
+/* What torch itself asks for when memory has run out. */
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device) {
+    (void)id;
+    return nvmlDeviceGetHandleByIndex_v2(0, device);
+}
+
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, void *processes) {
+    (void)device, (void)processes;
+    *count = 0;
+    return SUCCESS;
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int *version) {
+    *version = 13000;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void) { return NOT_SUPPORTED; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void) { return NOT_SUPPORTED; }
