@@ -34,7 +34,7 @@ class _Laps:
         event.record()
         self._events.append(event)
 
-    def before(self, next_step: "_Laps") -> float:
+    def until(self, next_step: "_Laps") -> float:
         """Milliseconds from the begin of this step to that of the next one."""
         between_ms: float = self._events[0].elapsed_time(next_step._events[0])
         return between_ms
@@ -72,7 +72,7 @@ class Cuda:
             done.append(step(each))
         torch.cuda.synchronize(self.torch_device)
         whole_ms = (perf_counter_ns() - begin_ns) / 1e6
-        walls_ms = [one.before(other) for one, other in pairwise(laps)]
+        walls_ms = [one.until(following) for one, following in pairwise(laps)]
         walls_ms.append(max(0.0, whole_ms - sum(walls_ms)))
         return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
 

@@ -2,6 +2,8 @@
 
 import re
 
+import torch
+
 _HOST = re.compile(r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*?(\d+) bytes")
 _GPU = re.compile(
     r"CUDA out of memory\. Tried to allocate ([\d.]+ \w+)\."
@@ -28,6 +30,8 @@ def reason(device: str, error: BaseException) -> str | None:
         return f"out of memory on {device}: {asked} asked for in one piece, {free} of {total} free"
     if refusal := next((words for words in _REFUSALS if words in said), None):
         return f"out of memory on {device}: {refusal}"
+    if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, in other words
+        return f"out of memory on {device}: {said.splitlines()[0]}"
     host = "cpu" if device == "cpu" else "the host"
     if match := _HOST.search(said):
         return f"out of memory on {host}: {int(match[1]) / 1e6:,.0f} MB asked for in one piece"

@@ -148,8 +148,8 @@ def _memory(result: Result) -> Point | None:
         return None
     if result.config.device == "cpu":
         return _point(result, found.peak_rss_mb)
-    graphs = result.config.uses_cuda_graphs
-    return _point(result, found.peak_reserved_mb if graphs else found.peak_allocated_mb)
+    allocated_mb = found.peak_allocated_mb
+    return _point(result, found.peak_reserved_mb if allocated_mb is None else allocated_mb)
 
 
 def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:

@@ -64,6 +64,14 @@ def test_whatever_says_that_a_gpu_has_no_more_memory_is_out_of_memory_in_short(e
     assert oom.reason("cuda:0", RuntimeError(error)) == f"out of memory on cuda:0{reason}"
 
 
+def test_another_allocator_may_say_it_in_its_own_words() -> None:
+    refused = torch.cuda.OutOfMemoryError(
+        "Allocation on device 0 would exceed allowed memory. (out of memory)\nmore"
+    )
+    said = "out of memory on cuda:0: Allocation on device 0 would exceed allowed memory. (out of memory)"
+    assert oom.reason("cuda:0", refused) == said
+
+
 @pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
 def test_other_errors_are_no_lack_of_memory(said: str) -> None:
     assert oom.reason("cuda:0", RuntimeError(said)) is None

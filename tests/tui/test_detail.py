@@ -1,7 +1,9 @@
 """What the detail of a case says of its limits."""
 
+from typing import Any
+
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.facts import Host, Work
+from benchtui.sessions.facts import Host, Memory, Work
 from benchtui.sessions.limits import limit
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config, Sweep
@@ -13,23 +15,28 @@ CONFIG = Config(device="cpu")
 
 def shown(work: Work | None, *peaks: Peaks) -> list[str]:
     """The lines of the section about limits, of a case whose step takes 100 ms."""
+    return section("Limits", CONFIG, *peaks, work=work)
+
+
+def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
+    """The lines of a section about a case whose step takes 100 ms and that ended like this."""
     session = Session()
     sweep = Sweep(name="s", model="m")
     session.apply_all(
         [
-            SessionStarted(t=0.0, id="x", created="now", sweep=sweep, plan=(CONFIG,), host=Host()),
+            SessionStarted(t=0.0, id="x", created="now", sweep=sweep, plan=(config,), host=Host()),
             *peaks,
-            CaseStarted(t=1.0, case=0, config=CONFIG),
+            CaseStarted(t=1.0, case=0, config=config),
             Steps(t=2.0, case=0, phase="measure", wall_ms=[100.0] * 3),
-            CaseFinished(t=3.0, case=0, outcome="ok", work=work),
+            CaseFinished(t=3.0, case=0, outcome="ok", **end),
         ]
     )
     case = session.cases[0]
     lines = machine_lines(case, limit(case, session.peaks), 100, UNICODE)
     text = ["".join(piece for piece, _ in line).rstrip() for line in lines]
-    if "Limits" not in text:
+    if title not in text:
         return []
-    begin = text.index("Limits") + 1
+    begin = text.index(title) + 1
     end = text.index("", begin) if "" in text[begin:] else len(text)
     return [" ".join(line.split()) for line in text[begin:end]]
 
@@ -55,3 +62,14 @@ def test_what_is_not_known_has_its_reason_without_control_characters() -> None:
 
 def test_a_case_of_which_nothing_was_counted_has_no_such_section() -> None:
     assert shown(None) == []
+
+
+def test_of_cuda_graphs_the_memory_of_tensors_is_absent_with_its_reason() -> None:
+    graphs = Config(device="cuda:0", compile="reduce-overhead")
+    peaks = "Memory, peaks while measured"
+    assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
+        "allocated by tensors not seen in CUDA graphs",
+        "reserved by torch 900 MB",
+    ]
+    known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)
+    assert section(peaks, graphs, memory=known)[0] == "allocated by tensors 500 MB"

@@ -263,7 +263,8 @@ def _memory(case: CaseState) -> Facts:
         "RSS of the worker": memory.peak_rss_mb,
         "keys and values": memory.kv_cache_mb,
     }
-    graphs = [("allocated by tensors", "not seen in CUDA graphs")] if case.config.uses_cuda_graphs else []
+    unseen = case.config.uses_cuda_graphs and memory.peak_allocated_mb is None
+    graphs = [("allocated by tensors", "not seen in CUDA graphs")] if unseen else []
     return [*graphs, *((label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None)]
 
 
