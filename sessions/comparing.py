@@ -162,7 +162,7 @@ def compared(sides: Sequence[Side]) -> Compared:
         BenchtuiError: for fewer than two sessions, or more than there are letters for.
     """
     if not 2 <= len(sides) <= len(LETTERS):
-        raise BenchtuiError(f"{len(sides)} sessions: 2 to {len(LETTERS)} can be compared")
+        raise BenchtuiError(f"2 to {len(LETTERS)} sessions can be compared, not {len(sides)}")
     base, *others = sides
     return Compared(
         sides=tuple(sides),

@@ -78,7 +78,7 @@ def test_markdown_and_json_go_to_a_file(recorded: Any, tmp_path: Path) -> None:
 
 def test_one_session_alone_is_not_compared(recorded: Any) -> None:
     recorded()
-    assert "1 sessions: 2 to 26 can be compared" in str(run("compare", "old").exception)
+    assert "2 to 26 sessions can be compared, not 1" in str(run("compare", "old").exception)
 
 
 def test_the_list_keeps_its_columns_and_tells_more_after_them(recorded: Any) -> None:
