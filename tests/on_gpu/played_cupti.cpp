@@ -3,9 +3,10 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #define API extern "C" __attribute__((visibility("default")))
+
+extern "C" double played_now_s();
 
 namespace {
 
@@ -18,14 +19,8 @@ CUpti_TimestampCallbackFunc ticks;
 double first_s;
 uint64_t first_ticks;
 
-double now_s() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 uint64_t ticks_at(double at_s) {
-    double rate = (double)(ticks() - first_ticks) / (now_s() - first_s);
+    double rate = (double)(ticks() - first_ticks) / (played_now_s() - first_s);
     return first_ticks + (uint64_t)((at_s - first_s) * rate);
 }
 
@@ -70,7 +65,7 @@ API CUptiResult cuptiActivityRegisterCallbacks(
 
 API CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
     ticks = clock;
-    first_s = now_s();
+    first_s = played_now_s();
     first_ticks = ticks();
     return CUPTI_SUCCESS;
 }

@@ -24,6 +24,15 @@
 
 #define API extern "C" __attribute__((visibility("default")))
 
+extern "C" double played_now_s() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// What a profiler is told, see played_cupti.cpp.
+extern "C" void played_work(double begin_s, double end_s);
+
 namespace {
 
 enum Status { SUCCESS = 0, OUT_OF_MEMORY = 2, INITIALIZATION = 3, NO_SUCH_DEVICE = 101, NOT_READY = 600 };
@@ -59,12 +68,6 @@ size_t memory() {
     return bytes;
 }
 
-double now_s() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 void note(const char *text) {
     if (const char *path = getenv("PLAYED_GPU_NOTES")) {
         FILE *file = fopen(path, "a");
@@ -86,7 +89,7 @@ Status touch() {
 }
 
 void wait_until(double at_s) {
-    double left_s = at_s - now_s();
+    double left_s = at_s - played_now_s();
     if (left_s <= 0)
         return;
     timespec time = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
@@ -127,20 +130,13 @@ int product(double rows, double columns, double inner, double batch, int type) {
     return SUCCESS;
 }
 
-}  // namespace
-
-// What a profiler is told, see played_cupti.cpp.
-extern "C" void played_work(double begin_s, double end_s);
-
-namespace {
-
 void work(double seconds) {
     std::lock_guard<std::recursive_mutex> held(lock);
     if (capturing) {
         captured_s += seconds;
         return;
     }
-    double begin_s = free_s[device] > now_s() ? free_s[device] : now_s();
+    double begin_s = free_s[device] > played_now_s() ? free_s[device] : played_now_s();
     free_s[device] = begin_s + seconds;
     if (seconds > 0)
         played_work(begin_s, free_s[device]);
@@ -359,7 +355,7 @@ API int cudaStreamCreateWithFlags(void **stream, unsigned) { return new_stream(s
 API int cudaStreamCreateWithPriority(void **stream, unsigned, int) { return new_stream(stream); }
 API int cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return SUCCESS; }
 API int cudaStreamGetPriority(void *, int *priority) { *priority = 0; return SUCCESS; }
-API int cudaStreamQuery(void *) { return now_s() >= free_s[device] ? SUCCESS : NOT_READY; }
+API int cudaStreamQuery(void *) { return played_now_s() >= free_s[device] ? SUCCESS : NOT_READY; }
 API int cudaStreamSynchronize(void *) { wait_until(free_s[device]); return SUCCESS; }
 API int cudaDeviceSynchronize() { wait_until(free_s[device]); return SUCCESS; }
 API int cudaEventCreateWithFlags(void **event, unsigned) { *event = new Event{0}; return touch(); }
@@ -373,7 +369,7 @@ API int cudaEventRecord(void *event, void *) {
 }
 
 API int cudaEventRecordWithFlags(void *event, void *stream, unsigned) { return cudaEventRecord(event, stream); }
-API int cudaEventQuery(void *event) { return now_s() >= ((Event *)event)->at_s ? SUCCESS : NOT_READY; }
+API int cudaEventQuery(void *event) { return played_now_s() >= ((Event *)event)->at_s ? SUCCESS : NOT_READY; }
 API int cudaEventSynchronize(void *event) { wait_until(((Event *)event)->at_s); return SUCCESS; }
 
 API int cudaEventElapsedTime(float *milliseconds, void *begin, void *end) {
