@@ -34,38 +34,25 @@ class MemoryForecast:
     """What finished cases say about the memory of others."""
 
     def __init__(self, cases: Iterable[CaseState] = ()) -> None:
-        self._seen: dict[Config, dict[int, tuple[float, Quantity]]] = {}
-        """By family: work of a step, and the highest peak met with it."""
+        self._seen: dict[Config, dict[int, float]] = {}
+        """By family: work of a step, and the highest peak in MB met with it."""
         for case in cases:
             self.learn(case.config, _memory(case))
 
     def learn(self, config: Config, memory: Memory | None) -> None:
         """Take in the peaks of a case that ended well; where they weren't read it says nothing."""
-        if found := peak(config, memory):
+        peak_mb = _peak_mb(config, memory)
+        if peak_mb is not None:
             family = self._seen.setdefault(_family(config), {})
-            family[_work(config)] = max(found, family.get(_work(config), found))
+            family[_work(config)] = max(peak_mb, family.get(_work(config), 0.0))
 
     def predict(self, config: Config) -> Prediction | None:
         """The peak of a case, or None with fewer than two sizes of its family known."""
         seen = self._seen.get(_family(config), {})
         if len(seen) < 2:
             return None
-        fixed_mb, slope_mb = _line({work: peak_mb for work, (peak_mb, _) in seen.items()})
-        _, quantity = next(iter(seen.values()))
-        return Prediction(fixed_mb + slope_mb * _work(config), quantity)
-
-
-def peak(config: Config, memory: Memory | None) -> tuple[float, Quantity] | None:
-    """What a case's framework took at most, in MB, and by which of its figures; None where none was read."""
-    if memory is None:
-        return None
-    figures: dict[Quantity, float | None] = {
-        "allocated": memory.peak_allocated_mb,
-        "reserved": memory.peak_reserved_mb,
-    }
-    if config.device == "cpu":
-        figures = {"RSS": memory.peak_rss_mb}
-    return next(((mb, quantity) for quantity, mb in figures.items() if mb is not None), None)
+        fixed_mb, slope_mb = _line(seen)
+        return Prediction(fixed_mb + slope_mb * _work(config), _quantity(config))
 
 
 def _line(points: dict[int, float]) -> tuple[float, float]:
@@ -82,6 +69,23 @@ def _family(config: Config) -> Config:
 
 def _work(config: Config) -> int:
     return config.batch_size * config.sequence_length
+
+
+def _quantity(config: Config) -> Quantity:
+    if config.device == "cpu":
+        return "RSS"
+    return "reserved" if config.uses_cuda_graphs else "allocated"
+
+
+def _peak_mb(config: Config, memory: Memory | None) -> float | None:
+    if memory is None:
+        return None
+    peaks_mb = {
+        "allocated": memory.peak_allocated_mb,
+        "reserved": memory.peak_reserved_mb,
+        "RSS": memory.peak_rss_mb,
+    }
+    return peaks_mb[_quantity(config)]
 
 
 def _memory(case: CaseState) -> Memory | None:

@@ -26,7 +26,7 @@ from benchtui.sessions.facts import Host
 from benchtui.sessions.journal import Read, Tail
 from benchtui.sessions.limits import limit
 from benchtui.sessions.marks import Mark, Marks, words
-from benchtui.sessions.memory_forecast import MemoryForecast, peak
+from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import Session
 from benchtui.sessions.timeline import Timeline
@@ -175,9 +175,6 @@ def outcome_text(case: CaseState) -> str:
     return _figures_text(case, figures)
 
 
-_MEMORY = {"allocated": "VRAM {}", "reserved": "VRAM {} reserved", "RSS": "RSS {}"}
-
-
 def _figures_text(case: CaseState, figures: Metrics) -> str:
     latency = figures.latency_ms
     centre = latency.mean if latency.median is None else latency.median
@@ -190,9 +187,13 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
     parts += _generation_texts(figures)
     if figures.loss is not None:
         parts.append(f"loss {figures.loss:.3f}")
-    if found := peak(case.config, case.finished.memory if case.finished else None):
-        peak_mb, quantity = found
-        parts.append(_MEMORY[quantity].format(f"{peak_mb:,.0f} MB"))
+    memory = case.finished.memory if case.finished else None
+    if memory and memory.peak_allocated_mb is not None:
+        parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
+    elif memory and memory.peak_reserved_mb is not None:
+        parts.append(f"VRAM {memory.peak_reserved_mb:,.0f} MB reserved")
+    elif memory and memory.peak_rss_mb is not None:
+        parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
     if figures.mean_power_w is not None:
         parts.append(f"{figures.mean_power_w:,.0f} W")
     return "  ".join(parts)

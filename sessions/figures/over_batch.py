@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.figures import ink
 from benchtui.sessions.figures.plan import Facts, Lacking, Plan, steps_said
-from benchtui.sessions.memory_forecast import peak
 from benchtui.sessions.metrics import LEAST_FOR_P95
 from benchtui.sessions.report.labels import case_label
 from benchtui.sessions.results import Result, series_key
@@ -144,8 +143,13 @@ def _latency(result: Result) -> Point | None:
 
 
 def _memory(result: Result) -> Point | None:
-    found = peak(result.config, result.case.finished.memory if result.case.finished else None)
-    return None if found is None else _point(result, found[0])
+    found = result.case.finished.memory if result.case.finished else None
+    if found is None:
+        return None
+    if result.config.device == "cpu":
+        return _point(result, found.peak_rss_mb)
+    allocated_mb = found.peak_allocated_mb
+    return _point(result, found.peak_reserved_mb if allocated_mb is None else allocated_mb)
 
 
 def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:

@@ -74,18 +74,15 @@ def test_what_happens_to_the_queue_is_a_line(session: Session, event: Any, said:
 
 
 @pytest.mark.parametrize(
-    ("device", "memory", "said"),
+    ("memory", "said"),
     [
-        ("cuda:0", Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 900 MB"),
-        ("cuda:0", Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1,000 MB reserved"),
-        ("cpu", Memory(peak_rss_mb=700.0), "RSS 700 MB"),
+        (Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 900 MB"),
+        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1,000 MB reserved"),
+        (Memory(peak_rss_mb=700.0), "RSS 700 MB"),
     ],
 )
-def test_a_measured_case_tells_its_memory(device: str, memory: Memory, said: str) -> None:
-    session, plan = Session(), (Config(device=device),)
-    sweep = Sweep(name="s", model="m")
-    session.apply(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=Host()))
-    session.apply(CaseStarted(t=1.0, case=0, config=plan[0]))
+def test_a_measured_case_tells_its_memory(session: Session, memory: Memory, said: str) -> None:
+    session.apply(start(0))
     session.apply(Steps(t=1.5, case=0, phase="measure", wall_ms=[1.0] * 10))
     ended = line(session, CaseFinished(t=2.0, case=0, outcome="ok", memory=memory))
     assert ended is not None and ended.endswith(f"  {said}")
