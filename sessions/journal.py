@@ -185,9 +185,11 @@ class Tail:
         events = self._good(lines)
         if self._broken and not events and begun:
             return self._read_anew()
-        self._spot = Spot(self._spot.offset + sum(map(len, lines)) + len(lines), self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
+        if not self._broken:  # else nobody may go on behind the line that is no event
+            size = sum(map(len, lines)) + len(lines)
+            self._spot = Spot(self._spot.offset + size, self._spot.line + len(lines))
         return events
 
     def _read_anew(self) -> list[Read]:
