@@ -111,6 +111,11 @@ def _giga(amount: float | None) -> str | None:
     return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
 
 
+def _from_above(share: float | None) -> str | None:
+    """A share that caches make less: above the whole it says nothing."""
+    return "> 100" if share is not None and share > 1 else percent(share, 1)
+
+
 def _of_work(field: str) -> Callable[[Row], str | None]:
     def cell(row: Row) -> str | None:
         work: Work = row[1].work
@@ -133,7 +138,7 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
-    Column("Share of the bandwidth, from above (%)", lambda row: percent(row[1].shares.memory, 1)),
+    Column("Share of the bandwidth, from above (%)", lambda row: _from_above(row[1].shares.memory)),
     Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
     Column("Held back by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),

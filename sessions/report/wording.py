@@ -343,7 +343,9 @@ def _compiling(result: Result) -> str | None:
 
 def _accuracy(result: Result) -> str | None:
     changes = result.config.precision not in ("fp32", UNKNOWN)
-    return f"{result.config.precision}: accuracy not measured here" if changes else None
+    if not changes:
+        return None
+    return f"possibly accuracy ({result.config.precision}: accuracy not measured here)"
 
 
 def _ratio(base: Result, new: Result, need: Need) -> Ratio | None:

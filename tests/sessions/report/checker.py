@@ -1679,8 +1679,9 @@ def _limits(reader: Reader, part: Part) -> None:
 
 def _shares(about: About, case: Row, row: dict[str, str]) -> None:
     """That no share is above 100 %, and that each follows from the figures beside it."""
-    for title in (SHARE, "Device at work (%)"):
-        about.must(amount(row.get(title, "0")) <= 100, f"{title} above 100")
+    for title in (SHARE, BANDWIDTH, "Device at work (%)"):
+        shown = row.get(title, "0")
+        about.must((title, shown) == (BANDWIDTH, "> 100") or amount(shown) <= 100, f"{title} above 100")
     step = case["device_p50_ms"] or case["latency_p50_ms"] or case["latency_mean_ms"]
     if "GFLOP/s" in row:
         rate = amount(row["GFLOP/step"]) / step * 1000
@@ -1924,7 +1925,7 @@ FRONTIERS = shapes(
 COSTS = shapes(
     (_memory_cost, "{change:num} % peak memory ({theirs:num} to {mine:num} MB)"),
     (_compile_cost, "{s:num} s of compiling"),
-    (_accuracy, "{precision:word}: accuracy not measured here"),
+    (_accuracy, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )
 _TO_BASE = "{base:word}[ on {device:word}]"
 _PAIRS = (

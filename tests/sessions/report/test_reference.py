@@ -148,8 +148,8 @@ def test_model_and_system(document: Any) -> None:
 def test_summary_and_recommendations_carry_figures_and_their_certainty(document: Any) -> None:
     throughput = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
     assert (
-        "34.58 × the throughput of the baseline, cpu fp32 bs=8 (17.83 samples/s), but there is no interval to test"
-        " it by" in throughput
+        "34.58 × the throughput of the baseline, cpu fp32 bs=8 (17.83 samples/s), but there is no interval"
+        " to test it by" in throughput
     )
     advice = document["Recommendations"].text
     assert "about 53.3 million" in advice

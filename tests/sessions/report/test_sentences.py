@@ -557,6 +557,14 @@ def test_a_bandwidth_that_was_exceeded_leaves_the_peak_rate(bench: Any) -> None:
     assert "with 50 % of it. No share of the bandwidth is given for cpu fp32" in text
 
 
+def test_no_share_is_above_the_whole(bench: Any) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
+    work = Work(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
+    text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    assert "&gt; 100" in text
+    assert "200.0" not in text
+
+
 def test_an_interval_is_too_wide_only_where_it_is() -> None:
     typical, fast = Bounds(1.24, 1.15, 1.33, 1.1, 1.4), Bounds(1.1, 0.9, 1.3, 0.85, 1.4)
     why = wording.why_unsure(Ratio(1.24, typical, fast=fast))
