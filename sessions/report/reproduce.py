@@ -45,6 +45,11 @@ def recipe(session: Session) -> Recipe | None:
 
 
 def _fenced(text: str) -> Markdown:
-    """A text as a block of code, which nothing in it can end."""
-    lines = [visible(line).replace(FENCE, "'''") for line in text.strip().splitlines()]
+    """TOML as a block of code, which nothing in it can end, and in which no tag stands even unread."""
+    lines = [_inert(visible(line)) for line in text.strip().splitlines()]
     return Markdown("\n".join([f"{FENCE}toml", *lines, FENCE]))
+
+
+def _inert(line: str) -> str:
+    """A line of TOML with escapes for the signs of markup, which stand in strings alone."""
+    return line.replace("<", "\\u003c").replace("`", "\\u0060")
