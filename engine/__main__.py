@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.control import GIVES_UP, Answer, Resumption, log_path
+from benchtui.engine.descendants import adopt_orphans
 from benchtui.engine.executors.base import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
@@ -20,6 +21,7 @@ def main() -> int:
 
     With ``--station`` alone, run the cases that an engine elsewhere sends over the input.
     """
+    adopt_orphans()
     if sys.argv[1:] == ["--station"]:
         return _serve()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)

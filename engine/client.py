@@ -105,7 +105,7 @@ class Engine:
             return False
         except PermissionError:
             return True
-        return True
+        return not _is_zombie(self.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,14 @@ def _far(path: Path) -> FarEngine | None:
         if isinstance(first, SessionStarted) and host and host != platform.node():
             return FarEngine(first.id, path, 0, host=host)
     return None
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended and only waits for its parent's look (Linux: proc(5))."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
+    except (OSError, IndexError):
+        return False
 
 
 def _grows(path: Path) -> bool:

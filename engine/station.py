@@ -98,9 +98,10 @@ class Station:
         return run
 
     def close(self) -> None:
-        """Stop reading, and remove what cases left in their folders."""
+        """Stop reading, end all processes, and remove what cases left in their folders."""
         if self._sampler:
             self._sampler.stop()
+        self._processes.close()
         if self._scratch:
             self._scratch.remove()
 

@@ -3,12 +3,15 @@
 ``python tests/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be started
 and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic clock. The
 sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step,
-``linger`` stays for a while after it has told its end, as a case does whose step is looked at.
+``linger`` stays for a while after it has told its end, as a case does whose step is looked at. Of others the
+first case alone misbehaves: ``orphan WAY`` leaves a process in a session of its own, noted in PATH.orphans, and
+dies in that way; ``stop server`` stops the fork server and hangs.
 """
 
 import ctypes
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
+import psutil
 
 from benchtui.engine import __main__ as engine_main
 from benchtui.engine import isolation, processes, supervisor
@@ -106,8 +110,13 @@ class _Case:
 
     def _step(self) -> None:
         began_s = time.monotonic()
-        if self._job.sweep.name == "hang":
+        name = self._job.sweep.name
+        if name == "stop server" and self._job.case == 0:
+            os.kill(os.getppid(), signal.SIGSTOP)
+        if name == "hang" or (name == "stop server" and self._job.case == 0):
             ctypes.PyDLL(None).pause()
+        if name.startswith("orphan ") and self._job.case == 0:
+            _leave_an_orphan(name.removeprefix("orphan "))
         time.sleep(STEP_S)
         ended_s = time.monotonic()
         os.write(self._notes, f"{self._job.case} {ended_s}\n".encode())
@@ -134,6 +143,30 @@ class _Case:
 
     def _now_s(self) -> float:
         return time.monotonic() - self._job.zero_s
+
+
+def _leave_an_orphan(way: str) -> None:
+    """Start what is in a session of its own, and die by oneself."""
+    orphan = subprocess.Popen(["sleep", "2999"], start_new_session=True).pid
+    if way == "fork":
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if (grandchild := os.fork()) == 0:
+                time.sleep(2999)
+            os.write(writer, str(grandchild).encode())
+            os._exit(0)
+        orphan = int(os.read(reader, 20))
+    Path(os.environ[NOTES]).with_suffix(".orphans").write_text(str(orphan))
+    if way == "segfault":
+        ctypes.string_at(0)
+    if way == "server":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(2999)
+    if way == "engine":
+        os.kill(psutil.Process(os.getppid()).ppid(), signal.SIGKILL)
+        time.sleep(2999)
+    os.kill(os.getpid(), signal.SIGKILL) if way == "kill" else os._exit(3)
 
 
 def run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
