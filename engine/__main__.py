@@ -48,7 +48,8 @@ def main() -> int:
     except BenchtuiError as error:
         sys.stderr.write(f"{GIVES_UP}{error}\n")  # into the log, which tells the client
         return 1
-    log_path(arguments.id).unlink(missing_ok=True)
+    if not supervisor.log_needed:
+        log_path(arguments.id).unlink(missing_ok=True)
     return 0
 
 

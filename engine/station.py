@@ -64,7 +64,14 @@ class Station:
         self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
         batch = max(BATCH, round(charge.report_s / PERIOD_S))
-        self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, batch=batch, rapl=rapl)
+        self._sampler = Sampler(
+            self._nvml,
+            clock=self.now_s,
+            emit=self._sampled,
+            batch=batch,
+            rapl=rapl,
+            stops=self._readings.stops,
+        )
         self._sampler.start()
 
     def now_s(self) -> float:
@@ -107,6 +114,7 @@ class Station:
 
     def _ended(self, run: CaseRun) -> None:
         self._runs = [each for each in self._runs if each is not run]
+        self._readings.stops.forget(run.pid)
         self._count()
 
     def _count(self) -> None:

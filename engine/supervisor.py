@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.engine import client
 from benchtui.engine.commands import obey
-from benchtui.engine.control import Answer, Command, ControlServer
+from benchtui.engine.control import Answer, Command, ControlServer, log_path
 from benchtui.engine.course import Course
 from benchtui.engine.executors.base import Errand, Execution, Executor, Node, Setting, StationEvent
 from benchtui.engine.job import Job
@@ -62,9 +62,9 @@ class Supervisor:
         resumed = left.resumed(executor.host, executor.nodes) if left else None
         self._sweep = _on(executor.nodes, sweep)
         self._id = session_id
-        self._path = path
         self._loop = Loop()
-        self._log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
+        journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, spare=True), 0.0)
+        self._log = SessionLog(journal, at_s, log_path(session_id))
         self._others = client.running()
         self._control = ControlServer(session_id, self._loop.selector, self._on_command)
         self._rounds = Rounds(self._sweep.measure)
@@ -97,6 +97,11 @@ class Supervisor:
             self._control.close()
             self._log.close()
 
+    @property
+    def log_needed(self) -> bool:
+        """Whether the engine's log holds what the record points at."""
+        return self._log.engine_log_needed
+
     def _measure(self) -> None:
         try:
             self._tell_nodes()
@@ -116,7 +121,7 @@ class Supervisor:
         reason = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
         with suppress(OSError):
             self._log.tell(f"the record ends here, unfinished: {reason}", "error")
-        return BenchtuiError(f"{self._path}: the session can't be written any further: {reason}")
+        return BenchtuiError(f"{self._log.path}: the session can't be written any further: {reason}")
 
     def _tell_nodes(self) -> None:
         for node in self._executor.nodes:
@@ -194,7 +199,7 @@ class Supervisor:
             made = obey(command, self._course)
         except BenchtuiError as error:
             return Answer(ok=False, error=str(error))
-        return Answer(ok=True, id=self._id, path=str(self._path), pid=os.getpid(), cases=made)
+        return Answer(ok=True, id=self._id, path=str(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: StationEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
