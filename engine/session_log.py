@@ -36,10 +36,10 @@ class SessionLog:
 
     def write(self, event: AnyEvent) -> None:
         """Append an event, long texts cut; raises OSError where the disk is full or gone."""
-        harm = self._journal.append(bounded(event, self._put_aside))
-        if harm:
+        if harm := self._journal.save_from_harm():  # told before the event, which may be the last
             said = f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
-            self.tell(said, "error")
+            self._journal.append(Message(t=self.now_s(), level="error", text=said))
+        self._journal.append(bounded(event, self._put_aside))
 
     def tell(self, text: str, level: Level = "info") -> None:
         """Append a line for the reader."""

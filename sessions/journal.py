@@ -104,7 +104,7 @@ class Journal:
         last = isinstance(event, SessionFinished)
         with self._lock:
             lead = self._lead()
-            found = self._save_from_harm()
+            found = self._save_from_harm() if self._begun else None
             self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._begun = True
             if last or isinstance(event, CaseFinished | Resumed):
@@ -116,6 +116,11 @@ class Journal:
         os.close(self._fd)
         if self._spare:
             self._spare.drop()
+
+    def save_from_harm(self) -> Harm | None:
+        """Look whether others have damaged the file, before the next event; as ``append`` does."""
+        with self._lock:
+            return self._save_from_harm() if self._begun else None
 
     def _save_from_harm(self) -> Harm | None:
         """Go on in another file where others have damaged this one, which isn't touched any more."""
