@@ -233,19 +233,21 @@ class Tail:
             raise self._broken
         begun = bool(self._begun)
         data = self._file.read(most_bytes)
-        if not data and most_bytes and self._follow():
+        if not data and most_bytes and self.follow():
             data = self._file.read(most_bytes)
         lines = self._lines(data)
         events = self._good(lines)
         if self._broken and not events and begun:
             return self._read_anew()
+        if self._broken:
+            lines = _up_to(lines, len(events))
         self._spot = Spot(self._spot.offset + sum(map(len, lines)) + len(lines), self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
         return events
 
-    def _follow(self) -> bool:
-        """Go on in the file to which the session was saved, where others have damaged this one."""
+    def follow(self) -> bool:
+        """Go on in the file to which the session was saved meanwhile, where others have damaged this one."""
         self._head = self._head or head(self._file.fileno())
         saved = saved_beside(self._path, self._head)
         if saved is None or saved in (self._saved, self._path):
@@ -336,9 +338,20 @@ def is_torn(rest: bytes) -> bool:
 
 def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
     for number, line in enumerate(lines, first):
-        body = line.strip().removesuffix(b",")
-        if body not in (b"", b"[", b"]"):
+        if body := _body(line):
             yield _steps(body) or _event(body, f"{path}, line {number}")
+
+
+def _body(line: bytes) -> bytes:
+    """The event in a line; nothing where there is none."""
+    body = line.strip().removesuffix(b",")
+    return b"" if body in (b"[", b"]") else body
+
+
+def _up_to(lines: list[bytes], events: int) -> list[bytes]:
+    """The lines before that of the event with this number, counted from 0."""
+    places = [at for at, line in enumerate(lines) if _body(line)]
+    return lines[: places[events]] if events < len(places) else lines
 
 
 def _steps(body: bytes) -> Steps | None:

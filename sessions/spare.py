@@ -120,6 +120,18 @@ def saved_beside(path: Path, begins: bytes) -> Path | None:
     return found
 
 
+def place_of(path: Path, session_id: str) -> Path:
+    """Where a session is that was written to a file: there, or in the newest file to which it was saved."""
+    found = path
+    for name in _names(path):
+        try:
+            with name.open("rb") as file:
+                found = name if f'"id":"{session_id}"'.encode() in head(file.fileno()) else found
+        except OSError:
+            break
+    return found
+
+
 def _created_beside(path: Path) -> tuple[Path, int]:
     for name in _names(path):
         with suppress(FileExistsError):

@@ -18,8 +18,10 @@ from watching import PATIENCE_S, Watched, wait_gone
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Resumption, runtime_folder
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
+from benchtui.tui import plain
 
 Begin = Callable[..., Watched]
 
@@ -215,6 +217,25 @@ def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on
         "s.rescued.json",
         "moved.json",
     }
+
+
+@pytest.mark.parametrize("text", [b"", b"something else\n"])
+def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Begin, text: bytes) -> None:
+    watched = begin(light.sweep(cases=4, steps=200))
+    session = Session(keep_steps=False)
+    seen = []
+    for event in plain.follow(watched.engine, session):
+        seen.append(event)
+        if isinstance(event, CaseFinished) and event.case == 0:
+            if text:
+                with watched.engine.path.open("ab") as file:
+                    file.write(text)
+            else:
+                os.truncate(watched.engine.path, 0)
+    assert [case.state for case in session.cases] == ["ok"] * 4
+    saved = watched.engine.path.with_name("s.rescued.json")
+    said = plain.summary_line(session, watched.engine.path, watched.engine)
+    assert said == f"4 cases: 4 ok; session {saved}"
 
 
 def test_a_session_that_is_damaged_twice_goes_on_in_a_third_file(begin: Begin) -> None:
