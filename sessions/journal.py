@@ -90,7 +90,7 @@ class Journal:
         """Where the session is written, which others may make another file."""
         self._named = is_at(self._fd, self.path) is not False
         """Whether the file system tells files apart as it should."""
-        self._spare = Spare(self.path) if spare else None
+        self._spare = Spare(self.path.parent) if spare else None
 
     def append(self, event: AnyEvent) -> Harm | None:
         """Write one event as one whole line; a finished case, or a resume, is on disk before this returns.
@@ -148,7 +148,7 @@ class Journal:
         lead = mend(self._fd) if self.bytes_written else b"[\n"
         self.bytes_written = os.lseek(self._fd, 0, os.SEEK_END)
         if self._spare:
-            self._spare.copy(self._fd, self.bytes_written)
+            self._spare.begin(self._fd, self.bytes_written)
         return lead
 
     def _write(self, line: bytes) -> None:

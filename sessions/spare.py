@@ -31,14 +31,16 @@ class Harm:
 class Spare:
     """The copy; without room for it there is none, which harms nobody."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, folder: Path) -> None:
+        """Nothing is made before the first bytes come."""
+        self._folder = folder
         self._file: IO[bytes] | None = None
+
+    def begin(self, fd: int, size: int) -> None:
+        """Make it, and take over what a file holds already, so many bytes."""
         with suppress(OSError):
             # unbuffered: what is added is what a reader of it finds
-            self._file = tempfile.TemporaryFile(dir=path.parent, buffering=0)  # noqa: SIM115  (lives as long as the journal)
-
-    def copy(self, fd: int, size: int) -> None:
-        """Take over what a file holds already, so many bytes."""
+            self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  (lives as long as the journal)
         for piece in _pieces(fd, size):
             self.add(piece)
 
