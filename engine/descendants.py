@@ -13,7 +13,7 @@ def kill_descendants(pid: int) -> None:
     for _ in range(MOST_LOOKS):
         try:
             below = psutil.Process(pid).children(recursive=True)
-        except psutil.Error:
+        except (psutil.Error, OSError):  # the latter where the engine is short of files
             return
         if not below:
             return
