@@ -6,6 +6,10 @@ from benchtui.sessions.events import AnyEvent, Level, Message
 from benchtui.sessions.journal import Journal
 
 
+class RecordError(OSError):
+    """The session file can't be written any further, and the sweep ends; other errors of the system don't."""
+
+
 class SessionLog:
     """Writes events; safe to call from several threads."""
 
@@ -20,8 +24,11 @@ class SessionLog:
         return round(monotonic() - self.zero_s, 6)
 
     def write(self, event: AnyEvent) -> None:
-        """Append an event; raises OSError where the disk is full or gone."""
-        self._journal.append(event)
+        """Append an event; raises RecordError where the disk is full or gone."""
+        try:
+            self._journal.append(event)
+        except OSError as error:
+            raise RecordError(error.errno, error.strerror, error.filename) from error
 
     def tell(self, text: str, level: Level = "info") -> None:
         """Append a line for the reader."""
