@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import GIVES_UP, Answer, Resumption, log_path
+from benchtui.engine.control import Answer, Resumption, log_path, say_last
 from benchtui.engine.descendants import adopt_orphans
 from benchtui.engine.executors.base import Executor
 from benchtui.engine.executors.local import LocalExecutor
@@ -46,7 +46,7 @@ def main() -> int:
     try:
         supervisor.run()
     except BenchtuiError as error:
-        sys.stderr.write(f"{GIVES_UP}{error}\n")  # into the log, which tells the client
+        say_last(arguments.id, str(error))
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)

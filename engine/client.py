@@ -21,8 +21,9 @@ from benchtui.engine.control import (
     Resumption,
     ask,
     log_path,
-    runtime_folder,
+    remove_stale,
     socket_path,
+    sockets,
 )
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import SessionStarted
@@ -181,8 +182,7 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
 
 def running() -> list[Engine]:
     """Every engine of this user that answers, the newest first; what dead ones left behind is removed."""
-    sockets = sorted(runtime_folder().glob("*.sock"), key=_age)
-    return [engine for path in sockets if (engine := _answering(path)) is not None]
+    return [engine for path in sockets() if (engine := _answering(path)) is not None]
 
 
 def examine() -> "list[Finding]":
@@ -246,16 +246,8 @@ def _answering(path: Path) -> Engine | None:
         answer = ask(path, Command(command="status"), timeout_s=2.0)
     except BenchtuiError as error:
         if isinstance(error.__cause__, ConnectionRefusedError):
-            for left_over in (path, path.with_suffix(".log")):
-                left_over.unlink(missing_ok=True)
+            remove_stale(path)
         return None
     if answer.id is None or answer.path is None or answer.pid is None:
         return None
     return Engine(answer.id, Path(answer.path), answer.pid)
-
-
-def _age(path: Path) -> float:
-    try:
-        return -path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

@@ -65,20 +65,22 @@ def is_running(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+    except OSError:  # this process is short of files, and can't look
+        return True
 
 
 def is_stopped(pid: int) -> bool:
     """Whether a process was stopped by a signal, or by a debugger."""
     try:
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return False
 
 
 def _children(pid: int, recursive: bool = False) -> list[psutil.Process]:
     try:
         return psutil.Process(pid).children(recursive)
-    except psutil.Error:
+    except (psutil.Error, OSError):  # the latter where the engine is short of files
         return []
 
 
@@ -87,6 +89,8 @@ def _is_zombie(process: psutil.Process) -> bool:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return True
+    except OSError:
+        return False
 
 
 def _is_of_another_session(pid: int, session: int) -> bool:
@@ -98,6 +102,7 @@ def _is_of_another_session(pid: int, session: int) -> bool:
 
 def _kill_all(processes: list[psutil.Process]) -> None:
     for process in processes:
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, OSError):
             process.kill()
-    psutil.wait_procs(processes, timeout=_LOOK_S)
+    with suppress(OSError):
+        psutil.wait_procs(processes, timeout=_LOOK_S)

@@ -1,5 +1,6 @@
 """The processes of this machine that touch torch: workers, and those that answer a question."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -26,7 +27,7 @@ from benchtui.engine.descendants import (
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import Lines
 from benchtui.engine.job import Examined, Job
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, ShortageError
 from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
@@ -40,6 +41,7 @@ _MOST_CHUNKS = 16
 not hold the loop."""
 _PROBE_END_S = 1.0
 _NO_SERVER = "its fork server is gone"
+_SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _TEARDOWN_S = 20.0
 """How long a worker may take to end once it has told its outcome, a look at its step included; and once it was
 killed, which takes a driver seconds that has to let go of much memory."""
@@ -118,7 +120,12 @@ class CaseProcess:
     """One case on its way: a worker process, its events and its end."""
 
     def __init__(self, context: ForkServerContext, job: Job, on_end: Callable[["CaseProcess"], None]) -> None:
-        """Start the worker; raises BenchtuiError where that can't be done."""
+        """Start the worker.
+
+        Raises:
+            ShortageError: where that can't be done for want of files.
+            BenchtuiError: where it can't be done.
+        """
         self._on_end = on_end
         self._case = job.case
         self._timeout_s = job.sweep.measure.timeout_s
@@ -130,8 +137,13 @@ class CaseProcess:
         """Why its end isn't waited for any more."""
         self._stderr_tail = b""
         self._oom_kills = _oom_kills()
-        self._events, events_out = context.Pipe(duplex=False)
-        self._stderr, stderr_out = context.Pipe(duplex=False)
+        self._events, events_out = _pipe(context, "the worker")
+        try:
+            self._stderr, stderr_out = _pipe(context, "the worker")
+        except BenchtuiError:
+            self._events.close()
+            events_out.close()
+            raise
         self._process: BaseProcess = context.Process(
             target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
         )
@@ -140,8 +152,7 @@ class CaseProcess:
         except (OSError, EOFError) as error:
             self._events.close()
             self._stderr.close()
-            why = _NO_SERVER if isinstance(error, EOFError) else error
-            raise BenchtuiError(f"the worker can't be started: {why}") from error
+            raise _not_started("the worker", error) from error
         finally:
             events_out.close()
             stderr_out.close()
@@ -254,8 +265,9 @@ class _Question(Generic[Answer]):
     def __init__(
         self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
     ) -> None:
+        """Start asking; raises BenchtuiError where that can't be done."""
         self._answers = msgspec.json.Decoder(kind | Failure)
-        self._answer, self._answer_out = context.Pipe(duplex=False)
+        self._answer, self._answer_out = _pipe(context, "its process")
         self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
         self._starting = threading.Thread(target=self._start, daemon=True)
@@ -330,6 +342,20 @@ class PeaksQuestion(_Question[Peaks]):
             self.kill()
             return "not done in time"
         return self._received()
+
+
+def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
+    """The ends of a pipe for a new process, to read and to write; raises BenchtuiError where there is none."""
+    try:
+        return context.Pipe(duplex=False)
+    except OSError as error:
+        raise _not_started(process, error) from error
+
+
+def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
+    why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
+    kind = ShortageError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
+    return kind(f"{process} can't be started: {why}")
 
 
 def _run_probe(answer: Connection) -> None:

@@ -10,6 +10,10 @@ from benchtui.sessions.events import AnyEvent, Level, Message
 from benchtui.sessions.journal import Journal
 
 
+class RecordError(OSError):
+    """The session file can't be written any further, and the sweep ends; other errors of the system don't."""
+
+
 class SessionLog:
     """Writes events; safe to call from several threads."""
 
@@ -35,11 +39,16 @@ class SessionLog:
         return round(monotonic() - self.zero_s, 6)
 
     def write(self, event: AnyEvent) -> None:
-        """Append an event, long texts cut; raises OSError where the disk is full or gone."""
-        if harm := self._journal.save_from_harm():  # told before the event, which may be the last
-            said = f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
-            self._journal.append(Message(t=self.now_s(), level="error", text=said))
-        self._journal.append(bounded(event, self._put_aside))
+        """Append an event, long texts cut; raises RecordError where the disk is full or gone."""
+        try:
+            if harm := self._journal.save_from_harm():  # told before the event, which may be the last
+                said = (
+                    f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
+                )
+                self._journal.append(Message(t=self.now_s(), level="error", text=said))
+            self._journal.append(bounded(event, self._put_aside))
+        except OSError as error:
+            raise RecordError(error.errno, error.strerror, error.filename) from error
 
     def tell(self, text: str, level: Level = "info") -> None:
         """Append a line for the reader."""

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
@@ -24,7 +25,7 @@ import msgspec
 import psutil
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine import isolation, processes, supervisor
+from benchtui.engine import isolation, processes, round_run, supervisor
 from benchtui.engine.control import Resumption
 from benchtui.engine.executors import far
 from benchtui.engine.executors.cluster import Cluster, Member
@@ -47,6 +48,8 @@ CLOCK = "BENCHTUI_TEST_CLOCK"
 """Set to ``back``, the wall clock runs backwards by a day a call."""
 KINDS = "BENCHTUI_TEST_KINDS"
 """Kinds of the nodes of a played cluster, joined by commas; each node is a station of its own process."""
+PAUSES = "BENCHTUI_TEST_PAUSES"
+"""Pauses after a process couldn't be started for want of files, in seconds, joined by commas."""
 SILENT = "BENCHTUI_TEST_SILENT"
 """Seconds after which a station that is silent is lost."""
 
@@ -61,13 +64,14 @@ def launch(
     path: Path,
     wanted: Sweep | Resumption,
     environment: Mapping[str, str] | None = None,
-    session_id: str = "light",
+    session_id: str | None = None,
     stdout: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start the engine on a sweep, or on what is left of a session; doesn't wait for it to come up.
 
     Its errors go where the client looks for them.
     """
+    session_id = session_id or uuid.uuid4().hex[:12]
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     resume = ["--resume"] if isinstance(wanted, Resumption) else []
@@ -220,6 +224,8 @@ def main() -> int:
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
     engine_main._serve = lambda: serve(Station(LightProcesses()))
     far.SILENT_S = float(os.environ.get(SILENT, far.SILENT_S))
+    if pauses := os.environ.get(PAUSES):
+        round_run.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):

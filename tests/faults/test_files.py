@@ -277,3 +277,29 @@ def test_a_session_that_was_moved_goes_on_where_it_is(begin: Begin) -> None:
     watched.until_ended()
     assert [case.state for case in Session.load(moved).cases] == ["ok"] * 4
     assert not list(moved.parent.glob("*.rescued*"))
+
+
+@pytest.mark.parametrize("what", ["open", "long"])
+def test_a_runtime_folder_for_all_or_too_long_for_a_socket_is_refused_before_anything_is_made(
+    home: Path, command: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    place = home / ("runtime" if what == "open" else "r" * 120)
+    if what == "open":
+        place.mkdir()
+        place.chmod(0o1777)
+        (place / "x.sock").touch()
+        (place / "x.log").touch()
+    (home / "tiny.toml").write_text(f'model = "{tiny_model}"\nweights = "random"\n')
+    monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(place))
+    for arguments in (["run", "tiny.toml", "-o", "s.json"], ["attach", "--plain"], ["stop"], ["sessions"]):
+        ran = subprocess.run(
+            [command, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=home
+        )
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1 and f"{place}: the runtime folder has " in ran.stderr
+    assert not (home / "s.json").exists()
+    if what == "open":
+        assert stat.S_IMODE(place.stat().st_mode) == 0o1777
+        assert sorted(path.name for path in place.iterdir()) == ["x.log", "x.sock"]
+    else:
+        assert not place.exists()
