@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat gpu played-gpu bench screenshots clean
+.PHONY: help run test check long compat gpu played-gpu mutants bench screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/test_house.py
+	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/mutation tests/test_house.py
 	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
 
 long: $(READY) .venv-ray/ready  ## tests that CI has no time for, those with Ray among them
@@ -38,6 +38,9 @@ gpu: $(READY)  ## cases on this machine's own GPU
 
 played-gpu: .venv-cuda/ready  ## the same on a played one, below torch's CUDA build (4 GB of packages)
 	.venv-cuda/bin/pytest -q -n 2 -m long tests/on_gpu --played
+
+mutants: $(READY)  ## mutation testing: list small changes of the code that its unit tests do not notice
+	$(BIN)/python tests/mutation/mutants.py
 
 bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready  ## measure benchtui itself and write BENCHMARKS.md; an hour on an idle machine
 	$(BIN)/python tests/benchmarks/all.py $(ONLY)

@@ -26,6 +26,8 @@ from benchtui.engine.rounds import Rounds
 from benchtui.engine.session_log import RecordError, SessionLog
 from benchtui.engine.telemetry.visible import VARIABLE, visible_gpus
 from benchtui.engine.versions import untested
+from benchtui.sessions import library
+from benchtui.sessions.catalogue import earlier_spread
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     NodeJoined,
@@ -36,6 +38,7 @@ from benchtui.sessions.events import (
     SessionOutcome,
     SessionStarted,
 )
+from benchtui.sessions.facts import ProcessSpread
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
@@ -232,7 +235,15 @@ class Supervisor:
             plan=tuple(case.config for case in self._course.queue.cases),
             host=self._executor.host,
             version=metadata.version("benchtui"),
+            process_spread=self._earlier_spread(),
         )
+
+    def _earlier_spread(self) -> dict[str, ProcessSpread]:
+        """What earlier sessions of this machine say of its noise; nothing where the library can't be read."""
+        try:
+            return earlier_spread(library.entries(), self._executor.host.hostname)
+        except (BenchtuiError, OSError):
+            return {}
 
 
 def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:

@@ -7,22 +7,31 @@ anomaly.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf, log, nan
+from math import expm1, inf, log, nan
 from typing import Literal
 
-from benchtui.sessions.compare import Verdict, latency_ratio
+from benchtui.sessions.compare import Comparison, Verdict, bounds_ms, latency_ratio, pairs
+from benchtui.sessions.disturbance import slowed
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.limits import limit
-from benchtui.sessions.results import Result, series
+from benchtui.sessions.in_force import in_force
+from benchtui.sessions.limits import limit, sound_peaks
+from benchtui.sessions.noise import SAME_WITHIN
+from benchtui.sessions.results import Result, series, series_key
 from benchtui.sessions.unsteady import Bounds, surely_off
 
-Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound"]
+Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
+COUNTED = ("tokenizing", "host-bound", "no effect")
+"""Kinds that other load on the machine doesn't bring about."""
 Point = tuple[int, float, Bounds | None]
 """A batch size, the typical step and its range in milliseconds."""
 
 LEAST_WITHOUT_BOUNDS = 0.1
 """Share of a time from which a difference is worth a word where nothing bounds it: a source kept no steps."""
 
+EQUAL_MB = 0.01
+"""Peaks of memory that lie no further apart are equal: a precision in force would need another amount."""
+LEAST_PAIRS = 2
+"""Batch sizes in which a precision must have had no effect before that is worth a word."""
 MOST_ODD = 8
 """Odd batch sizes in a series; with more of them there is no trend to be off."""
 
@@ -36,22 +45,33 @@ class Anomaly:
     share: float
     """By how much. Off the trend: the step over what its neighbours lead one to expect, minus 1. Shorter step:
     over that of the next smaller batch, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its share
-    of a step. Host-bound: the share of a step in which the device is at work."""
+    of a step. Host-bound: the share of a step in which the device is at work. No effect: the largest change of
+    a step's time that the precision brought, in any batch size."""
     bounds: Bounds | None = None
     """Of that share; None where nothing bounds it, or it was counted."""
     beside: tuple[Result, ...] = ()
     """The cases it was held against."""
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What disturbed these cases, and may account for what is odd."""
+        if self.kind in COUNTED:
+            return ()
+        found = (slowed(each.case, throughout=False).why for each in (self.result, *self.beside))
+        return tuple(dict.fromkeys(why for each in found for why in each))
+
 
 def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
     """Everything odd about measured cases, by kind and then in their order."""
+    known = sound_peaks([each.case for each in results], peaks)
     sizes = [list({row.config.batch_size: row for row in each.results}.values()) for each in series(results)]
     return (
         *(found for each in sizes for found in _off_the_trend(each)),
         *(found for each in sizes for found in _shorter_steps(each)),
         *(found for each in results if (found := _unsteady(each))),
         *(found for each in results if (found := _tokenizing(each))),
-        *(found for each in results if (found := _host_bound(each, peaks))),
+        *(found for each in results if (found := _host_bound(each, known))),
+        *_without_effect(results),
     )
 
 
@@ -86,7 +106,8 @@ def _odd_size(rows: Sequence[Result], place: int) -> Anomaly | None:
 
 
 def _point(row: Result) -> Point:
-    return row.config.batch_size, row.typical_ms, row.range_ms
+    found = bounds_ms(row)
+    return row.config.batch_size, row.typical_ms, (found.low, found.high) if found else None
 
 
 def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds | None]:
@@ -126,14 +147,17 @@ def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
     """Batch sizes whose step is surely shorter than that of the next smaller one."""
     for before, row in pairwise(rows):
         ratio = latency_ratio(before, row)
-        if ratio and ratio.low and ratio.high and ratio.verdict is Verdict.FASTER:
-            bounds = 1 / ratio.high - 1, 1 / ratio.low - 1
-            yield Anomaly("shorter step", row, 1 / ratio.value - 1, bounds, (before,))
+        if ratio and ratio.bounds and ratio.verdict is Verdict.FASTER:
+            times = ratio.bounds.over()
+            yield Anomaly("shorter step", row, times.value - 1, (times.low - 1, times.high - 1), (before,))
 
 
 def _unsteady(result: Result) -> Anomaly | None:
+    """Steps of one case that aren't alike, by more than two equal cases of the session differ."""
     found = result.metrics.unsteady
-    return Anomaly(found.kind, result, found.share, found.bounds) if found else None
+    if found is None or abs(found.share) <= expm1(result.noise.floor or 0.0):
+        return None
+    return Anomaly(found.kind, result, found.share, found.bounds)
 
 
 def _tokenizing(result: Result) -> Anomaly | None:
@@ -150,3 +174,22 @@ def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
     if known is None or known.bound != "host" or known.shares.busy is None:
         return None
     return Anomaly("host-bound", result, known.shares.busy)
+
+
+def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
+    """Precisions with the memory and the time of fp32 in every batch size: they were probably not in force."""
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
+    for pair in pairs(results, "precision", "fp32"):
+        groups.setdefault(series_key(pair.new.config), []).append(pair)
+    for group in groups.values():
+        changes = [abs(pair.new.typical_ms / pair.base.typical_ms - 1) for pair in group]
+        if len(group) >= LEAST_PAIRS and all(map(_unmoved, group)) and max(changes) <= SAME_WITHIN:
+            beside = tuple(pair.new for pair in group[1:])
+            yield Anomaly("no effect", group[0].new, max(changes), beside=beside)
+
+
+def _unmoved(pair: Comparison) -> bool:
+    """Whether a pair needs the same memory on its device to the last digit."""
+    one, other = pair.base.case.device_memory_mb, pair.new.case.device_memory_mb
+    verified = in_force(pair.new.case, "precision")
+    return bool(one and other and abs(one - other) <= EQUAL_MB and pair.base.typical_ms > 0 and not verified)

@@ -17,7 +17,7 @@ from benchtui.sessions.events import (
     Phase,
     RoundFinished,
 )
-from benchtui.sessions.facts import Effective
+from benchtui.sessions.facts import Effective, Memory
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ class CaseState:
     """What the steps amounted to, once they have been summed up; they may have been let go of then."""
     _columns: dict[Phase, Columns] | None = None
     """Made when they are asked for: of a large plan most cases have none for long."""
+
+    @property
+    def ends(self) -> tuple[RoundFinished | CaseFinished, ...]:
+        """What is known of the end of each round; the last one's is that of the case."""
+        return (*self.rounds, self.finished) if self.finished else self.rounds
 
     @property
     def warmup(self) -> Columns:
@@ -167,13 +172,7 @@ class CaseState:
     @property
     def peak_memory_mb(self) -> float | None:
         """The highest peak that was read: on the device, or of the worker for a case on the processor."""
-        memory = self.finished.memory if self.finished else None
-        if memory is None:
-            return None
-        if self.config.device == "cpu":
-            return memory.peak_rss_mb
-        peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
-        return max((peak for peak in peaks if peak is not None), default=None)
+        return peak_mb(self.config.device, self.finished.memory if self.finished else None)
 
     @property
     def device_memory_mb(self) -> float | None:
@@ -186,3 +185,13 @@ class CaseState:
         prepared = self.prepared.marks if self.prepared else ()
         finished = self.finished.marks if self.finished else ()
         return tuple(dict.fromkeys((*prepared, *finished)))
+
+
+def peak_mb(device: str, memory: Memory | None) -> float | None:
+    """The highest of the peaks that were read: on the device, or of the worker for a case on the processor."""
+    if memory is None:
+        return None
+    if device == "cpu":
+        return memory.peak_rss_mb
+    peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
+    return max((peak for peak in peaks if peak is not None), default=None)

@@ -1,25 +1,40 @@
 """What the list of sessions says of each file beyond its first line, kept so that no file is folded twice."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import islice
+from math import sqrt
 from pathlib import Path
 
 import msgspec
 import platformdirs
+from msgspec import structs
 
 from benchtui.sessions.case_state import LEFT, CaseState
-from benchtui.sessions.disturbance import kind
+from benchtui.sessions.disturbance import kind, slowed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
+from benchtui.sessions.evidence import rounds_of
+from benchtui.sessions.facts import ProcessSpread
 from benchtui.sessions.journal import Read
+from benchtui.sessions.library import Entry
+from benchtui.sessions.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.reading import AbandonedError, load
+from benchtui.sessions.sampling import Figure
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Record
 
-VERSION = 1
+VERSION = 2
+# 2  2026-11: how far fresh processes lay apart.
 # 1  2026-11: the first. A file of another version is thrown away and built anew.
+
+
+NEWEST = 12
+"""Earlier sessions that the spread between processes is learned from."""
+MOST_BYTES = 16_000_000
+"""A session larger than this isn't read for it before a sweep starts, unless it is known already."""
 
 
 class Best(Record, frozen=True, kw_only=True):
@@ -42,6 +57,8 @@ class Summary(Record, frozen=True, kw_only=True):
     marks: tuple[str, ...] = ()
     """Kinds of marks that any case has."""
     torch: str | None = None
+    process_spread: dict[str, ProcessSpread] = {}  # noqa: RUF012  (msgspec copies a mutable default)
+    """How far fresh processes of one case lay apart, by kind of device; empty where nothing was repeated."""
 
     @property
     def cases(self) -> int:
@@ -124,18 +141,63 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         AbandonedError: once it isn't ``wanted`` any more.
     """
     rates: dict[int, float] = {}
+    repeats: dict[str, list[list[Figure]]] = {}
     try:
-        session = load(path, partial(_take, rates), wanted)
+        session = load(path, partial(_take, rates, repeats), wanted)
     except AbandonedError:
         raise
     except BenchtuiError as error:
         return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
     for case in session.cases:
         _rate(case, rates)
-    return _summed_up(session, rates)
+    return structs.replace(_summed_up(session, rates), process_spread=_spreads(repeats))
 
 
-def _take(rates: dict[int, float], session: Session, event: Read) -> None:
+def earlier_spread(entries: Iterable[Entry], hostname: str | None) -> dict[str, ProcessSpread]:
+    """How far fresh processes of one case lay apart in the newest sessions of a machine that repeated any."""
+    repeated = (
+        entry
+        for entry in entries
+        if entry.finished and entry.started.host.hostname == hostname and entry.started.source is None
+        if entry.started.sweep.measure.rounds > 1
+    )
+    catalogue = Catalogue()
+    known = [found for entry in islice(repeated, NEWEST) if (found := _small(catalogue, entry.path))]
+    catalogue.save()
+    return {kind: pooled for kind in KINDS if (pooled := _pooled([each.get(kind) for each in known]))}
+
+
+def _small(catalogue: Catalogue, path: Path) -> dict[str, ProcessSpread] | None:
+    """What is known of a session; one that isn't known yet is read where that is quickly done."""
+    found = catalogue.known(path)
+    looks = _looks(path)
+    if found is None and looks and looks[0] <= MOST_BYTES:
+        found = catalogue.read(path)
+    return found.process_spread if found else None
+
+
+def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
+    """Several spreads as one, each by its degrees of freedom."""
+    known = [each for each in spreads if each]
+    freedom = sum(each.freedom for each in known)
+    if not freedom:
+        return None
+    variance = sum(each.between**2 * each.freedom for each in known) / freedom
+    return ProcessSpread(between=sqrt(variance), freedom=freedom)
+
+
+def _spreads(repeats: dict[str, list[list[Figure]]]) -> dict[str, ProcessSpread]:
+    found = {kind: spread_between(figures) for kind, figures in repeats.items()}
+    return {
+        kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
+        for kind, (variance, freedom) in found.items()
+        if freedom
+    }
+
+
+def _take(
+    rates: dict[int, float], repeats: dict[str, list[list[Figure]]], session: Session, event: Read
+) -> None:
     """Fold an event; once a case has ended, its rate stands for its steps."""
     if isinstance(event, Telemetry):
         return
@@ -143,6 +205,9 @@ def _take(rates: dict[int, float], session: Session, event: Read) -> None:
     if isinstance(event, CaseFinished):
         case = session.cases[event.case]
         _rate(case, rates)
+        rounds = [] if slowed(case, throughout=False).by > 1 else [each.median for each in rounds_of(case)]
+        if case.state == "ok" and len(rounds) > 1:
+            repeats.setdefault(kind_of(case), []).append(rounds)
         if case.state == "ok":  # any other may begin again, with the rounds it has
             case.forget_steps()
 

@@ -50,14 +50,14 @@ class Figure:
 
 
 def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> Figure:
-    """A rate, total over total, with the interval that the median step's gives it."""
+    """A rate, total over total, with the interval of the throughput."""
 
     def of(_case: CaseState, metrics: Metrics) -> Value | None:
-        rate, latency = getattr(metrics, name), metrics.latency_ms
-        if rate is None or not latency.low or not latency.high:
+        rate, samples = getattr(metrics, name), metrics.samples_per_s
+        low, high = metrics.samples_per_s_low, metrics.samples_per_s_high
+        if rate is None or not samples or low is None or high is None:
             return None if rate is None else Value(rate)
-        work = rate * latency.mean
-        return Value(rate, min(rate, work / latency.high), max(rate, work / latency.low))
+        return Value(rate, rate * low / samples, rate * high / samples)
 
     return Figure(name.removesuffix("_per_s").replace("_", " ") + "/s", "1/s", of)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Comparison, Ratio, Verdict, at_pace, comparison
 from benchtui.sessions.differences import Difference, differences
@@ -12,7 +13,7 @@ from benchtui.sessions.limits import peak_key, peaks_of
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
 
-SAME_WORK = ("task", "batch_size", "sequence_length")
+SAME_WORK = ("task", "batch_size", "sequence_length", "label")
 """What two cases always have in common: with another value a step is other work."""
 CHOICES = (
     "model",
@@ -70,18 +71,13 @@ class Row:
 
     @property
     def ratio(self) -> Ratio | None:
-        """How many times as fast the new case is: by its median step, or by samples where steps hold others."""
-        if self.pair is None:
-            return None
-        sizes = {self.pair.base.metrics.samples_per_step, self.pair.new.metrics.samples_per_step}
-        return self.pair.latency if len(sizes) == 1 else self.pair.throughput
+        """How many times as fast the new case is."""
+        return self.pair.ratio if self.pair else None
 
     @property
     def verdict(self) -> Verdict | None:
         """The word for the pair, or None where there is no pair."""
-        if self.pair is None:
-            return None
-        return self.ratio.verdict if self.ratio else Verdict.UNSURE
+        return self.pair.verdict if self.pair else None
 
     @property
     def lost(self) -> bool:
@@ -128,7 +124,7 @@ class Against:
     def regressions(self, threshold: float) -> tuple[Row, ...]:
         """The rows that surely take longer by more than a share (0.05 is 5%), and those that were lost.
 
-        Sure is what the whole interval says, not its middle.
+        Sure is what the whole 99% interval says, not its middle.
         """
         return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
 
@@ -150,9 +146,28 @@ class Compared:
         return any(each.compared for each in self.against)
 
 
-def loaded(paths: Sequence[Path], load: Callable[[Path], Session] = Session.load) -> tuple[Side, ...]:
+def loaded(
+    paths: Sequence[Path],
+    judging: Judging = LEFT_TO_THE_SWEEP,
+    load: Callable[[Path], Session] = Session.load,
+) -> tuple[Side, ...]:
     """Sessions under the names of their files; raises BenchtuiError where one can't be read."""
-    return tuple(Side.of(path.stem, load(path)) for path in paths)
+    found = [load(path) for path in paths]
+    for session in found:
+        session.judge_by(judging)
+    return tuple(Side.of(path.stem, session) for path, session in zip(paths, found, strict=True))
+
+
+def nothing_in_common(against: "Against") -> str:
+    """Why two sessions can't be compared: how far each got."""
+    sides = (_progress(side) for side in (against.base, against.new))
+    return f"{against.base.name} and {against.new.name}: no case was measured in both ({'; '.join(sides)})"
+
+
+def _progress(side: Side) -> str:
+    session = side.session
+    state = "" if session.finished else ", which is still running or was cut off"
+    return f"{side.name}: {len(side.results)} of {len(session.cases)} cases measured{state}"
 
 
 def compared(sides: Sequence[Side]) -> Compared:
@@ -164,11 +179,21 @@ def compared(sides: Sequence[Side]) -> Compared:
     if not 2 <= len(sides) <= len(LETTERS):
         raise BenchtuiError(f"2 to {len(LETTERS)} sessions can be compared, not {len(sides)}")
     base, *others = sides
+    against = tuple(_against(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False))
+    aside = dict.fromkeys(option for each in against for option in each.ignored)
+    found = differences([side.session for side in sides])
+    known = {each.what.casefold() for each in found}
     return Compared(
         sides=tuple(sides),
-        differences=differences([side.session for side in sides]),
-        against=tuple(_against(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False)),
+        differences=(*found, *(_option(option, sides) for option in aside if option not in known)),
+        against=against,
     )
+
+
+def _option(option: str, sides: Sequence[Side]) -> Difference:
+    """An option that was left aside to pair the cases, as what differs."""
+    values = (sorted(map(str, _values(side, option))) for side in sides)
+    return Difference("settings", option, tuple(", ".join(each) for each in values))
 
 
 def _against(base: Side, new: Side, letter: str) -> Against:
@@ -257,6 +282,6 @@ def _value(row: Row) -> float:
 
 def _slower_by(ratio: Ratio | None) -> float:
     """The share by which a step surely takes longer, or 0."""
-    if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.high is None:
+    if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.bounds is None:
         return 0.0
-    return 1 / ratio.high - 1 if ratio.high > 0 else float("inf")
+    return 1 / ratio.bounds.sure_high - 1 if ratio.bounds.sure_high > 0 else float("inf")

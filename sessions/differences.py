@@ -44,6 +44,12 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
 
 
+def unsaid(session: Session) -> tuple[str, ...]:
+    """Of machine and software, what a session says nothing of, as an imported one may."""
+    said = {group for group, _ in _facts(session)}
+    return tuple(group for group in ("machine", "software") if group not in said)
+
+
 def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...]:
     """What of machine and software isn't as it was when a session was begun, or was last resumed.
 

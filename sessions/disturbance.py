@@ -1,9 +1,16 @@
 """Whether something else than the case had a hand in its times: pure rules over what was recorded around it."""
 
+from __future__ import annotations  # for cases, whose module imports this one
+
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchtui.sessions.facts import Environment
+
+if TYPE_CHECKING:
+    from benchtui.sessions.case_state import CaseState
 
 OTHERS_PERCENT = 25.0
 OTHERS_SHARE = 0.1
@@ -16,10 +23,40 @@ LEAST_S = 0.2
 """Measured span below which a rate of such events says nothing."""
 LEAST_CLOCK = 0.75
 """Share of its default below which a GPU's mean clock is worth measuring again (NVBench's threshold)."""
+INTERRUPTED = 1.25
+"""How many times as long a step may take that is interrupted often, or whose low clock isn't known."""
+SHARED = 2.0
+"""The same of a GPU that another process uses too."""
+LEAST_PROCESSOR = 0.9
+"""Processor time over wall time of a worker that computes on it, below which it had to wait for one."""
+SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 """How the marks of this module begin."""
+_CAUSES = {
+    "throttled": "the GPU was throttled",
+    "clock": "the GPU ran below its default clock",
+    "shared GPU": "another process used the GPU",
+    "stood still": "the machine stood still",
+}
+"""Marks by a word in them, as reasons."""
 THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowed:
+    """How many times as long steps may have taken for want of a machine to themselves, and why."""
+
+    by: float = 1.0
+    why: tuple[str, ...] = ()
+
+
+def slowed(case: CaseState, *, throughout: bool) -> Slowed:
+    """How far its surroundings may have slowed a case: in its worst round, or ``throughout`` all of them."""
+    on_cpu = case.config.device == "cpu"
+    found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
+    choose = min if throughout else max
+    return choose(found, key=lambda each: each.by, default=Slowed())
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
@@ -53,6 +90,39 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Every mark that the surroundings of a case earn it."""
     return (*throttling(environment), *sharing(environment, span_s), *_company(environment))
+
+
+def _slowed(environment: Environment | None, measured_s: tuple[float, float] | None, *, on_cpu: bool) -> Slowed:
+    if environment is None:
+        return Slowed()
+    span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
+    marks = (*throttling(environment), *sharing(environment, span_s))
+    factors = [_factor(environment, mark) for mark in marks]
+    causes = [_cause(mark) for mark in marks]
+    share = environment.worker_cpu
+    if on_cpu and share is not None and 0 < share < LEAST_PROCESSOR:
+        factors.append(1 / share)
+        causes.append(SHARED_PROCESSOR)
+    return Slowed(max(factors, default=1.0), tuple(dict.fromkeys(causes)))
+
+
+def _cause(mark: str) -> str:
+    """What a mark says, as a reason."""
+    found = (cause for word, cause in _CAUSES.items() if word in mark)
+    return next(found, "other processes were running")
+
+
+def _factor(environment: Environment, mark: str) -> float:
+    """How many times as long steps may take under what a mark says."""
+    if "others used" in mark:
+        used = (environment.others_cpu_percent or 0.0) / 100
+        return 1 + used / max(1.0, (environment.processors or 1) / 2)
+    if mark.startswith("shared GPU"):
+        return SHARED
+    clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
+    if mark.startswith(("throttled", "clock")) and clock and default:
+        return max(default / clock, 1.0)
+    return INTERRUPTED
 
 
 def _company(environment: Environment) -> tuple[str, ...]:

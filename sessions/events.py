@@ -23,6 +23,7 @@ from benchtui.sessions.facts import (
     Memory,
     Milliseconds,
     Model,
+    ProcessSpread,
     Reported,
     Work,
 )
@@ -59,6 +60,12 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     """Version of benchtui."""
     source: str | None = None
     """Tool and file that an imported session was taken from; null for one that was measured here."""
+    measured: str | None = None
+    """When the source of an imported session says that it was measured, in its own words; ``created`` is the
+    time of the import."""
+    process_spread: dict[str, ProcessSpread] = {}
+    """By kind of device (``cpu``, ``cuda``): how far fresh processes of one case lay apart in earlier sessions
+    of this machine; verdicts on cases of fewer than three rounds rest on it."""
 
 
 class Runtime(Event, tag="runtime", frozen=True, kw_only=True):

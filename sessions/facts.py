@@ -55,6 +55,15 @@ class Host(Record, frozen=True, kw_only=True):
     """What cannot be read on this machine, and why: ``{"gpu": "no NVIDIA driver: …"}``."""
 
 
+class ProcessSpread(Record, frozen=True, kw_only=True):
+    """How far fresh processes of one case lay apart in earlier sessions of a machine."""
+
+    between: Annotated[float, msgspec.Meta(ge=0, le=100)]
+    """Relative standard deviation of their median steps (0.01 is 1%)."""
+    freedom: Annotated[float, msgspec.Meta(gt=0, le=MOST)]
+    """Degrees of freedom it rests on: the repeats beyond the first of each case."""
+
+
 class Model(Record, frozen=True, kw_only=True):
     """The model of a case, as it was loaded."""
 
@@ -188,10 +197,18 @@ class Reported(Record, frozen=True, kw_only=True):
 
     steps: Count | None = None
     latency_mean_ms: Milliseconds | None = None
+    latency_median_ms: Milliseconds | None = None
+    latency_std_ms: Milliseconds | None = None
+    """Standard deviation of the sample (n - 1)."""
+    latency_p90_ms: Milliseconds | None = None
+    latency_p95_ms: Milliseconds | None = None
+    latency_p99_ms: Milliseconds | None = None
     samples_per_s: Amount | None = None
     tokens_per_s: Amount | None = None
     padded_tokens_per_s: Amount | None = None
     mean_power_w: Amount | None = None
+    energy_j: Amount | None = None
+    """Energy over a window of the source's own, which needn't be that of the measured steps."""
     repeats_mean_ms: tuple[Milliseconds, ...] = ()
     """Mean step of each repeat, where the source has the case several times; the figures are those of all."""
 

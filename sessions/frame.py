@@ -8,7 +8,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.facts import Energy, Memory
 from benchtui.sessions.metrics import Distribution, Metrics, metrics
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import UNKNOWN, Config
+from benchtui.sessions.sweep import UNKNOWN, UNSAID_OF_LABELS, Config
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,8 +39,6 @@ _RATES = (
     "mean_power_w",
     "energy_per_sample_j",
 )
-_NONE_OF_A_LABEL = ("precision", "attention", "compile", "threads", "padding", "sequence_length", "batch_size")
-"""Options that mean nothing beside a label."""
 
 
 def frame(session: Session) -> "DataFrame":
@@ -69,7 +67,7 @@ def row(case: CaseState) -> Row:
 
 def _options(config: Config) -> Row:
     options = structs.asdict(config)
-    unsaid = _NONE_OF_A_LABEL if config.label else ()
+    unsaid = UNSAID_OF_LABELS if config.label else ()
     return {
         name: None if name in unsaid or value in (UNKNOWN, "") else value for name, value in options.items()
     }

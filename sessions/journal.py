@@ -239,9 +239,12 @@ class Tail:
         events = self._good(lines)
         if self._broken and not events and begun:
             return self._read_anew()
-        if self._broken:
+        if (
+            self._broken
+        ):  # nobody may go on behind the line that is no event, nor be given those before it twice
             lines = _up_to(lines, len(events))
-        self._spot = Spot(self._spot.offset + sum(map(len, lines)) + len(lines), self._spot.line + len(lines))
+        size = sum(map(len, lines)) + len(lines)
+        self._spot = Spot(self._spot.offset + size, self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
         return events

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchtui.sessions import library, reading
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.output_file import open_output
 
 MOST_NOTE = 2_000
 """Characters of a note."""
@@ -35,7 +36,8 @@ def write_note(session: Path, text: str) -> None:
     path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
     with _told(path, "the note can't be written"):
         if line:
-            path.write_text(line + "\n", "utf-8")
+            with open_output(path, (session,)) as file:  # the note may be a link to anything
+                file.write(f"{line}\n".encode())
         else:
             path.unlink(missing_ok=True)
 
@@ -89,14 +91,14 @@ def take_in(source: Path) -> Path:
     return path
 
 
-def write_text(path: Path, text: str, *, over: bool) -> None:
+def write_text(path: Path, text: str, inputs: Collection[Path], *, over: bool) -> None:
     """Write a document to a file; to one that is there already only where it may be written ``over``.
 
     Raises:
-        BenchtuiError: where it is there, or can't be written.
+        BenchtuiError: where it is there, is a session, such as those of ``inputs``, or can't be written.
     """
-    with _told(path, "can't be written"), path.open("w" if over else "x", encoding="utf-8") as file:
-        file.write(text)
+    with _told(path, "can't be written"), open_output(path, inputs, over=over) as file:
+        file.write(text.encode())
 
 
 def _note_path(session: Path) -> Path:

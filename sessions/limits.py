@@ -5,10 +5,12 @@ of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). The share
 would take at the peak is known as model FLOPs utilisation (MFU).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
+
+from msgspec import structs
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.events import Peaks
@@ -24,7 +26,7 @@ LEAST_BUSY = 0.8
 LEAST_SHARE = 0.25
 """Share of a limit below which something else holds a step back, such as starting many small operations."""
 
-OVER = "above the peak, which was measured on a disturbed machine"
+OVER = "a case exceeded it, so it was measured on a disturbed machine and is no peak"
 UNCOUNTED = "its step wasn't counted"
 UNMEASURED = "its peaks weren't measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
@@ -100,6 +102,28 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
     bound = _bound(shares)
     reason = None if bound else _reason(shares, work, found)
     return Limit(work, found, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
+
+
+def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
+    """The peaks of a session without the rates that one of its cases exceeded: such a rate is no peak.
+
+    Bytes count as those of the weights alone, from below: more than the peak of these can't be a cache's doing.
+    """
+    over: list[tuple[Peaks, str]] = []
+    for case in cases:
+        found = limit(case, peaks)
+        if found is None or found.peaks is None:
+            continue
+        shares = {"flops": found.shares.arithmetic, "bytes": found.shares.weights}
+        over += [(found.peaks, name) for name, share in shares.items() if share is not None and share > 1]
+    return tuple(_without(each, {name for peak, name in over if peak is each}) for each in peaks)
+
+
+def _without(peaks: Peaks, over: set[str]) -> Peaks:
+    """Peaks without these rates, with the reason."""
+    gone: dict[str, None] = {f"{name}_per_s": None for name in over}
+    absent = {**peaks.absent, **dict.fromkeys(over, OVER)}
+    return structs.replace(peaks, **gone, absent=absent) if over else peaks
 
 
 def _step_ms(case: CaseState) -> float | None:

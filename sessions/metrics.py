@@ -1,14 +1,17 @@
 """What a case's steps amount to: latency with its spread, throughput as totals over totals, parts of a step."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, sqrt
 
 import numpy as np
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.columns import Columns
+from benchtui.sessions.evidence import repeats, rounds_of
+from benchtui.sessions.facts import Reported
 from benchtui.sessions.outliers import outliers
+from benchtui.sessions.sampling import Figure, Sample, interval
 from benchtui.sessions.unsteady import Unsteady, unsteady
 
 LEAST_FOR_INTERVAL = 6
@@ -32,7 +35,8 @@ class Distribution:
     """Standard deviation of the sample (n - 1)."""
     low: float | None = None
     high: float | None = None
-    """95% interval of the median, by order statistics."""
+    """95% interval of the median. Of one process it covers that process alone: order statistics of its steps.
+    Of two rounds it holds both their intervals, and from three on it is that of their medians."""
     least: float | None = None
     q3: float | None = None
     """The third quartile; None where there is no interval either."""
@@ -60,6 +64,7 @@ class Metrics:
     device_ms: Distribution | None
     parts_ms: dict[str, Distribution]
     samples_per_s: float | None
+    """All samples over the time of all steps."""
     tokens_per_s: float | None
     """Real tokens, by the attention mask."""
     padded_tokens_per_s: float | None
@@ -70,15 +75,23 @@ class Metrics:
     """What the first step took beyond a steady one; with compiling that is the compiler's time."""
     rounds_ms: tuple[float, ...]
     """Median step of each round, its mean where no steps were kept; empty where there was but one."""
-    rounds_least_ms: tuple[float, ...]
-    """Fastest step of each round; empty where there was but one."""
+    rounds: tuple[Sample, ...]
+    """What each round's steps say, or each repeat of a source that kept none; what cases are compared by."""
     between_rounds_percent: float | None
     """Range of the rounds' medians over the median of all steps, in percent."""
     outliers: tuple[int, ...]
     """Steps, counted from 0, so far off that something else must have happened; they stay in all figures."""
     mean_power_w: float | None
     energy_per_sample_j: float | None
+    rounds_energy_j: tuple[float, ...]
+    """Energy of a sample in each round; empty where there was but one, or not every one had a figure."""
     samples_per_step: int
+    samples_per_s_low: float | None = None
+    samples_per_s_high: float | None = None
+    """95% interval of the throughput, by the mean step; it holds the throughput itself."""
+    energy_per_sample_low_j: float | None = None
+    energy_per_sample_high_j: float | None = None
+    """95% interval of the energy of a sample over the rounds, from three on."""
     time_to_first_token_ms: Distribution | None = None
     """The prefill of a generation: one pass over the prompts, up to the first new token of each."""
     time_per_output_token_ms: Distribution | None = None
@@ -126,29 +139,39 @@ def metrics(case: CaseState) -> Metrics | None:
 def _measured(case: CaseState) -> Metrics:
     steps = case.measured
     ordered = _ordered(steps.wall_ms)
-    latency = _distribution(ordered)
+    rounds = rounds_of(case)
+    latency = over_rounds_too(_distribution(ordered), rounds)
     total_s = latency.mean * latency.n / 1000
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     mean_power_w, energy_j = _power_and_energy(case)
     first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
-    rounds_ms = _by_round(case, np.median)
+    rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
+    samples_per_s = _ratio(samples or None, total_s)
+    low, high = _rate_interval(samples_per_s, rounds, case.samples_per_step)
+    rounds_energy_j = _energy_by_round(case)
+    energy = interval([Figure(each) for each in rounds_energy_j])
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
         parts_ms=parts,
-        samples_per_s=_ratio(samples, total_s),
+        samples_per_s=samples_per_s,
+        samples_per_s_low=low,
+        samples_per_s_high=high,
         tokens_per_s=_ratio(_total(steps.tokens, len(steps)), total_s),
         padded_tokens_per_s=_ratio(_padded_tokens(case, samples), total_s),
         first_step_ms=first_step_ms,
         cold_cost_ms=_beyond(first_step_ms, latency.median),
         rounds_ms=rounds_ms,
-        rounds_least_ms=_by_round(case, np.min),
+        rounds=rounds,
         between_rounds_percent=_range_percent(rounds_ms, latency.median),
         outliers=outliers(steps.wall_ms, ordered),
         mean_power_w=mean_power_w,
         energy_per_sample_j=_ratio(energy_j, samples),
+        rounds_energy_j=rounds_energy_j,
+        energy_per_sample_low_j=energy.low if energy else None,
+        energy_per_sample_high_j=energy.high if energy else None,
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
@@ -203,7 +226,7 @@ def _reported(case: CaseState) -> Metrics | None:
         return None
     rounds_ms = reported.repeats_mean_ms
     return Metrics(
-        latency_ms=Distribution(n=reported.steps or 0, mean=reported.latency_mean_ms),
+        latency_ms=_told(reported, reported.latency_mean_ms),
         device_ms=None,
         parts_ms={},
         samples_per_s=reported.samples_per_s,
@@ -212,19 +235,60 @@ def _reported(case: CaseState) -> Metrics | None:
         first_step_ms=None,
         cold_cost_ms=None,
         rounds_ms=rounds_ms,
-        rounds_least_ms=(),
+        rounds=repeats(reported),
         between_rounds_percent=_range_percent(rounds_ms, reported.latency_mean_ms),
         outliers=(),
         mean_power_w=reported.mean_power_w,
-        energy_per_sample_j=None,
+        energy_per_sample_j=_ratio(reported.mean_power_w, reported.samples_per_s or 0.0),
+        rounds_energy_j=(),
         samples_per_step=case.samples_per_step,
     )
 
 
-def _by_round(case: CaseState, figure: Callable[[np.ndarray], float]) -> tuple[float, ...]:
-    """A figure of the step times of each round, where there are several."""
-    rounds = case.measured.by_round()
-    return tuple(float(figure(np.asarray(times))) for times in rounds) if len(rounds) > 1 else ()
+def _told(reported: Reported, mean_ms: float) -> Distribution:
+    """A spread by the word of its source, as far as so few steps may have a percentile here too."""
+    n = reported.steps or 0
+    return Distribution(
+        n=n,
+        mean=mean_ms,
+        median=reported.latency_median_ms,
+        p90=reported.latency_p90_ms if n >= LEAST_FOR_P90 else None,
+        p95=reported.latency_p95_ms if n >= LEAST_FOR_P95 else None,
+        p99=reported.latency_p99_ms if n >= LEAST_FOR_P99 else None,
+        std=reported.latency_std_ms,
+    )
+
+
+def over_rounds_too(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
+    """A distribution whose interval knows of the rounds that the steps came from."""
+    bounds = interval([each.median for each in rounds]) if len(rounds) > 1 else None
+    if bounds is None or found.median is None:
+        return found
+    return replace(found, low=min(bounds.low, found.median), high=max(bounds.high, found.median))
+
+
+def _rate_interval(
+    rate: float | None, rounds: Sequence[Sample], samples: int
+) -> tuple[float | None, float | None]:
+    """95% interval of a throughput, by the mean steps of the rounds."""
+    bounds = interval([each.mean for each in rounds])
+    if bounds is None or rate is None or not bounds.low > 0:
+        return None, None
+    return min(rate, 1000 * samples / bounds.high), max(rate, 1000 * samples / bounds.low)
+
+
+def _energy_by_round(case: CaseState) -> tuple[float, ...]:
+    """Joules a sample in each round; that of the last is what the others leave of the whole."""
+    whole, ended = case.finished.energy if case.finished else None, case.rounds
+    known = [each.energy.energy_j for each in ended if each.energy and each.energy.energy_j is not None]
+    if not ended or len(known) < len(ended) or whole is None or whole.energy_j is None:
+        return ()
+    steps = [case.measured.of_round(each.round) for each in ended]
+    last = len(case.measured) - sum(steps)
+    joules, counts = [*known, whole.energy_j - sum(known)], [*steps, last]
+    if min(*counts, *joules, case.samples_per_step) <= 0:
+        return ()
+    return tuple(joule / (count * case.samples_per_step) for joule, count in zip(joules, counts, strict=True))
 
 
 def _range_percent(rounds_ms: tuple[float, ...], middle_ms: float | None) -> float | None:

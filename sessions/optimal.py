@@ -1,24 +1,49 @@
 """Which case to run for a need, under constraints, and whether the next one can be told apart from it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
+from operator import mul
 from typing import Literal
 
 import msgspec
 from msgspec import structs
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Ratio, Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.compare import (
+    Ratio,
+    Verdict,
+    bounds_ms,
+    energy_ratio,
+    latency_ratio,
+    memory_ratio,
+    steadiness_ratio,
+    throughput_ratio,
+)
 from benchtui.sessions.constraints import NONE, Constraints, Relaxed, broken, relaxed
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.noise import SAME_WITHIN
 from benchtui.sessions.results import Result, measured
+from benchtui.sessions.sampling import Bounds
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import AXES, Axes, Config, Sweep
+from benchtui.sessions.sweep import AXES, UNKNOWN, Axes, Config, Sweep
 from benchtui.sessions.visible import LONGEST_VALUE, visible
 
-Need = Literal["throughput", "latency", "memory", "energy", "balanced"]
-NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "balanced")
+Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
+NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
+
+NEAR = 0.1
+"""Share up to which a lead that isn't established is given up for a simpler case."""
+MOST_TRIES = 20
+"""Simpler cases that are held against all others before the one with the best figure is taken."""
+TAIL = 1.1
+"""How many times as long as the next case's a tail may be before the lead isn't clear any more."""
+
+TAILED: tuple[Need, ...] = ("throughput", "latency")
+"""The needs to which slow steps matter."""
+CHOICES = ("machine", "precision", "attention", "compile", "threads", "padding")
+"""Options that a case may have other than the defaults, batch size and device aside."""
 
 NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of memory", "skipped": ""}
 """Where the words for a state aren't the session's own; the reason for skipping says enough."""
@@ -45,6 +70,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """A percentile of two cases in which the chosen one is the slower."""
+
+    name: Literal["p99", "p90"]
+    best_ms: float
+    other_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The case to run, or why there is none."""
 
@@ -54,7 +88,14 @@ class Decision:
     ahead: Ratio | None
     """How many times as good the best is as the runner-up."""
     ties: tuple[Result, ...]
-    """The cases that can't be told apart from the best, the nearest first."""
+    """The other cases among which no figure decides, the nearest first: the same, or a lead that isn't
+    established and is small."""
+    leader: Result | None
+    """The case with the best figure, where a simpler one was chosen in its place; else None."""
+    unsure: int
+    """How many further cases can't be told apart from the best for want of certainty."""
+    tail: Tail | None
+    """How far the slow steps of the best lie above those of the runner-up, where they are longer."""
     front: tuple[Result, ...]
     """Of the cases that keep to the constraints, those not beaten in all of samples/s, step and peak memory."""
     left_out: tuple[LeftOut, ...]
@@ -65,6 +106,12 @@ class Decision:
     def verdict(self) -> Verdict | None:
         """Whether the best is surely better than the runner-up; None without one."""
         return self.ahead.verdict if self.ahead else None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the best is surely better than every other, its slow steps among them."""
+        sure = self.verdict is Verdict.FASTER and not self.ties and not self.unsure
+        return sure and self.tail is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +125,104 @@ class _Figure:
 
 
 def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None) -> Decision:
-    """The best measured case for what is wanted; ``results`` are those of the session where they are known."""
+    """The best measured case for what is wanted; ``results`` are those of the session where they are known.
+
+    Where several cases can't be told apart, the simplest of them: see ``simplest``.
+    """
     known = measured(session) if results is None else results
     rows = [row for row in known if wish.sequence_length in (None, row.config.sequence_length)]
     able = [row for row in rows if _lack(row, wish) is None]
     fit = [row for row in able if not broken(row, wish.constraints)]
     figures = _figures(wish, fit)
     ranked = sorted(fit, key=lambda row: prod(figure.cost(row) or 0.0 for figure in figures))
-    ahead = [(row, _ahead(row, ranked[0], figures)) for row in ranked[1:]]
+    leader = ranked[0] if ranked else None
+    near = [row for row in ranked if row is leader or _near(row, ranked[0], figures)]
+    near = _undecided(near, figures)
+    best = simplest(near) if near else None
+    ahead = [(row, _ahead(row, best, figures)) for row in ranked if best and row is not best]
+    runner_up = ahead[0][0] if ahead else None
+    tied = {row.case.index for row in near}
+    unsure = [row for row, ratio in ahead if ratio.verdict is Verdict.UNSURE and row.case.index not in tied]
     return Decision(
         wish=wish,
-        best=ranked[0] if ranked else None,
-        runner_up=ahead[0][0] if ahead else None,
+        best=best,
+        runner_up=runner_up,
         ahead=ahead[0][1] if ahead else None,
-        ties=tuple(row for row, ratio in ahead if ratio.verdict is Verdict.SAME),
+        ties=tuple(row for row in near if row is not best),
+        leader=None if leader is best else leader,
+        unsure=len(unsure),
+        tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
         front=front(fit),
         left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
         relaxed=() if ranked else relaxed(able, wish.constraints),
     )
+
+
+def _undecided(near: list[Result], figures: Sequence[_Figure]) -> list[Result]:
+    """The leader and the cases that it isn't told apart from, the simplest of which none of them surely beats.
+
+    Two cases that a scattered leader isn't told apart from may well be told apart from each other.
+    """
+    left = list(near)
+    for _ in range(MOST_TRIES):
+        best = simplest(left) if left else None
+        if best is None or best is near[0]:
+            return left
+        others = (_ahead(best, row, figures) for row in near if row is not best)
+        if not any(ratio.verdict is Verdict.FASTER for ratio in others):
+            return left
+        left = [row for row in left if row is not best]
+    return near[:1]
+
+
+def simplest(rows: Sequence[Result]) -> Result:
+    """Of cases that can't be told apart the one that asks for least, the first where that doesn't say.
+
+    In this order: no compiler; the least memory; the shortest step; the fewest options that aren't defaults.
+    What lies within the margin of equivalence counts as equal.
+    """
+    left = list(rows)
+    for cost in (_compiled, _memory_mb, _step_ms, _options):
+        known = [value for row in left if (value := cost(row)) is not None]
+        if len(known) == len(left):
+            most = min(known) * (1 + SAME_WITHIN)
+            left = [row for row in left if (cost(row) or 0.0) <= most]
+    return left[0]
+
+
+def _near(row: Result, leader: Result, figures: Sequence[_Figure]) -> bool:
+    """Whether the leader's lead over a case is none to speak of, by its figures and by its typical steps."""
+    costs = [prod(figure.cost(each) or 0.0 for figure in figures) for each in (row, leader)]
+    ahead = _ahead(row, leader, figures)
+    most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
+    return ahead.verdict is not Verdict.FASTER and costs[0] < most * costs[1] and ahead.value < most
+
+
+def _tail(best: Result, other: Result, need: Need) -> Tail | None:
+    """The longest percentile that both have, where it is longer in the best case by more than a little.
+
+    For latency that of a step; for throughput that of a sample, since larger batches take longer steps.
+    """
+    if need not in TAILED:
+        return None
+    sizes = (1, 1) if need == "latency" else (best.metrics.samples_per_step, other.metrics.samples_per_step)
+    one, two = best.metrics.latency_ms, other.metrics.latency_ms
+    name: Literal["p99", "p90"]
+    for name in ("p99", "p90"):
+        mine, theirs = getattr(one, name), getattr(two, name)
+        if mine is not None and theirs is not None:
+            return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
+    return None
+
+
+def _compiled(result: Result) -> float:
+    return float(result.config.compile not in ("off", UNKNOWN))
+
+
+def _options(result: Result) -> float:
+    """How many options of a case aren't the defaults of a sweep."""
+    plain = Config(device=result.config.device)
+    return float(sum(getattr(result.config, option) != getattr(plain, option) for option in CHOICES))
 
 
 def lengths(session: Session) -> tuple[int, ...]:
@@ -139,6 +266,8 @@ def _figures(wish: Wish, results: Sequence[Result]) -> tuple[_Figure, ...]:
             return (sample, _MEMORY)
         case "energy":
             return (_ENERGY,)
+        case "steadiness":
+            return (_JITTER,)
         case "balanced":
             return _known((sample, step, _MEMORY, _ENERGY), results)
 
@@ -151,15 +280,23 @@ def _known(figures: Sequence[_Figure], results: Sequence[Result]) -> tuple[_Figu
 def _ahead(base: Result, new: Result, figures: Sequence[_Figure]) -> Ratio:
     """How many times as good the new case is as the base; bounded where every figure is."""
     parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
-    lows = [part.low for part in parts if part.low is not None]
-    highs = [part.high for part in parts if part.high is not None]
-    known = len(lows) == len(highs) == len(parts)
+    value = prod(part.value for part in parts)
+    if len(parts) == 1:
+        return parts[0]
     return Ratio(
-        prod(part.value for part in parts),
-        prod(lows) if known else None,
-        prod(highs) if known else None,
-        contested=any(part.contested for part in parts),
+        value,
+        _product([part.bounds for part in parts]),
+        fast=_product([part.fast or part.bounds for part in parts]),
+        totals=_product([part.totals or part.bounds for part in parts]),
+        same_within=parts[0].same_within if parts else 0.0,
+        outside=tuple(dict.fromkeys(why for part in parts for why in part.outside)),
     )
+
+
+def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
+    """Bounds of a product; None where not every factor has some."""
+    known = [part for part in parts if part]
+    return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
 def _unfit(rows: Sequence[Result], wish: Wish) -> Iterator[LeftOut]:
@@ -199,22 +336,12 @@ def _energy_j(result: Result) -> float | None:
     return result.metrics.energy_per_sample_j or None
 
 
+def _jitter(result: Result) -> float | None:
+    return result.metrics.latency_ms.jitter_percent or None
+
+
 def _memory_mb(result: Result) -> float | None:
     return result.case.peak_memory_mb or None
-
-
-def _memory_ratio(base: Result, new: Result) -> Ratio | None:
-    """A peak is taken for what it is: its ratio has no width."""
-    peaks = _memory_mb(base), _memory_mb(new)
-    if not peaks[0] or not peaks[1]:
-        return None
-    value = peaks[0] / peaks[1]
-    return Ratio(value, value, value)
-
-
-def _energy_ratio(base: Result, new: Result) -> Ratio | None:
-    costs = _energy_j(base), _energy_j(new)
-    return Ratio(costs[0] / costs[1]) if costs[0] and costs[1] else None
 
 
 def _job_step(steps: int) -> _Figure:
@@ -238,21 +365,23 @@ def _job_sample(steps: int) -> _Figure:
 
 
 def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
-    """Two jobs held against each other, bounded by the ranges of their steps; the first step was seen once."""
+    """Two jobs held against each other, bounded by where their steps lie; the first step was seen once."""
     totals = job_ms(base, steps), job_ms(new, steps)
     if not totals[0] or not totals[1]:
         return None
-    value = samples * totals[0] / totals[1]
-    if base.range_ms is None or new.range_ms is None:
-        return Ratio(value)
-    one, other = _job_range(base, base.range_ms, steps), _job_range(new, new.range_ms, steps)
-    low, high = samples * one[0] / (other[1] or totals[1]), samples * one[1] / (other[0] or totals[1])
-    return Ratio(value, min(value, low), max(value, high))
+    value, margin = samples * totals[0] / totals[1], max(base.noise.margin, new.noise.margin)
+    mine, theirs = bounds_ms(base), bounds_ms(new)
+    if mine is None or theirs is None:
+        return Ratio(value, same_within=margin)
+    one, other = (_job_bounds(row, each, steps) for row, each in ((base, mine), (new, theirs)))
+    bounds = (one * other.over()).times(samples)
+    return Ratio(value, replace(bounds, value=value), same_within=margin)
 
 
-def _job_range(result: Result, range_ms: tuple[float, float], steps: int) -> tuple[float, float]:
+def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     cold_ms = result.metrics.cold_cost_ms or 0.0
-    return cold_ms + steps * range_ms[0], cold_ms + steps * range_ms[1]
+    ends = (step.value, step.low, step.high, step.sure_low, step.sure_high)
+    return Bounds(*(cold_ms + steps * end for end in ends))
 
 
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -262,8 +391,9 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 
 _SAMPLE = _Figure(_sample_ms, throughput_ratio, "no throughput was read")
 _STEP = _Figure(_step_ms, latency_ratio, "no time of a step was read")
-_MEMORY = _Figure(_memory_mb, _memory_ratio, "no peak memory was read")
-_ENERGY = _Figure(_energy_j, _energy_ratio, "no energy was read")
+_MEMORY = _Figure(_memory_mb, memory_ratio, "no peak memory was read")
+_ENERGY = _Figure(_energy_j, energy_ratio, "no energy was read")
+_JITTER = _Figure(_jitter, steadiness_ratio, "no spread of its steps is known")
 
 
 def narrowed(sweep: Sweep, config: Config) -> Sweep:

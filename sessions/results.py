@@ -1,14 +1,22 @@
 """The measured cases of a session with their figures, and the series of batch sizes they form."""
 
+from __future__ import annotations  # for metrics, whose module imports numpy
+
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import geometric_mean
+from typing import TYPE_CHECKING
 
-from msgspec import structs
-
-from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.metrics import Metrics, metrics
+from benchtui.sessions import evidence
+from benchtui.sessions.case_state import CaseState, peak_mb
+from benchtui.sessions.evidence import Evidence, with_noise
+from benchtui.sessions.noise import Noise, kind_of
+from benchtui.sessions.sampling import Sample
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config
+
+if TYPE_CHECKING:
+    from benchtui.sessions.metrics import Metrics
 
 SERIES_OPTIONS = (
     "machine",
@@ -30,6 +38,10 @@ class Result:
 
     case: CaseState
     metrics: Metrics
+    noise: Noise = field(default=Noise(), repr=False)
+    """What is known of the noise of its session."""
+    session: Session | None = field(default=None, repr=False)
+    """The session that it was measured in."""
 
     @property
     def config(self) -> Config:
@@ -43,8 +55,13 @@ class Result:
 
     @property
     def typical_ms(self) -> float:
-        """The median step, or the mean where the source kept no steps, in milliseconds."""
-        latency = self.metrics.latency_ms
+        """The median step in milliseconds: of several rounds the geometric mean of their medians.
+
+        The mean where the source kept no steps. It is what ratios are of.
+        """
+        latency, medians = self.metrics.latency_ms, self.metrics.rounds_ms
+        if len(medians) > 1 and self.case.steps_measured and min(medians) > 0:
+            return geometric_mean(medians)
         return latency.mean if latency.median is None else latency.median
 
     @property
@@ -75,18 +92,18 @@ class Result:
         return rate / memory_mb if rate is not None and memory_mb else None
 
     @property
-    def steps_range_ms(self) -> tuple[float, float] | None:
-        """From the fastest step to the third quartile of all steps, in milliseconds."""
-        latency = self.metrics.latency_ms
-        return None if latency.least is None or latency.q3 is None else (latency.least, latency.q3)
+    def rounds(self) -> tuple[Sample, ...]:
+        """What each round's steps say of the case."""
+        return self.metrics.rounds
 
     @property
-    def range_ms(self) -> tuple[float, float] | None:
-        """That range, widened to hold the median of each round: where few rounds take the case to lie."""
-        if self.steps_range_ms is None:
+    def memory_range_mb(self) -> tuple[float, float] | None:
+        """The lowest and the highest peak of memory that a round is known to have had."""
+        peak = self.case.peak_memory_mb
+        if not peak:
             return None
-        ends = (*self.steps_range_ms, *self.metrics.rounds_ms)
-        return min(ends), max(ends)
+        known = (peak_mb(self.config.device, each.memory) for each in self.case.rounds)
+        return min(peak, *(each for each in known if each), peak), peak
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +123,31 @@ def measured(session: Session) -> tuple[Result, ...]:
 
     The second case of an A/A pair is left out: it is no choice of its own.
     """
-    return _with_figures(case for case in session.cases if case.state == "ok" and not case.config.repeat)
+    return tuple(each for each in _all(session) if not each.config.repeat)
 
 
 def aa_pair(session: Session) -> tuple[Result, Result] | None:
     """The two cases of the session's A/A pair, where there is one and both ended well."""
-    again = [case for case in session.cases if case.config.repeat]
-    wanted = [structs.replace(case.config, repeat=0) for case in again]
-    first = [case for case in session.cases if case.config in wanted]
-    found = _with_figures(case for case in (*first[:1], *again[:1]) if case.state == "ok")
-    return (found[0], found[1]) if len(found) == 2 else None
+    every = {each.case.index: each for each in _all(session)}
+    pair = evidence.aa_pair([Evidence(each.case, each.rounds) for each in every.values()])
+    return (every[pair[0].case.index], every[pair[1].case.index]) if pair else None
 
 
-def _with_figures(ended: Iterable[CaseState]) -> tuple[Result, ...]:
-    figures = ((case, metrics(case)) for case in ended)
-    return tuple(Result(case, found) for case, found in figures if found)
+def noise_by_kind(session: Session) -> dict[str, Noise]:
+    """What is known of the session's noise, by kind of device."""
+    return {kind_of(each.case): each.noise for each in _all(session)}
+
+
+def _all(session: Session) -> list[Result]:
+    """Every case that ended well, with what is known of the session's noise."""
+    from benchtui.sessions.metrics import metrics  # numpy: a tenth of a second that no screen waits for
+
+    ended = (case for case in session.cases if case.state == "ok")
+    figures = {case.index: found for case in ended if (found := metrics(case))}
+    plain = (Evidence(session.cases[index], found.rounds) for index, found in figures.items())
+    return [
+        Result(each.case, figures[each.case.index], each.noise, session) for each in with_noise(plain, session)
+    ]
 
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:

@@ -7,7 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from benchtui.sessions import journal
+from benchtui.sessions.baseline import Judging
 from benchtui.sessions.case_state import LEFT, CaseState
 from benchtui.sessions.columns import Held, Trace
 from benchtui.sessions.errors import BenchtuiError
@@ -36,6 +39,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.facts import Host
 from benchtui.sessions.machine_state import MachineState, NodeState
+from benchtui.sessions.noise import SAME_WITHIN
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.visible import quoted
@@ -79,6 +83,8 @@ class Session:
         self._keep_steps = keep_steps
         self.torn = False
         """Whether an unfinished last line was dropped when reading the file."""
+        self.same_within = SAME_WITHIN
+        """Margin of equivalence for verdicts, as the reader wants it."""
 
     @classmethod
     def load(cls, path: Path, keep_steps: bool = True) -> Session:
@@ -192,6 +198,15 @@ class Session:
         """How many cases would run if the session were resumed, now that no engine is at work on it."""
         imported = self.started is not None and self.started.source is not None
         return 0 if imported else sum(case.state in LEFT for case in self.cases)
+
+    def judge_by(self, judging: Judging) -> None:
+        """Have verdicts follow the reader: another baseline than the sweep's, another margin of equivalence."""
+        if judging.same_within is not None:
+            self.same_within = judging.same_within
+        if judging.baseline is not None:
+            sweep = self.start.sweep
+            measure = structs.replace(sweep.measure, baseline=judging.baseline)
+            self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
 
     def apply_all(self, events: Iterable[journal.Read]) -> None:
         """Fold events in order."""

@@ -58,6 +58,17 @@ MOST_ROUNDS = 100
 MOST_RETRIES = 10
 MOST_THREADS = 4096
 
+UNSAID_OF_LABELS = (
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+    "sequence_length",
+    "batch_size",
+)
+"""Options that say nothing of a case that another tool has put into words of its own (``Config.label``)."""
+
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """A whole number from 1 up."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]

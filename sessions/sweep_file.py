@@ -93,6 +93,21 @@ def checked(config: Config) -> Config:
     return Config(**options, repeat=config.repeat)
 
 
+def baseline_from(options: Sequence[str]) -> Baseline | None:
+    """The baseline of options such as ``precision=fp32``; None without any. Raises BenchtuiError."""
+    if not options:
+        return None
+    where = "--baseline"
+    table: dict[str, object] = {}
+    for each in options:
+        key, sign, value = each.partition("=")
+        if not sign:
+            raise BenchtuiError(f"{where}: {quoted(each)} is not KEY=VALUE, such as precision=fp32")
+        table[key.strip()] = value.strip()
+    found = _table(Baseline, _ONE_CASE)(table, where)
+    return found if isinstance(found, Baseline) else None
+
+
 def read_source(source: str) -> tuple[str, str]:
     """The TOML text of a file or a preset, and what to call it in errors; raises BenchtuiError."""
     path = Path(source)

@@ -19,6 +19,7 @@ from textual.screen import Screen
 
 from benchtui import themes
 from benchtui.engine.client import Engine
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes import own
 from benchtui.tui import garbage, keymap
@@ -241,11 +242,15 @@ class BenchtuiApp(App[Ending]):
 
     def _opened(self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None) -> Feed:
         """A session to be shown as it is, or to be played; raises BenchtuiError where it can't be read."""
-        if not replay:
-            return Feed(path, engine, self._clock, self._surroundings.find)
-        from benchtui.tui.replay import Replay  # most sessions are opened without it
+        found: Feed
+        if replay:
+            from benchtui.tui.replay import Replay  # most sessions are opened without it
 
-        return Replay(path, engine, self._clock, start)
+            found = Replay(path, engine, self._clock, start)
+        else:
+            found = Feed(path, engine, self._clock, self._surroundings.find)
+        found.judging = self._surroundings.judging
+        return found
 
     def _screen_of(self, place: Place) -> Screen[None]:
         """A new screen for a place; each is imported when it is first shown, so that none delays another."""
@@ -348,6 +353,7 @@ def run_app(
     start: "Start | None" = None,
     theme: str | None = None,
     ascii_only: bool = False,
+    judging: Judging | None = None,
 ) -> Ending:
     """Show the app until the reader leaves it, and say how that was; with a start, the session is replayed.
 
@@ -356,6 +362,6 @@ def run_app(
     """
     if theme is not None and (refusal := own.refusal(theme)):
         raise BenchtuiError(f"theme {refusal}")
-    here = Surroundings.here()
+    here = Surroundings.here(judging or LEFT_TO_THE_SWEEP)
     app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or Ending("closed")

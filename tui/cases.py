@@ -1,22 +1,23 @@
 """Figures of cases for the screen: computed when steps have come, kept when they can't change any more."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.compare import Verdict
 from benchtui.sessions.forecast import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
+from benchtui.sessions.sampling import interval
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Config, Measure
+from benchtui.sessions.sweep import Measure
 from benchtui.themes import Symbols
 from benchtui.tui import text
 from benchtui.tui.along import round_starts, signs_of, turn_of
 from benchtui.tui.columns import summed
 from benchtui.tui.holding import MANY
+from benchtui.tui.judge import Judge
 from benchtui.tui.spread import Spread, Summed
 from benchtui.tui.values import FORMATS, VALUES, samples_per_s
 from benchtui.tui.widgets.band import Band, Scale
@@ -42,8 +43,13 @@ ROLES = {
 """Role of each state of a case."""
 PENDING = ("queued", "running")
 """States of cases whose figures are still to come."""
-MARGIN = 0.005
-"""Intervals that lie apart by less than this share aren't called different."""
+SIGNS: dict[Verdict, Piece] = {
+    Verdict.FASTER: ("", "good"),
+    Verdict.SLOWER: ("", "bad"),
+    Verdict.SAME: ("= ", "plain"),
+    Verdict.UNSURE: ("? ", "muted"),
+}
+"""Sign before a ratio, and its role, by the word for it."""
 MOST_SPREADS = 200
 """Spreads that are kept; they hold each step once more."""
 
@@ -51,7 +57,13 @@ MOST_SPREADS = 200
 class CaseBook:
     """What the screen says of each case of a session."""
 
-    def __init__(self, session: Session, symbols: Symbols, before: "CaseBook | None" = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        symbols: Symbols,
+        before: "CaseBook | None" = None,
+        judging: Judging = LEFT_TO_THE_SWEEP,
+    ) -> None:
         """``before`` is the book of another moment of the session: what holds for both is taken over."""
         self._session = session
         self._symbols = symbols
@@ -73,7 +85,8 @@ class CaseBook:
         """Cases that the names have room for."""
         self.over = False
         """Whether the record ends here: what seems to run was cut short."""
-        self._measured: dict[Config, CaseState] = {}
+        self.judge = Judge(session, judging)
+        """The words for the cases that have ended."""
         self._common: frozenset[str] | None = None
         """Marks of all cases, which the heading tells; a row tells those that are its own."""
 
@@ -122,9 +135,19 @@ class CaseBook:
             n=spread.n,
             p50_ms=spread.median,
             p99_ms=spread.p99,
-            interval_percent=spread.interval_percent,
+            interval_percent=self._interval_percent(case, spread),
             samples_per_s=samples_per_s(case, spread),
         )
+
+    def _interval_percent(self, case: CaseState, spread: Spread | Summed) -> float | None:
+        """Half the width of the median's interval, in percent; of several rounds that of the rounds."""
+        if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
+            return spread.interval_percent
+        bounds = interval([each.median for each in self.judge.rounds(case)])
+        if bounds is None:
+            return spread.interval_percent
+        low, high = min(bounds.low, spread.median), max(bounds.high, spread.median)
+        return 50 * (high - low) / spread.median
 
     def needed(self, case: CaseState) -> StepsLeft | None:
         """What the round that a case is measured in still needs; None where a fixed number of steps ends it."""
@@ -203,8 +226,7 @@ class CaseBook:
         """Take in cases that have ended, of which more are about to come, and begin another picture."""
         self._behind.clear()
         for case in ended:
-            if case.state == "ok" and case.steps_measured:
-                self._measured[case.config] = case
+            self.judge.take_in(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
             if case.prepared is not None:
@@ -264,7 +286,7 @@ class CaseBook:
             case "notes":
                 return (self._note(case), "muted")
             case "base":
-                written = self._against_base(case)
+                return self._against_base(case)
             case _:
                 written = FORMATS[key](self._figure(case, key), self._symbols)
         if written == self._symbols.absent:
@@ -275,47 +297,43 @@ class CaseBook:
         """A figure of a case by its column."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
+        if key == "interval":
+            return self._interval_percent(case, self.spread(case))
         return VALUES[key](case, self.spread(case))
 
     def _note(self, case: CaseState) -> str:
-        return note(case, self._common or frozenset())
+        known = (self.judge.why_no_base(case), note(case, self._common or frozenset()))
+        return ", ".join(text.clean(part) for part in known if part)
 
     def _state(self, case: CaseState) -> Piece:
         if case.state == "running" and self.over:
             return (f"{self._symbols.interrupted} cut short", "bad")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
-    def _against_base(self, case: CaseState) -> str:
-        """Throughput over that of the baseline; one that can't be told from it is marked so."""
-        ratio, base = self._ratio(case), self._base_of(case)
-        if ratio is None or base is None:
-            return self._symbols.absent
-        own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
-        same = (
-            case is not base and other.low <= own.high * (1 + MARGIN) and own.low <= other.high * (1 + MARGIN)
-        )
-        return f"{self._symbols.about + ' ' if same else ''}{ratio:.2f}x"
+    def _against_base(self, case: CaseState) -> Piece:
+        """The ratio to the baseline with the sign and the colour of its verdict."""
+        if self.judge.is_base(case):
+            return ("base", "muted")
+        found = self.judge.verdict(case)
+        if found is not None:
+            sign, role = SIGNS[found.verdict]
+            return (f"{sign}{found.value:.2f}x", role)
+        value = self._ratio(case)
+        if value is None:
+            return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
+        return (f"{value:.2f}x", "muted")
 
     def _ratio(self, case: CaseState) -> float | None:
-        base = self._base_of(case)
-        if base is None or not all(each.samples_per_step and self.spread(each).n for each in (case, base)):
+        """The ratio to the baseline without a word; of a running case by the steps so far."""
+        base = self.judge.base_of(case)
+        if base is None:
             return None
-        own, other = _per_sample(self.spread(case), case), _per_sample(self.spread(base), base)
-        return other.mean / own.mean if own.mean and other.mean else None
-
-    def _base_of(self, case: CaseState) -> CaseState | None:
-        """The measured case to hold one against, as the report chooses it (``compare.baseline_of``)."""
-        if not case.steps_measured:
-            return None
-        named = self._session.start.sweep.measure.baseline
-        if named is None:
-            return next(iter(self._measured.values()), None)
-        wanted = {field: getattr(named, field) for field in named.__struct_fields__}
-        nearest = msgspec.structs.replace(case.config, **{key: value for key, value in wanted.items() if value})
-        if nearest in self._measured:
-            return self._measured[nearest]
-        matching = (other for other in self._measured.values() if named.matches(other.config))
-        return max(matching, key=lambda other: _agreement(other.config, case.config), default=None)
+        if case.state == "ok":
+            found = self.judge.verdict(case)
+            return 1.0 if base is case else found.value if found else None
+        own, other = self.spread(case).median, self.spread(base).median
+        sizes = case.samples_per_step, base.samples_per_step
+        return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
 
 
 def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
@@ -350,26 +368,6 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
         for name, part in figures.parts_ms.items()
         if total
     )
-
-
-def _agreement(one: Config, other: Config) -> int:
-    return sum(getattr(one, field) == getattr(other, field) for field in one.__struct_fields__)
-
-
-@dataclass(frozen=True, slots=True)
-class PerSample:
-    """Time of a sample in milliseconds, with the interval that its median's gives."""
-
-    low: float
-    mean: float
-    high: float
-
-
-def _per_sample(spread: Spread | Summed, case: CaseState) -> PerSample:
-    mean = spread.total / spread.n
-    low, high = spread.interval or (mean, mean)
-    size = case.samples_per_step
-    return PerSample(min(low, mean) / size, mean / size, max(high, mean) / size)
 
 
 def _scale(spread: Spread | Summed, most: float | None = None) -> Scale | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from string import ascii_letters
 
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import (
     SAMPLES,
@@ -21,7 +22,8 @@ from benchtui.sessions.chart import Line as ChartLine
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text
-from benchtui.tui.cases import ROLES
+from benchtui.tui.cases import ROLES, SIGNS
+from benchtui.tui.judge import Judge
 from benchtui.tui.keymap import key
 from benchtui.tui.markdown import heading, pipe_table
 from benchtui.tui.widgets.ink import Piece
@@ -30,6 +32,9 @@ from benchtui.tui.widgets.plot import Curve, Dot, Lost, Plot
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
 """Colours that take turns; what tells lines apart for certain is the letter."""
+
+
+ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 
 
 @dataclass(slots=True)
@@ -62,10 +67,11 @@ def title(figure: Figure) -> str:
 class LineChart:
     """Lines over an axis; one of them is chosen, and a point on it."""
 
-    def __init__(self, session: Session, known: Known, symbols: Symbols) -> None:
+    def __init__(self, session: Session, known: Known, symbols: Symbols, judge: Judge | None = None) -> None:
         self._session = session
         self._known = known
         self._symbols = symbols
+        self._judge = judge or Judge(session, LEFT_TO_THE_SWEEP)
         self.choice = Choice()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
@@ -156,7 +162,18 @@ class LineChart:
         if line is None or point is None:
             return []
         name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
-        return [(f"{text.clean(name)}   ", "plain"), *self._said(point)]
+        return [(f"{text.clean(name)}   ", "plain"), *self._said(point), *self._against_base(point.case)]
+
+    def _against_base(self, case: CaseState) -> list[Piece]:
+        """The case against its baseline, with the word that the report has for it."""
+        if self._judge.is_base(case):
+            return [("   the baseline", "muted")]
+        found = self._judge.verdict(case)
+        if found is None:
+            why = text.clean(self._judge.why_no_base(case))
+            return [(f"   {why}", "muted")] if why else []
+        word = (f"   {found.verdict}", ROLE_OF[found.verdict])
+        return [word, (f": {found.value:.2f}x the baseline", "muted")]
 
     def plot(self) -> Plot:
         """The picture."""

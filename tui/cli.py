@@ -15,15 +15,19 @@ from benchtui.tui.decision_commands import Choice, import_results, objective_opt
 from benchtui.tui.engine_commands import go_on, pause, resumed_engine, stop
 from benchtui.tui.exporting import export
 from benchtui.tui.options import (
+    Judged,
     Look,
     Resume,
     anyway_option,
     ascii_option,
+    baseline_option,
     complete_session,
     complete_sweep,
+    judging,
     plain_option,
     resume_option,
     retry_option,
+    same_within_option,
     session_option,
     set_option,
     speed_option,
@@ -37,6 +41,7 @@ from benchtui.tui.slurm_commands import slurm
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
+    from benchtui.sessions.baseline import Judging
     from benchtui.sessions.session import Session
     from benchtui.sessions.sweep import Sweep
     from benchtui.tui.player import Start
@@ -194,7 +199,15 @@ def plan(sweep: str, overrides: tuple[str, ...]) -> None:
 @plain_option
 @theme_option
 @ascii_option
-def attach(session: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
+@baseline_option
+@same_within_option
+def attach(
+    session: str | None,
+    as_lines: bool,
+    theme: str | None,
+    ascii_only: bool,
+    **judged: Unpack[Judged],
+) -> None:
     """Watch a running sweep.
 
     SESSION is a path or a name of the library; without it the newest that runs.
@@ -215,7 +228,7 @@ def attach(session: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
     elif as_lines:
         sys.exit(_status(_print(path, engine)))
     else:
-        _show(engine, path, **look)
+        _show(engine, path, judging=judging(judged), theme=theme, ascii_only=ascii_only)
 
 
 @app.command()
@@ -225,7 +238,17 @@ def attach(session: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
 @plain_option
 @theme_option
 @ascii_option
-def replay(session: str, speed: float | None, moment: str | None, as_lines: bool, **look: Unpack[Look]) -> None:
+@baseline_option
+@same_within_option
+def replay(
+    session: str,
+    speed: float | None,
+    moment: str | None,
+    as_lines: bool,
+    theme: str | None,
+    ascii_only: bool,
+    **judged: Unpack[Judged],
+) -> None:
     """Play a recorded session again.
 
     SESSION is a path, a name of the library, `latest` or `demo`. With --plain its events are printed, all at
@@ -242,7 +265,7 @@ def replay(session: str, speed: float | None, moment: str | None, as_lines: bool
         return
     start = Start(speed or 1.0, Aim.parse(moment) if moment else None)
     _require_terminal()
-    _show(engine, path, start, **look)
+    _show(engine, path, start, judging(judged), theme=theme, ascii_only=ascii_only)
 
 
 @app.command()
@@ -335,13 +358,24 @@ def _status(session: "Session") -> int:
 
 
 def _show(
-    engine: "Engine | None", path: Path | None, start: "Start | None" = None, **look: Unpack[Look]
+    engine: "Engine | None",
+    path: Path | None,
+    start: "Start | None" = None,
+    judging: "Judging | None" = None,
+    **look: Unpack[Look],
 ) -> None:
     gc.disable()  # until the first picture stands: there is nothing to collect in what is being loaded
     from benchtui.tui.app import run_app  # Textual is imported only when something is shown
 
     ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
-    ending = run_app(engine=engine, session_path=path, start=start, theme=look["theme"], ascii_only=ascii_only)
+    ending = run_app(
+        engine=engine,
+        session_path=path,
+        start=start,
+        theme=look["theme"],
+        ascii_only=ascii_only,
+        judging=judging,
+    )
     if ending.path is None:
         return
     click.echo(_plain(_FAREWELLS[ending.how].format(path=ending.path)), err=True)

@@ -20,6 +20,7 @@ def comparison_text(compared: Compared) -> str:
     lines = [*_systems(compared), ""]
     differences = differing(compared)
     lines += ["differences:", *table_lines(differences)] if differences else [said.alike]
+    lines += [said.silence] if differences and said.silence else []
     for block in said.against:
         above = "ratio above 1: the new session is the faster one"
         lines += ["", f"{block.title}   ({above})", *block.leads]

@@ -4,8 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.output_file import check_output, open_output
 from benchtui.tui.cases import CaseBook
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.rows import COLUMNS
@@ -25,13 +27,15 @@ def row_markdown(case: CaseState, book: CaseBook, keys: tuple[str, ...]) -> str:
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case.name, *values])) + "\n"
 
 
-def report_markdown(path: Path) -> str:
+def report_markdown(path: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> str:
     """The report of a session, made in a process of its own: what it needs would double the screen's memory.
+
+    It judges as the screen does.
 
     Raises:
         BenchtuiError: in the words of the command that makes it.
     """
-    command = [sys.executable, "-P", "-c", EXPORT, "export", str(path)]
+    command = [sys.executable, "-P", "-c", EXPORT, "export", *_as_options(judging), "--", str(path)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:
@@ -42,13 +46,24 @@ def report_markdown(path: Path) -> str:
     return done.stdout
 
 
-def write_report(session: Path, target: Path) -> None:
-    """Write the report of a session to a file. Raises BenchtuiError where that fails."""
-    text = report_markdown(session)
+def write_report(session: Path, target: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> None:
+    """Write the report of a session to a file. Raises BenchtuiError where that fails, or it is a session."""
+    check_output(target, (session,))
+    text = report_markdown(session, judging)
     try:
-        target.write_text(text, "utf-8")
+        with open_output(target, (session,)) as file:
+            file.write(text.encode())
     except OSError as error:
         raise BenchtuiError(f"{target}: the report can't be written: {error.strerror}") from error
+
+
+def _as_options(judging: Judging) -> list[str]:
+    """What the reader wants cases judged by, as options of a command."""
+    named = judging.baseline.named if judging.baseline else {}
+    options = [f"--baseline={option}={value}" for option, value in named.items()]
+    if judging.same_within is not None:
+        options.append(f"--same-within={100 * judging.same_within:.12g}%")
+    return options
 
 
 def _cell(text: str) -> str:

@@ -5,10 +5,13 @@ from math import ceil
 
 import msgspec
 
-from benchtui.sessions.compare import Ratio, Verdict, baseline_of, throughput_ratio
+from benchtui.sessions.baseline import baseline_of, why_none
+from benchtui.sessions.compare import throughput_ratio
 from benchtui.sessions.constraints import KINDS, NONE, Relaxed
 from benchtui.sessions.frame import row
 from benchtui.sessions.optimal import Decision, job_ms
+from benchtui.sessions.report.comparison_json import ratio_said
+from benchtui.sessions.report.wording import costs, doubt, times, verdict_cell, why_unsure
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
 
@@ -26,6 +29,7 @@ _QUANTITIES = {
     "latency": "the speed of a step",
     "memory": "the throughput per MB",
     "energy": "the samples per joule",
+    "steadiness": "the steadiness",
     "balanced": "the balanced score",
 }
 
@@ -72,8 +76,11 @@ def document(decision: Decision) -> dict[str, object]:
         "sequence_length": wish.sequence_length,
         "best": row(decision.best.case) if decision.best else None,
         "runner_up": row(decision.runner_up.case) if decision.runner_up else None,
-        "ahead": decision.ahead,
+        "ahead": ratio_said(decision.ahead),
         "verdict": decision.verdict,
+        "clear": decision.clear,
+        "leader": row(decision.leader.case) if decision.leader else None,
+        "tail": decision.tail,
         "ties": [result.name for result in decision.ties],
         "front": [row(result.case) for result in decision.front],
         "left_out": [
@@ -105,38 +112,36 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to choose from"
         return
     yield f"  next: {second.name}: {figures(second, decision)}"
-    yield f"  {times(ahead)} {_QUANTITIES[decision.wish.need]}: {_verdict(decision, ahead)}"
+    yield f"  {times(ahead)} {_QUANTITIES[decision.wish.need]}: {verdict_cell(ahead)}"
+    if decision.leader is not None:
+        yield (
+            f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
+            f" {100 * ahead.same_within:.2g}%; the simpler case is chosen"
+        )
+    if decision.tail is not None:
+        best, other = decision.tail.best_ms, decision.tail.other_ms
+        yield f"  but its {decision.tail.name} is longer: {best:,.2f} against {other:,.2f} ms"
+    if (why := why_unsure(ahead)) is not None:
+        yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
     yield from _listed("  can't be told apart from the best:", others)
 
 
-def times(ratio: Ratio) -> str:
-    """A ratio with its interval, near 1 with a digit more."""
-    digits = 4 if abs(ratio.value - 1) < 0.1 else 2
-    if ratio.low is None or ratio.high is None:
-        return f"{ratio.value:.{digits}f} times"
-    return f"{ratio.value:.{digits}f} times ({ratio.low:.{digits}f} to {ratio.high:.{digits}f})"
-
-
-def _verdict(decision: Decision, ahead: Ratio) -> str:
-    match ahead.verdict:
-        case Verdict.FASTER:
-            return "faster" if decision.wish.need in ("throughput", "latency") else "better"
-        case Verdict.SAME:
-            return f"{Verdict.SAME}, the two can't be told apart"
-        case _ if ahead.low is None:
-            return f"{Verdict.UNSURE} whether surely so, there is no interval"
-        case _:
-            return f"{Verdict.UNSURE}: steps and rounds disagree"
-
-
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
-    named, length = session.start.sweep.measure.baseline, best.config.sequence_length
-    rows = [row for row in measured(session) if row.config.sequence_length == length]
-    baseline = baseline_of(best, rows, named) if named else None
-    ratio = throughput_ratio(baseline, best) if baseline and baseline.case is not best.case else None
+    """The ratio to the baseline with its word, and what the case asks for beyond it."""
+    named, rows = session.start.sweep.measure.baseline, measured(session)
+    baseline = baseline_of(best.config, rows, named)
+    if baseline is None:
+        yield f"  no ratio to a baseline: {why_none(best.config, session.cases, named)}"
+    own = next(each for each in rows if each.case is best.case)
+    ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
-        yield f"  {100 * (ratio.value - 1):+.0f}% throughput over the baseline, {baseline.name}: {times(ratio)}"
+        yield f"  {times(ratio)} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
+    asks = costs(own, baseline)
+    if asks:
+        yield f"  it costs {asks}"
+    if unverified := doubt(own):
+        yield f"  {unverified[0].lower()}{unverified[1:]}"
 
 
 def _front(decision: Decision) -> list[str]:

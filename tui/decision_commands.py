@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from benchtui.tui.options import complete_session, printable
+from benchtui.tui.options import (
+    baseline_option,
+    complete_session,
+    judging,
+    printable,
+    same_within_option,
+)
 
 if TYPE_CHECKING:
     from benchtui.sessions.optimal import Need, Wish
@@ -46,11 +52,12 @@ def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
 objective_option = click.option(
     "--objective",
     "need",
-    type=click.Choice(["throughput", "latency", "memory", "energy", "balanced"]),
+    type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
     default="throughput",
     show_default=True,
     help="What to look for: samples/s, the time of a step, samples/s per MB of peak memory, joules a sample,"
-    " or the least product of time a sample, time of a step, peak memory and joules.",
+    " the least spread of the steps over their mean, or the least product of time a sample, time of a step,"
+    " peak memory and joules.",
 )
 _size = _quantity("size", _SIZES_MB, "8GB")
 _time = _quantity("time", _TIMES_MS, "50ms")
@@ -77,6 +84,8 @@ class _Limits(TypedDict):
 @click.option(
     "--sequence-length", "length", type=click.IntRange(1), help="Choose from cases of this length alone."
 )
+@baseline_option
+@same_within_option
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
 @click.option("--toml", "toml_path", metavar="FILE", help="Write a sweep of that one case; - is stdout.")
 def optimal(
@@ -86,6 +95,8 @@ def optimal(
     length: int | None,
     as_json: bool,
     toml_path: str | None,
+    baseline: tuple[str, ...],
+    same_within: float | None,
     **limits: Unpack[_Limits],
 ) -> None:
     """Say which of the measured cases to run, and how sure that is.
@@ -99,6 +110,7 @@ def optimal(
     from benchtui.tui import deciding
 
     loaded = sessions.load(session)
+    loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
     wish = Wish(need, Constraints(**limits), steps, length)
     wishes = [wish] if toml_path else _by_length(wish, lengths(loaded))
     decisions = [decide(loaded, each) for each in wishes]
@@ -138,6 +150,8 @@ def import_results(source: Path, path: Path, kind: str | None) -> None:
     importers.write(found, path)
     cases = amount(len(found.cases), "case")
     click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
+    for note in importers.notes(found):
+        click.echo(printable(note), err=True)
 
 
 class Choice(TypedDict):
@@ -158,7 +172,7 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
         raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
     if session is None:
         return load_sweep(str(sweep), overrides)
-    text = _sweep_text(sessions.load(session), Wish(choice["need"]))
+    text = _sweep_text(sessions.load(session), Wish(choice["need"]), overrides)
     return parse_sweep(text, f"{session}: its best case", overrides)
 
 
@@ -171,12 +185,15 @@ def _by_length(wish: "Wish", lengths: tuple[int, ...]) -> list["Wish"]:
     return [replace(wish, sequence_length=length) for length in lengths]
 
 
-def _sweep_text(session: "Session", wish: "Wish") -> str:
+def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = ()) -> str:
+    """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
     from benchtui.sessions import sweep_text  # after the command is known
     from benchtui.sessions.errors import BenchtuiError
     from benchtui.sessions.optimal import decide, lengths, narrowed
     from benchtui.sessions.sweep_file import parse_sweep
 
+    if session.cases and all(case.config.label for case in session.cases):
+        raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
     known = lengths(session)
     if wish.sequence_length is None and len(known) > 1:
         named = ", ".join(map(str, known))
@@ -187,8 +204,22 @@ def _sweep_text(session: "Session", wish: "Wish") -> str:
     if best is None:
         raise BenchtuiError("the session has no measured case to choose")
     text = sweep_text.toml_of(narrowed(session.start.sweep, best.config))
-    parse_sweep(text, f"{best.name}: can't be run again")
+    _require_named(session, parse_sweep(text, f"{best.name}: can't be run again", overrides))
     return text
+
+
+def _require_named(session: "Session", sweep: "Sweep") -> None:
+    """Raises BenchtuiError for a sweep from another tool's results that lacks what they don't say."""
+    from benchtui.sessions.errors import BenchtuiError  # after the command is known
+    from benchtui.sessions.sweep import UNKNOWN
+
+    unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
+    if unsaid:
+        settings = " ".join(f"--set {key}=…" for key in unsaid)
+        raise BenchtuiError(
+            f"imported from {session.start.source}, which doesn't say its {' or '.join(unsaid)}:"
+            f" the sweep can't be run; name it: benchtui run --optimal-from SESSION {settings}"
+        )
 
 
 def _write(text: str, path: str) -> None:

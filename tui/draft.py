@@ -12,6 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.exclusions import Exclusions
 from benchtui.sessions.journal import Tail
+from benchtui.sessions.output_file import check_output
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep_file import entries, read_source, read_table, sweep_of
 
@@ -219,6 +220,7 @@ def _recorded(path: Path) -> Sweep:
 
 def _write(path: Path, text: str) -> None:
     """Write a file by its side and put it in place, so that a full disk leaves the old one as it was."""
+    check_output(path, ())
     target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
 from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
-from benchtui.tui.options import complete_session
+from benchtui.sessions.output_file import check_output, open_output
+from benchtui.tui.options import Judged, baseline_option, complete_session, judging, same_within_option
 from benchtui.tui.session_commands import write
 
 if TYPE_CHECKING:
+    from benchtui.sessions.baseline import Judging
     from benchtui.sessions.figures import Picture
     from benchtui.sessions.session import Session
 
@@ -36,6 +38,7 @@ class Wanted:
     figures: Path | None
     price: float | None
     """Of an hour of the machine, in any currency."""
+    judging: "Judging"
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
@@ -67,6 +70,8 @@ _OPTIONS = (
         metavar="PER_HOUR",
         help="Price of an hour of the machine: the report says what a million samples cost.",
     ),
+    baseline_option,
+    same_within_option,
     click.option(
         "--schema",
         type=click.Choice(SCHEMAS),
@@ -114,8 +119,6 @@ def schema(of: str) -> str:
 
 def export_one(path: Path, wanted: Wanted) -> None:
     """Write one session in the form that is wanted; raises BenchtuiError where it can't be read or written."""
-    if wanted.output and wanted.output.exists() and wanted.output.samefile(path):
-        raise BenchtuiError(f"{wanted.output}: is the session itself, which is never overwritten")
     if wanted.steps:
         _export_steps(path, wanted)
     else:
@@ -128,10 +131,10 @@ def _export_steps(path: Path, wanted: Wanted) -> None:
     recorded = steps.recorded(path)
     if wanted.form == "parquet" and wanted.output:
         with _told(wanted.output):
-            steps.write_parquet(recorded, wanted.output)
+            steps.write_parquet(recorded, wanted.output, (path,))
         return
     write = steps.write_csv if wanted.form == "csv" else steps.write_json
-    with _opened(wanted.output) as out:
+    with _opened(wanted.output, path) as out:
         write(recorded, out)
 
 
@@ -139,25 +142,26 @@ def _export_results(path: Path, wanted: Wanted) -> None:
     from benchtui.sessions.session import Session  # after the command is known
 
     session = Session.load(path, keep_steps=False)
-    found = _pictures(session, wanted) if wanted.figures or wanted.form == "html" else []
+    session.judge_by(wanted.judging)
+    found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.formats.results import write_parquet  # this form alone needs it
 
         with _told(wanted.output):
-            write_parquet(session, wanted.output)
+            write_parquet(session, wanted.output, (path,))
         return
     text = _text(session, wanted, found)
-    with _opened(wanted.output) as out:
+    with _opened(wanted.output, path) as out:
         out.write(text.encode())
 
 
-def _pictures(session: "Session", wanted: Wanted) -> "list[Picture]":
+def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]":
     """The figures, written into their folder where one is named; those without data are told of."""
     from benchtui.sessions import figures  # matplotlib is loaded for figures alone
 
     found, lacking = figures.pictures(session, png=wanted.figures is not None)
     if wanted.figures:
-        figures.write(found, wanted.figures)
+        figures.write(found, wanted.figures, (path,))
     if lacking:
         reasons = "; ".join(f"{each.name} ({each.reason})" for each in lacking)
         click.echo(f"figures left out: {reasons}", err=True)
@@ -184,13 +188,13 @@ def _text(session: "Session", wanted: Wanted, found: "list[Picture]") -> str:
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[IO[bytes]]:
-    """The file to write, or standard output."""
+def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
+    """The file to write, which isn't the session, or standard output."""
     if output is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with _told(output), output.open("wb") as out:
+    with _told(output), open_output(output, (session,)) as out:
         yield out
 
 
@@ -213,6 +217,7 @@ def export(
     steps: bool,
     figures: Path | None,
     price: float | None,
+    **judged: Unpack[Judged],
 ) -> None:
     """Write the report of a session, its results or its steps; of several, the comparison with the first.
 
@@ -222,10 +227,12 @@ def export(
     from benchtui.sessions.comparing import compared, loaded
     from benchtui.sessions.report import comparison
 
-    wanted = Wanted(form, output, steps, figures, price)
+    wanted = Wanted(form, output, steps, figures, price, judging(judged))
     check(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
+    if output:
+        check_output(output, paths)
     if len(paths) == 1:
         export_one(paths[0], wanted)
     else:
-        write(comparison.markdown(compared(loaded(paths))), output)
+        write(comparison.markdown(compared(loaded(paths, wanted.judging))), output, paths)

@@ -6,6 +6,7 @@ from copy import copy
 from pathlib import Path
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
@@ -46,6 +47,8 @@ class Feed:
         """Whether all that has been written so far has been read."""
         self.holding = Holding(path, lets_go=not self.replayed)
         """Which steps are held, of cases that have ended."""
+        self.judging = LEFT_TO_THE_SWEEP
+        """By what the reader wants cases judged."""
         self.last_words: str | None = None
         """Why the engine gave up, where it did and said so."""
         self._clock = clock

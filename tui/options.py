@@ -1,9 +1,12 @@
 """Options and arguments that several commands share. As in ``cli``, only click is imported here."""
 
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
+
+if TYPE_CHECKING:
+    from benchtui.sessions.baseline import Judging
 
 
 def printable(text: str) -> str:
@@ -83,6 +86,52 @@ plain_option = click.option(
 speed_option = click.option(
     "--speed", type=click.FloatRange(0.25, 64), help="How fast to play; 1 is as it was."
 )
+
+
+baseline_option = click.option(
+    "--baseline",
+    "baseline",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Case to hold the others against, such as precision=fp32; repeat it for several options.",
+)
+
+
+def share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    """A percentage such as ``5%`` as a share."""
+    if text is None:
+        return None
+    try:
+        percent = float(text.strip().removesuffix("%"))
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent < 1000:
+        raise click.BadParameter(f"{text!r} is not a percentage from 0 to below 1000, such as 5%")
+    return percent / 100
+
+
+same_within_option = click.option(
+    "--same-within",
+    "same_within",
+    callback=share,
+    metavar="PERCENT",
+    help="Margin within which a whole interval must lie for cases to be called the same.  [default: 2%]",
+)
+
+
+class Judged(TypedDict):
+    """By what the reader wants cases judged."""
+
+    baseline: tuple[str, ...]
+    same_within: float | None
+
+
+def judging(judged: Judged) -> "Judging":
+    """The same, checked; raises BenchtuiError naming the option."""
+    from benchtui.sessions.baseline import Judging  # after the command is known
+    from benchtui.sessions.sweep_file import baseline_from
+
+    return Judging(baseline_from(judged["baseline"]), judged["same_within"])
 
 
 class Resume(TypedDict):

@@ -1,12 +1,13 @@
 """The commands that work on recorded sessions. As in ``cli``, only click is imported here."""
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from benchtui.tui.options import complete_session, printable
+from benchtui.tui.options import complete_session, printable, same_within_option, share
 
 if TYPE_CHECKING:
     from benchtui.sessions.catalogue import Summary
@@ -16,27 +17,14 @@ if TYPE_CHECKING:
 REGRESSION = 1
 
 
-def write(text: str, output: Path | None) -> None:
-    """Print a document, or write it to a file; raises BenchtuiError where that can't be."""
+def write(text: str, output: Path | None, inputs: Collection[Path]) -> None:
+    """Print a document made of ``inputs``, or write it to a file; raises BenchtuiError where that can't be."""
     from benchtui.sessions import keeping  # after the command is known
 
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
-        keeping.write_text(output, text, over=True)
-
-
-def _share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-    """A percentage such as ``5%`` as a share."""
-    if text is None:
-        return None
-    try:
-        percent = float(text.strip().removesuffix("%"))
-    except ValueError:
-        percent = -1.0
-    if not 0 <= percent < 1000:
-        raise click.BadParameter(f"{text!r} is not a percentage from 0 to below 1000, such as 5%")
-    return percent / 100
+        keeping.write_text(output, text, inputs, over=True)
 
 
 @click.command()
@@ -46,28 +34,50 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str | Non
 @click.option(
     "--fail-on",
     "threshold",
-    callback=_share,
+    callback=share,
     metavar="PERCENT",
     help="Exit with 1 when a case surely takes longer by more than this, or isn't measured any more.",
 )
-def compare(sessions: tuple[str, ...], form: str, output: Path | None, threshold: float | None) -> None:
+@click.option(
+    "--fail-on-unsure",
+    "unsure_fails",
+    is_flag=True,
+    help="Exit with 1 when a case is UNSURE, too; --fail-on is 0% where it isn't given.",
+)
+@same_within_option
+def compare(
+    sessions: tuple[str, ...],
+    form: str,
+    output: Path | None,
+    threshold: float | None,
+    unsure_fails: bool,
+    same_within: float | None,
+) -> None:
     """Hold sessions against each other, case by case.
 
     BASE and NEW are paths, names of the library, or `latest`. A ratio says how many times as fast NEW is: above
-    1 it is faster. What differs between machines and settings comes first. Verdicts: FASTER, SLOWER, SAME (the
-    ranges overlap), UNSURE (too few steps, or rounds that contradict them); UNSURE never fails --fail-on.
+    1 it is faster. What differs between machines and settings comes first. Verdicts: FASTER and SLOWER (the
+    whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE (all
+    else, with the smallest difference that could have been told). Exit status with --fail-on: 0 no case fails,
+    1 some case does, 2 wrong usage or nothing to compare; UNSURE fails with --fail-on-unsure alone.
     """
-    from benchtui.sessions.comparing import compared, loaded  # after the command is known
+    from benchtui.sessions.baseline import Judging  # after the command is known
+    from benchtui.sessions.comparing import compared, loaded, nothing_in_common
     from benchtui.sessions.errors import BenchtuiError
     from benchtui.sessions.library import resolve
+    from benchtui.sessions.output_file import check_output
 
-    found = compared(loaded([resolve(session) for session in sessions]))
-    without = [each.new.name for each in found.against if not each.compared]
-    if not found.comparable or (without and threshold is not None):
-        raise BenchtuiError(f"{found.sides[0].name} and {without[0]}: no case was measured in both")
-    write(_laid_out(found, form), output)
-    if threshold is not None:
-        _gate(found, threshold)
+    paths = [resolve(session) for session in sessions]
+    if output:
+        check_output(output, paths)
+    found = compared(loaded(paths, Judging(same_within=same_within)))
+    gated = threshold is not None or unsure_fails
+    without = [each for each in found.against if not each.compared]
+    if not found.comparable or (without and gated):
+        raise BenchtuiError(nothing_in_common(without[0]))
+    write(_laid_out(found, form), output, paths)
+    if gated:
+        _gate(found, threshold or 0.0, unsure_fails)
 
 
 def _laid_out(found: "Compared", form: str) -> str:
@@ -84,16 +94,18 @@ def _laid_out(found: "Compared", form: str) -> str:
     return comparison_text(found)
 
 
-def _gate(found: "Compared", threshold: float) -> None:
-    """Say on standard error which cases fail, and exit accordingly."""
+def _gate(found: "Compared", threshold: float, unsure_fails: bool) -> None:
+    """Say on standard error which cases fail and how many are unsure, and exit accordingly."""
     from benchtui.sessions.compare import Verdict  # after the command is known
     from benchtui.tui.comparison_text import gate_line
 
     failed = [line for each in found.against if (line := gate_line(each, threshold))]
     unsure = sum(each.count(Verdict.UNSURE) for each in found.against)
     for line in failed or [f"no case is surely more than {100 * threshold:g}% slower"]:
-        click.echo(printable(f"{line}; {unsure} unsure" if unsure else line), err=True)
-    if failed:
+        click.echo(
+            printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
+        )
+    if failed or (unsure and unsure_fails):
         sys.exit(REGRESSION)
 
 

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from benchtui.sessions import keeping, reading
+from benchtui.sessions.baseline import Judging
+from benchtui.sessions.output_file import check_output
 from benchtui.tui.shelf import Item
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.widgets.errands import Done, Question, Work
@@ -30,15 +32,15 @@ def begun(purpose: str, item: Item | None, words: str) -> str:
     return {"rename": item.path.stem, "note": item.note, "export": f"{item.path.stem}.md"}.get(purpose, "")
 
 
-def work(purpose: str, item: Item | None, text: str, folder: Path, busy: Collection[Path]) -> Work:
+def work(purpose: str, item: Item | None, text: str, here: Surroundings, busy: Collection[Path]) -> Work:
     """What to do with the words that were typed; a file is meant from the working folder on."""
-    place = folder / Path(text).expanduser()
+    place = here.folder / Path(text).expanduser()
     if purpose == "import" or item is None:
         return partial(_import, place)
     works: dict[str, Work] = {
         "rename": partial(_rename, item, text, busy),
         "note": partial(_note, item, text),
-        "export": partial(write, partial(_report, item), place),
+        "export": partial(write, partial(_report, item, here.judging), place, (item.path,)),
     }
     return works[purpose]
 
@@ -61,23 +63,28 @@ def resuming(item: Item, surroundings: Surroundings, anyway: bool = False) -> Do
     return Done(f"{item.name} goes on", item.path, surroundings.resume(item.path))
 
 
-def write(make: Callable[[], str], place: Path, over: bool = False) -> Done | Question:
-    """Write a document that is made now, or ask whether to write it ``over`` what is there.
+def write(
+    make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
+) -> Done | Question:
+    """Write a document that is made of ``inputs`` now, or ask whether to write it ``over`` what is there.
 
     Raises:
-        BenchtuiError: where it can't be made or written.
+        BenchtuiError: where it can't be made or written, or a session is there.
     """
+    check_output(place, inputs)
     if place.exists() and not over:
         text = f"{place} is there already.  E: write over it.  esc: keep."
-        return Question("E", text, "write over", partial(write, make, place, True))
-    keeping.write_text(place, make(), over=over)
+        return Question("E", text, "write over", partial(write, make, place, inputs, True))
+    keeping.write_text(place, make(), inputs, over=over)
     return Done(f"written: {place}")
 
 
-def _report(item: Item) -> str:
+def _report(item: Item, judging: Judging) -> str:
     from benchtui.sessions.report import markdown  # the report's libraries, which only this needs
 
-    return markdown(reading.load(item.path))
+    session = reading.load(item.path)
+    session.judge_by(judging)
+    return markdown(session)
 
 
 def _rename(item: Item, name: str, busy: Collection[Path]) -> Done:

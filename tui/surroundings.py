@@ -9,6 +9,7 @@ from pathlib import Path
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions import library
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.library import Entry
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.preferences import Preferences
@@ -34,11 +35,13 @@ class Surroundings:
     """Starts an engine that goes on with a session; raises BenchtuiError."""
     preferences: Preferences = field(default_factory=Preferences)
     """What the reader prefers."""
+    judging: Judging = LEFT_TO_THE_SWEEP
+    """By what the reader wants cases judged."""
     hostname: str = field(default_factory=platform.node)
     """What sessions call this machine."""
 
     @classmethod
-    def here(cls) -> "Surroundings":
+    def here(cls, judging: Judging = LEFT_TO_THE_SWEEP) -> "Surroundings":
         """The machine, the user's library of sessions, and the working folder."""
         return cls(
             start=lambda sweep: client.start(sweep, library.new_path(sweep.name, datetime.now().astimezone())),
@@ -48,6 +51,7 @@ class Surroundings:
             name_of=library_name,
             folder=Path.cwd(),
             preferences=Preferences.of_user(),
+            judging=judging,
         )
 
 

@@ -187,7 +187,7 @@ class View:
         self._symbols = symbols
         self._name = name
         """What the command line knows the session by."""
-        self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None)
+        self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None, feed.judging)
         self._outlook = feed.outlook(self.book.needed)
         self._machines: tuple[object, Machines] | None = None
         """The gauges, and what they were made of."""

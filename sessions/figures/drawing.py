@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.figures import ink, over_batch, power, rows
 from benchtui.sessions.figures.plan import Lacking, Plan, facts
+from benchtui.sessions.output_file import check_output, open_output
 from benchtui.sessions.session import Session
 
 if TYPE_CHECKING:
@@ -58,12 +59,21 @@ def pictures(session: Session, png: bool = False) -> tuple[list[Picture], list[L
     return drawn, [plan for plan in plans if isinstance(plan, Lacking)]
 
 
-def write(found: list[Picture], folder: Path) -> None:
-    """Write every picture into a folder, which is made; raises BenchtuiError where that can't be."""
+def write(found: list[Picture], folder: Path, inputs: Collection[Path]) -> None:
+    """Write every picture into a folder, which is made.
+
+    Raises:
+        BenchtuiError: where that can't be; nothing is written where one of the files is a session, such as
+            those of ``inputs``.
+    """
+    files = list(_files(found, folder))
+    for path, _ in files:
+        check_output(path, inputs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, data in _files(found, folder):
-            path.write_bytes(data)
+        for path, data in files:
+            with open_output(path, inputs) as file:
+                file.write(data)
     except OSError as error:
         raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
 

@@ -78,7 +78,7 @@ def memory(facts: Facts) -> Plan | Lacking:
 
 def energy(facts: Facts) -> Plan | Lacking:
     """Energy per sample over batch size."""
-    return _plan(facts, lambda result: _point(result, result.metrics.energy_per_sample_j), _ENERGY)
+    return _plan(facts, _energy, _ENERGY)
 
 
 def jitter(facts: Facts) -> Plan | Lacking:
@@ -131,15 +131,19 @@ def _point(
 
 
 def _throughput(result: Result) -> Point | None:
-    found, samples = result.metrics.latency_ms, result.metrics.samples_per_step
-    low = 1000 * samples / found.high if found.high else None
-    high = 1000 * samples / found.low if found.low else None
-    return _point(result, result.metrics.samples_per_s, low, high)
+    found = result.metrics
+    return _point(result, found.samples_per_s, found.samples_per_s_low, found.samples_per_s_high)
 
 
 def _latency(result: Result) -> Point | None:
     found = result.metrics.latency_ms
     return _point(result, result.typical_ms, found.least, found.most if found.p95 is None else found.p95)
+
+
+def _energy(result: Result) -> Point | None:
+    found = result.metrics
+    low, high = found.energy_per_sample_low_j, found.energy_per_sample_high_j
+    return _point(result, found.energy_per_sample_j, low, high)
 
 
 def _memory(result: Result) -> Point | None:
@@ -240,7 +244,7 @@ _THROUGHPUT = Quantity(
     "throughput",
     "Throughput",
     "Throughput (samples/s)",
-    "Bars: the same rate over the 95% interval of the median step.",
+    "Bars: 95% interval; from three rounds on over the rounds, else within one process.",
     "no case has a throughput",
 )
 _LATENCY = Quantity(
@@ -259,7 +263,11 @@ _MEMORY = Quantity(
     "no case has a peak of memory",
 )
 _ENERGY = Quantity(
-    "energy", "Energy per sample", "Energy (J/sample)", "Over all measured steps.", "no case has an energy"
+    "energy",
+    "Energy per sample",
+    "Energy (J/sample)",
+    "Over all measured steps; bars: 95% interval over rounds, from three on.",
+    "no case has an energy",
 )
 _JITTER = Quantity(
     "jitter",

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from benchtui.sessions.compare import Ratio, Verdict, baseline_of, pairs, throughput_ratio
+from benchtui.sessions.baseline import baseline_of
+from benchtui.sessions.compare import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.figures import ink
 from benchtui.sessions.figures.plan import Facts, Lacking, Plan, steps_said
 from benchtui.sessions.report.labels import case_label, doubts
@@ -46,14 +47,11 @@ def speedups(facts: Facts) -> Plan | Lacking:
     bases = {base.name for result in facts.results if (base := _base(facts, result))}
     if not found:
         return Lacking("speedup", "no case beside the baseline has a throughput")
-    against = (
-        next(iter(bases)) if len(bases) == 1 else "its baseline (of the same sequence length, where measured)"
-    )
+    against = next(iter(bases)) if len(bases) == 1 else "the baseline of its sequence length"
     shown, more = _first(found, "cases")
     caption = (
-        f"Throughput over that of {ink.label(against)}. {steps_said(facts.results)} Bars: where the ratio lies"
-        " if both cases lie anywhere in their ranges, or, from three rounds on, its 95% interval."
-        f" Hollow: no difference, or not known.{_doubtful(place.label for place in found)}{_holes(facts)}{more}"
+        f"Samples per second at the typical step, over {ink.label(against)}. {steps_said(facts.results)} Bars:"
+        f" 95% interval. Hollow: same or unsure.{_doubtful(each.label for each in found)}{_holes(facts)}{more}"
     )
     draw = partial(_draw_places, found=shown)
     return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
@@ -76,7 +74,7 @@ def compiling(facts: Facts) -> Plan | Lacking:
     doubts_told = _doubtful(_label(facts, result) for result in shown)
     caption = (
         "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
-        f" it has to shorten; bars: its 95% interval. {steps_said(rows)}{doubts_told}{more}"
+        f" it has to shorten; bars: 95% interval. {steps_said(rows)}{doubts_told}{more}"
     )
     draw = partial(_draw_compiling, facts=facts, rows=shown)
     return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
@@ -114,7 +112,7 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def _base(facts: Facts, result: Result) -> Result | None:
-    return baseline_of(result, facts.results, facts.baseline)
+    return baseline_of(result.config, facts.results, facts.baseline)
 
 
 def _label(facts: Facts, result: Result) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated as A
 from typing import Any
@@ -13,6 +14,7 @@ from benchtui.sessions.formats.parquet import arrow
 from benchtui.sessions.formats.row import SCHEMA, CaseRow
 from benchtui.sessions.formats.rows import rows
 from benchtui.sessions.metrics import Metrics
+from benchtui.sessions.output_file import open_output
 from benchtui.sessions.session import Session
 from benchtui.sessions.visible import visible
 
@@ -98,10 +100,15 @@ def as_csv(session: Session) -> str:
     return text.getvalue()
 
 
-def write_parquet(session: Session, path: Path) -> None:
-    """The rows of the CSV, without the parts, as a Parquet file; raises BenchtuiError without pyarrow."""
+def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> None:
+    """The rows of the CSV, without the parts, as a Parquet file.
+
+    Raises:
+        BenchtuiError: without pyarrow, and where the file is a session, such as those of ``inputs``.
+    """
     table = arrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
-    arrow().parquet.write_table(table, path)
+    with open_output(path, inputs) as file:
+        arrow().parquet.write_table(table, file)
 
 
 def _cells(row: CaseRow) -> list[object]:

@@ -10,8 +10,10 @@ from typing import Annotated as A
 import msgspec
 from msgspec import Meta
 
-SCHEMA = 1
+SCHEMA = 2
 # 1  2026-11: the first.
+# 2  2026-11: options of another tool's case are null where it didn't say them; ``verdict`` says same and unsure
+#    in place of "no difference" and "not known"; ``speedup`` is by typical steps.
 
 Text = str | None
 Amount = int | None
@@ -25,13 +27,13 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     name: A[str, Meta(description="The options in one readable line.")]
     machine: A[str, Meta(description="Nodes asked for: kind, label, resource or name; empty for any.")]
     device: A[str, Meta(description="cpu or cuda:N.")]
-    precision: str
-    attention: A[str, Meta(description="As asked for; auto leaves the choice to transformers.")]
-    compile: A[str, Meta(description="off or a mode of torch.compile.")]
-    threads: A[int, Meta(description="Of torch inside one operation; 0 leaves the choice to torch.")]
-    padding: A[str, Meta(description="max: to the sequence length; longest: to the batch's longest sample.")]
-    sequence_length: A[int, Meta(description="Tokens a sample.")]
-    batch_size: int
+    precision: Text
+    attention: A[Text, Meta(description="As asked for; auto leaves the choice to transformers.")]
+    compile: A[Text, Meta(description="off or a mode of torch.compile.")]
+    threads: A[Amount, Meta(description="Of torch inside one operation; 0 leaves the choice to torch.")]
+    padding: A[Text, Meta(description="max: to the sequence length; longest: to the batch's longest sample.")]
+    sequence_length: A[Amount, Meta(description="Tokens a sample.")]
+    batch_size: Amount
     again: A[bool, Meta(description="Whether it is the second case of an A/A pair.")]
     node: A[Text, Meta(description="Node of a cluster that it ran on; empty for this machine.")]
     outcome: A[str, Meta(description="ok, oom, skipped, failed, timeout, interrupted, running or queued.")]
@@ -52,13 +54,14 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     stop: A[Text, Meta(description="Why measuring ended.")]
     latency_mean_ms: A[Figure, Meta(description="A whole step, tokenizing included.")]
     latency_p50_ms: Figure
+    latency_typical_ms: A[Figure, Meta(description="Geometric mean of the rounds' medians; ratios are of it.")]
     latency_p90_ms: A[Figure, Meta(description="Not below 20 steps.")]
     latency_p95_ms: A[Figure, Meta(description="Not below 40 steps.")]
     latency_p99_ms: A[Figure, Meta(description="Not below 100 steps.")]
     latency_std_ms: A[Figure, Meta(description="Standard deviation of the sample (n - 1).")]
     latency_least_ms: Figure
     latency_most_ms: Figure
-    latency_interval_low_ms: A[Figure, Meta(description="95% interval of the median, by order statistics.")]
+    latency_interval_low_ms: A[Figure, Meta(description="95% interval of the median; see README.")]
     latency_interval_high_ms: Figure
     latency_interval_percent: A[Figure, Meta(description="Half of that interval's width over the median.")]
     jitter_percent: A[Figure, Meta(description="Standard deviation over the mean.")]
@@ -66,6 +69,8 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     outliers: A[Amount, Meta(description="Steps far off; they stay in all figures.")]
     device_p50_ms: A[Figure, Meta(description="Between device events around the step.")]
     samples_per_s: A[Figure, Meta(description="Samples over time, as totals over totals.")]
+    samples_per_s_low: A[Figure, Meta(description="95% interval of it, by the mean steps of the rounds.")]
+    samples_per_s_high: Figure
     tokens_per_s: A[Figure, Meta(description="Real tokens, by the attention mask.")]
     padded_tokens_per_s: A[Figure, Meta(description="Tokens with the padding.")]
     new_tokens_per_s: A[Figure, Meta(description="Generated tokens over the time of whole steps.")]
@@ -78,10 +83,13 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     peak_reserved_mb: A[Figure, Meta(description="Held by that allocator.")]
     peak_device_mb: A[Figure, Meta(description="Used on the device by the process, as the driver sees it.")]
     peak_rss_mb: A[Figure, Meta(description="Resident memory of the worker alone.")]
+    peak_memory_low_mb: A[Figure, Meta(description="Lowest of the rounds' peaks: device, or RSS on a CPU.")]
     kv_cache_mb: A[Figure, Meta(description="Keys and values at the end of generating a batch.")]
     energy_j: A[Figure, Meta(description="Of the device over the measured window.")]
     mean_power_w: Figure
     energy_per_sample_j: Figure
+    energy_per_sample_low_j: A[Figure, Meta(description="95% interval over the rounds, from three on.")]
+    energy_per_sample_high_j: Figure
     energy_source: A[Text, Meta(description="counter or sampled power.")]
     energy_absent: A[Text, Meta(description="Why there is no energy.")]
     others_cpu_percent: A[Figure, Meta(description="Processors used by others; 100 is one whole.")]
@@ -91,7 +99,11 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     graph_breaks: Amount
     recompiles: A[Amount, Meta(description="Graphs compiled while measuring.")]
     baseline: A[Amount, Meta(description="Number of the case that this one is held against.")]
-    speedup: A[Figure, Meta(description="Samples per second over the baseline's.")]
-    speedup_low: A[Figure, Meta(description="Bound of the speedup; see README.")]
+    speedup: A[Figure, Meta(description="Samples per second at the typical step, over the baseline's.")]
+    speedup_low: A[Figure, Meta(description="95% interval of the speedup; see README.")]
     speedup_high: Figure
-    verdict: A[Text, Meta(description="faster, slower, no difference or not known, of the speedup.")]
+    verdict: A[Text, Meta(description="faster, slower, same or unsure, of the speedup.")]
+    verdict_doubt: A[Text, Meta(description="Why unsure: no interval, wide, steps, totals or outside.")]
+    verdict_resolution_percent: A[
+        Figure, Meta(description="The smallest difference that would have been seen.")
+    ]

@@ -5,14 +5,15 @@ from typing import Any
 
 import msgspec
 
+from benchtui.sessions.baseline import baseline_of
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import baseline_of, throughput_ratio
+from benchtui.sessions.compare import throughput_ratio
 from benchtui.sessions.facts import Compiling, Effective, Energy, Environment, Memory
 from benchtui.sessions.formats.row import CaseRow
 from benchtui.sessions.metrics import Distribution, Metrics, metrics
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Baseline
+from benchtui.sessions.sweep import UNSAID_OF_LABELS, Baseline
 from benchtui.sessions.visible import visible
 
 Values = dict[str, Any]
@@ -48,8 +49,10 @@ def _row(
         **_in_force(case.effective or Effective()),
         **_steps(case, found),
         **_latency(found.latency_ms if found else None),
+        "latency_typical_ms": result.typical_ms if result else None,
         **_rates(found),
         **_resources(case),
+        "peak_memory_low_mb": result.memory_range_mb[0] if result and result.memory_range_mb else None,
         **_against(result, results, named),
     }
     return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
@@ -62,7 +65,8 @@ def _clean(value: object) -> object:
 
 
 def _asked(case: CaseState) -> Values:
-    options = {name: getattr(case.config, name) for name in OPTIONS}
+    unsaid = UNSAID_OF_LABELS if case.config.label else ()
+    options = {name: None if name in unsaid else getattr(case.config, name) for name in OPTIONS}
     return {
         "case": case.index,
         "name": case.name,
@@ -112,6 +116,8 @@ def _latency(spread: Distribution | None) -> Values:
 def _rates(found: Metrics | None) -> Values:
     names = (
         "samples_per_s",
+        "samples_per_s_low",
+        "samples_per_s_high",
         "tokens_per_s",
         "padded_tokens_per_s",
         "new_tokens_per_s",
@@ -120,6 +126,8 @@ def _rates(found: Metrics | None) -> Values:
         "cold_cost_ms",
         "mean_power_w",
         "energy_per_sample_j",
+        "energy_per_sample_low_j",
+        "energy_per_sample_high_j",
     )
     spreads = {
         "device_p50_ms": "device_ms",
@@ -147,7 +155,7 @@ def _resources(case: CaseState) -> Values:
 
 
 def _against(result: Result | None, results: Sequence[Result], named: Baseline | None) -> Values:
-    base = baseline_of(result, results, named) if result else None
+    base = baseline_of(result.config, results, named) if result else None
     ratio = throughput_ratio(base, result) if base and result else None
     return {
         "baseline": base.case.index if base else None,
@@ -155,4 +163,10 @@ def _against(result: Result | None, results: Sequence[Result], named: Baseline |
         "speedup_low": ratio.low if ratio else None,
         "speedup_high": ratio.high if ratio else None,
         "verdict": str(ratio.verdict) if ratio else None,
+        "verdict_doubt": str(ratio.doubt) if ratio and ratio.doubt else None,
+        "verdict_resolution_percent": _percent(ratio.resolution) if ratio else None,
     }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

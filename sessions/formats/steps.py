@@ -7,7 +7,7 @@ their number; their options stand in the results.
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,7 @@ from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.formats.parquet import arrow
+from benchtui.sessions.output_file import open_output
 from benchtui.sessions.visible import visible
 
 PIECE = 1 << 20
@@ -169,11 +170,15 @@ def write_json(recorded: Recorded, out: IO[bytes]) -> None:
     out.write(b"\n]\n" if separator == ",\n" else b"[]\n")
 
 
-def write_parquet(recorded: Recorded, target: Path) -> None:
-    """Write the steps as a Parquet file; raises BenchtuiError without pyarrow."""
+def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) -> None:
+    """Write the steps as a Parquet file.
+
+    Raises:
+        BenchtuiError: without pyarrow, and where the file is a session, such as those of ``inputs``.
+    """
     pyarrow = arrow()
     schema = pyarrow.schema([*_types(pyarrow), *((name, pyarrow.float64()) for name in recorded.titles)])
-    with pyarrow.parquet.ParquetWriter(target, schema) as writer:
+    with open_output(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
         for batches in _gathered(recorded.batches()):
             tables = [_table(pyarrow, each, recorded, schema) for each in batches]
             writer.write_table(pyarrow.concat_tables(tables).combine_chunks())

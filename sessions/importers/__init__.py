@@ -1,6 +1,6 @@
 """Results of other tools as sessions: recognised by their content, and written as the events we read."""
 
 from benchtui.sessions.importers.kinds import KINDS, read
-from benchtui.sessions.importers.writing import write
+from benchtui.sessions.importers.writing import notes, write
 
-__all__ = ["KINDS", "read", "write"]
+__all__ = ["KINDS", "notes", "read", "write"]

@@ -1,78 +1,350 @@
-"""JSON lines of a batch-sweep runner: a case a line, with the means of its steps.
+"""JSON lines of a batch-sweep runner: a case a line, with figures over its steps and no steps.
 
-``device``, ``batch_size`` and ``latency_ms_mean`` must be there. ``throughput_mean`` is in samples/s,
-``cpu_memory_mb_max`` the worker's peak, ``gpu_memory_mb_max`` taken for that of the allocator's tensors.
-A ``mixed_precision`` of true is autocast to fp16, torch's default on CUDA; whether it was in force isn't known.
+Two forms are read, told apart line by line. The runner itself (``src/runner.py`` and ``src/metrics`` of
+NayanaChandrika99/distilbert-benchmark) writes figures, machine and model as objects inside each line:
+``metrics``, ``system_info``, ``model_info``. It measures a sequence classifier that it never compiles, on rows
+padded to their full length. Its memory is in MiB, on a GPU as the driver sees the whole device; its standard
+deviation is that of a population; power and energy are those of further batches.
+
+The flat form has the keys of such figures beside ``device`` and ``batch_size``. ``throughput_mean`` is in
+samples/s, ``cpu_memory_mb_max`` the worker's peak, ``gpu_memory_mb_max`` taken for that of the allocator's
+tensors.
+
+A ``mixed_precision`` of true asks for autocast to fp16, torch's default on CUDA; whether it was in force isn't
+known.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 
 import msgspec
 
-from benchtui.sessions.facts import Memory, Model, Reported
-from benchtui.sessions.importers.decoding import Positive, agreed, lines, typed
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Count, Gpu, Host, Memory, Model, Reported
+from benchtui.sessions.importers.decoding import (
+    NotNegative,
+    Positive,
+    agreed,
+    left_out,
+    lines,
+    typed,
+    untaken,
+)
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
+from benchtui.sessions.visible import LONGEST_VALUE, visible
+
+REQUIRED = ("device", "batch_size", "latency_ms_mean")
+"""Keys of a line in the flat form."""
+REQUIRED_NESTED = ("device", "batch_size", "metrics")
+MB_IN_MIB = 2**20 / 1e6
+
+_NO_LENGTH = (
+    "lines without sequence_length: their cases stand alone, in no series of batch sizes;"
+    " add the key to the lines to have them in one"
+)
+_OF_MEMORY = "memory: the runner counts in MiB; converted to MB of 10⁶ bytes"
+_OF_RATES = "throughput: the mean of the rates of single steps, not samples over time"
+_OF_ENERGY = "power and energy: of further batches, not of the timed ones"
+_OF_AUTOCAST = "mixed precision: the published runner sets autocast up and never enters it"
+_QUOTED = ("dataset", "split", "warmup_runs", "smoke_test")
+"""Keys without a place in a session whose values are told."""
 
 
-class _Line(msgspec.Struct):
-    device: str
-    batch_size: Size
+class _Figures(msgspec.Struct, kw_only=True):
+    """What a line says of its steps, in either form."""
+
     latency_ms_mean: Positive
+    latency_ms_median: Positive | None = None
+    latency_ms_std: NotNegative | None = None
+    latency_ms_p90: Positive | None = None
+    latency_ms_p95: Positive | None = None
+    latency_ms_p99: Positive | None = None
     throughput_mean: Positive | None = None
     cpu_memory_mb_max: Positive | None = None
     gpu_memory_mb_max: Positive | None = None
-    gpu_avg_power_w: Positive | None = None
-    mixed_precision: bool | None = None
-    precision: str | None = None
+    cpu_avg_power_w: NotNegative | None = None
+    gpu_avg_power_w: NotNegative | None = None
+    cpu_energy_j: NotNegative | None = None
+    gpu_energy_j: NotNegative | None = None
     sequence_length: Size | None = None
     iterations: Size | None = None
+    num_measurements: Size | None = None
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that were measured."""
+        return self.num_measurements or self.iterations
+
+
+class _GpuInfo(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _SystemInfo(msgspec.Struct):
+    hostname: str | None = None
+    platform: str | None = None
+    python_version: str | None = None
+    processor: str | None = None
+    cpu_count: Count | None = None
+    torch_version: str | None = None
+    cuda_version: str | None = None
+    cudnn_version: Count | None = None
+    gpu_count: int | None = None
+    gpu_info: tuple[_GpuInfo, ...] = ()
+
+
+class _ModelInfo(msgspec.Struct):
+    name: str | None = None
+    hidden_size: Count | None = None
+    num_hidden_layers: Count | None = None
+    num_attention_heads: Count | None = None
+    num_parameters: Count | None = None
+
+
+class _Line(msgspec.Struct, kw_only=True):
+    """What both forms say of a case."""
+
+    device: str
+    batch_size: Size
+    mixed_precision: bool | None = None
+    precision: str | None = None
     model: str = UNKNOWN
+    timestamp: str | None = None
 
 
-REQUIRED = {"device", "batch_size", "latency_ms_mean"}
+class _Nested(_Line, kw_only=True):
+    """A line as the runner writes it."""
+
+    metrics: _Figures
+    system_info: _SystemInfo | None = None
+    model_info: _ModelInfo | None = None
+    max_length: Size | None = None
+    iterations: Size | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of either form."""
+
+    line: _Line
+    figures: _Figures
+
+    @property
+    def nested(self) -> _Nested | None:
+        """The line, where it is as the runner writes it."""
+        return self.line if isinstance(self.line, _Nested) else None
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the case ran on the processor."""
+        return self.line.device == "cpu"
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that were measured."""
+        asked = self.nested.iterations if self.nested else None
+        return self.figures.num_measurements or self.figures.iterations or asked
+
+
+_REPEATED = ("metrics.device", "metrics.batch_size", "metrics.warmup_runs")
+"""What a nested line says once more inside."""
+_OTHER_DEVICE = {True: ("gpu_avg_power_w", "gpu_energy_j"), False: ("cpu_avg_power_w", "cpu_energy_j")}
+"""By whether a case ran on the processor: the figures of the device that it didn't run on."""
+
+
+def keys(value: object) -> set[str]:
+    """Keys of the first line."""
+    return set(value) if isinstance(value, dict) else set()
+
+
+def required(value: object) -> tuple[str, ...]:
+    """The keys that such a line must have: those of the runner's form where it has its figures apart."""
+    return REQUIRED_NESTED if "metrics" in keys(value) else REQUIRED
 
 
 def is_one(value: object) -> bool:
     """Whether the first line's object is such a case."""
-    return isinstance(value, dict) and set(value) >= REQUIRED
+    return keys(value) >= set(required(value))
 
 
 def found(text: str, path: Path) -> Found:
     """Every line. Raises BenchtuiError with the line of what isn't allowed."""
-    rows = [typed(value, _Line, where) for where, value in lines(text, str(path))]
+    values = lines(text, str(path))
+    rows = [_row(value, where) for where, value in values]
+    measurements = tuple(_measurement(row) for row in rows)
+    nested = [row.nested for row in rows if row.nested]
+    machine, unlike = _agreed([line.system_info for line in nested if line.system_info])
     return Found(
         kind="batch-sweep",
-        model=agreed((row.model for row in rows), "models", str(path)),
-        task="classify",
-        measurements=tuple(_measurement(row) for row in rows),
-        grid=True,
+        model=agreed((_name(row) for row in rows), "models", str(path)),
+        task="classify" if len(nested) == len(rows) else UNKNOWN,
+        measurements=measurements,
+        host=_host(machine),
+        runtime=_runtime(machine),
+        measured=min((row.line.timestamp for row in rows if row.line.timestamp), default=None),
+        grid=not any(each.config.label for each in measurements),
+        notes=(
+            *_notes(nested, measurements),
+            *unlike,
+            *_left_out([value for _, value in values], rows),
+        ),
     )
 
 
-def _measurement(row: _Line) -> Measurement:
-    rate = row.throughput_mean
+def _row(value: object, where: str) -> _Row:
+    if "metrics" in keys(value):
+        line = typed(value, _Nested, where)
+        return _Row(line, line.metrics)
+    return _Row(typed(value, _Line, where), typed(value, _Figures, where))
+
+
+def _measurement(row: _Row) -> Measurement:
+    figures, rate = row.figures, row.figures.throughput_mean
     return Measurement(
-        config=Config(
-            device=row.device,
-            precision=_precision(row),
-            compile="off",
-            batch_size=row.batch_size,
-            sequence_length=row.sequence_length or Config(device=row.device).sequence_length,
-        ),
+        config=_options(row),
         reported=Reported(
-            steps=row.iterations,
-            latency_mean_ms=row.latency_ms_mean,
-            samples_per_s=1000 * row.batch_size / row.latency_ms_mean if rate is None else rate,
-            mean_power_w=row.gpu_avg_power_w,
+            steps=row.steps,
+            latency_mean_ms=figures.latency_ms_mean,
+            latency_median_ms=figures.latency_ms_median,
+            latency_std_ms=_of_a_sample(figures.latency_ms_std, row.steps if row.nested else None),
+            latency_p90_ms=figures.latency_ms_p90,
+            latency_p95_ms=figures.latency_ms_p95,
+            latency_p99_ms=figures.latency_ms_p99,
+            samples_per_s=1000 * row.line.batch_size / figures.latency_ms_mean if rate is None else rate,
+            mean_power_w=figures.cpu_avg_power_w if row.on_cpu else figures.gpu_avg_power_w,
+            energy_j=figures.cpu_energy_j if row.on_cpu else figures.gpu_energy_j,
         ),
-        memory=Memory(peak_rss_mb=row.cpu_memory_mb_max, peak_allocated_mb=row.gpu_memory_mb_max),
-        model=Model(name=row.model),
-        marks=() if row.sequence_length else ("its sequence length isn't known",),
+        memory=_memory(row),
+        model=_model(row),
     )
 
 
-def _precision(row: _Line) -> str:
-    if row.precision is not None:
-        return row.precision
-    return {True: "amp-fp16", False: "fp32", None: UNKNOWN}[row.mixed_precision]
+def _of_a_sample(std_ms: float | None, steps: int | None) -> float | None:
+    """The standard deviation of a sample (n - 1) from that of a population; as it is, where n isn't known."""
+    return std_ms * sqrt(steps / (steps - 1)) if std_ms is not None and steps and steps > 1 else std_ms
+
+
+def _options(row: _Row) -> Config:
+    """The options of a line; a case without a length, which no session can leave open, has a label for them."""
+    line, nested = row.line, row.nested
+    precision, usual = _precision(row), Config(device=line.device)
+    length = row.figures.sequence_length or (nested.max_length if nested else None)
+    known = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
+    return Config(
+        device=line.device,
+        precision=precision,
+        compile="off" if nested else UNKNOWN,
+        padding="max" if nested else UNKNOWN,
+        batch_size=line.batch_size,
+        sequence_length=length or usual.sequence_length,
+        label="" if length else " ".join(known),
+    )
+
+
+def _precision(row: _Row) -> str:
+    """The precision that was asked for; the runner leaves autocast out where the device isn't CUDA."""
+    if row.line.precision is not None:
+        return row.line.precision
+    if row.nested:
+        return "amp-fp16" if row.line.mixed_precision and row.line.device.startswith("cuda") else "fp32"
+    return {True: "amp-fp16", False: "fp32", None: UNKNOWN}[row.line.mixed_precision]
+
+
+def _memory(row: _Row) -> Memory:
+    peaks = (row.figures.cpu_memory_mb_max, row.figures.gpu_memory_mb_max)
+    if not row.nested:
+        return Memory(peak_rss_mb=peaks[0], peak_allocated_mb=peaks[1])
+    rss_mb, device_mb = (None if peak is None else peak * MB_IN_MIB for peak in peaks)
+    return Memory(peak_rss_mb=rss_mb, peak_device_mb=device_mb)
+
+
+def _name(row: _Row) -> str:
+    """The model, by the line or by what is said of the model."""
+    said = row.nested.model_info.name if row.nested and row.nested.model_info else None
+    return said or UNKNOWN if row.line.model == UNKNOWN else row.line.model
+
+
+def _model(row: _Row) -> Model:
+    said = (row.nested.model_info if row.nested else None) or _ModelInfo()
+    return Model(
+        name=_name(row),
+        parameters=said.num_parameters or None,  # 0 is the runner's word for a model that it couldn't count
+        hidden_size=said.hidden_size,
+        hidden_layers=said.num_hidden_layers,
+        attention_heads=said.num_attention_heads,
+    )
+
+
+def _agreed(said: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
+    """What the lines say of the machine, as far as they agree, and notes of what they don't agree in."""
+    columns = {
+        name: list(dict.fromkeys(value for each in said if (value := getattr(each, name))))
+        for name in _SystemInfo.__struct_fields__
+    }
+    unlike = tuple(
+        f"system_info.{name}: {len(values)} different ones in the file; left out"
+        for name, values in columns.items()
+        if len(values) > 1
+    )
+    return _SystemInfo(**{name: values[0] for name, values in columns.items() if len(values) == 1}), unlike
+
+
+def _host(said: _SystemInfo) -> Host:
+    return Host(
+        hostname=said.hostname,
+        platform=said.platform,
+        python=said.python_version,
+        processor=said.processor or None,
+        cpu_count=said.cpu_count,
+        gpus=tuple(Gpu(index=index, name=gpu.name) for index, gpu in enumerate(said.gpu_info)),
+    )
+
+
+def _runtime(said: _SystemInfo) -> Runtime | None:
+    if said.torch_version is None:
+        return None
+    return Runtime(
+        t=0.0,
+        torch=said.torch_version,
+        cuda=said.cuda_version,
+        cudnn=said.cudnn_version,
+        cuda_devices=tuple(gpu.name for gpu in said.gpu_info),
+    )
+
+
+def _notes(nested: Sequence[_Nested], measurements: Iterable[Measurement]) -> Iterator[str]:
+    """What a reader must know of the file as a whole."""
+    if any(each.config.label for each in measurements):
+        yield _NO_LENGTH
+    if any(row.metrics.cpu_memory_mb_max or row.metrics.gpu_memory_mb_max for row in nested):
+        yield _OF_MEMORY
+    if any(row.metrics.throughput_mean for row in nested):
+        yield _OF_RATES
+    if any(row.metrics.cpu_energy_j or row.metrics.gpu_energy_j for row in nested):
+        yield _OF_ENERGY
+    if any(row.mixed_precision for row in nested):
+        yield _OF_AUTOCAST
+
+
+def _left_out(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, ...]:
+    """Names of what isn't taken over, with the values of those that say what was measured."""
+    said = [value for value in values if isinstance(value, dict)]
+    quoted = {name: dict.fromkeys(str(value[name]) for value in said if name in value) for name in _QUOTED}
+    told = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}
+    pairs = zip(values, rows, strict=True)
+    return left_out((place for value, row in pairs for place in _untaken(value, row)), told)
+
+
+def _untaken(value: object, row: _Row) -> Iterator[str]:
+    if row.nested:
+        yield from (place for place in untaken(value, _Nested) if place not in _REPEATED)
+    else:
+        known = set(untaken(value, _Figures))
+        yield from (place for place in untaken(value, _Line) if place in known)
+    inside = "metrics." if row.nested else ""
+    yield from (
+        f"{inside}{name}" for name in _OTHER_DEVICE[row.on_cpu] if getattr(row.figures, name) is not None
+    )

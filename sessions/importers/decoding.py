@@ -1,14 +1,16 @@
 """Text of a stranger's file into typed records; errors name the place, the value and what is allowed."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.visible import quoted, shortened
+from benchtui.sessions.visible import LONGEST_VALUE, quoted, shortened, visible
 
 T = TypeVar("T")
 
@@ -20,8 +22,12 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 
+MOST_UNTAKEN = 60
+"""Names of what isn't taken over that a note holds."""
+
 _PLACE = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_BYTE = re.compile(r" \(byte (\d+)\)$")
 
 
 def read_text(path: Path) -> str:
@@ -47,24 +53,40 @@ def parsed(text: str) -> object:
 
 
 def whole(text: str, where: str) -> object:
-    """JSON as plain values. Raises BenchtuiError for what isn't JSON as a whole."""
+    """JSON as plain values. Raises BenchtuiError, with line and column, for what isn't JSON as a whole."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise BenchtuiError(f"{where}: not valid JSON: {error}") from error
+    except RecursionError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: nested too deeply") from error
+    except msgspec.MsgspecError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error))}") from error
 
 
 def lines(text: str, where: str) -> list[tuple[str, object]]:
     """The values of JSON lines, each with its place. Raises BenchtuiError for a line that isn't JSON."""
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            place = f"{where}, line {number}"
-            value = parsed(line)
-            if value is None:
-                raise BenchtuiError(f"{place}: {quoted(line)} is not a JSON object")
-            found.append((place, value))
-    return found
+    numbered = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+    return [(f"{where}, line {number}", _line(line, number, where)) for number, line in numbered]
+
+
+def _line(text: str, number: int, where: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: line {number} is nested too deeply") from error
+    except msgspec.MsgspecError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error), number)}") from error
+
+
+def _malformed(text: str, said: str, first: int = 1) -> str:
+    """Where text stops being JSON, by line and column counted from 1, and why."""
+    match = _BYTE.search(said)
+    if match is None:
+        read, why = text.rstrip(), "it ends in the middle"
+    else:
+        read = text.encode()[: int(match[1])].decode(errors="replace")
+        why = said[: match.start()].removeprefix("JSON is malformed: ")
+    line, column = first + read.count("\n"), len(read) - read.rfind("\n")
+    return f"line {line}, column {column}: {shortened(why)}"
 
 
 def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) -> T:
@@ -77,6 +99,49 @@ def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) 
         return msgspec.convert(value, kind, strict=not from_text)
     except (msgspec.ValidationError, RecursionError) as error:
         raise BenchtuiError(f"{where}: {_explained(str(error), value)}") from error
+
+
+def untaken(value: object, kind: type) -> Iterator[str]:
+    """Places in a value for which this type of record has no field; null and what is empty say nothing.
+
+    Places are names joined by dots; the items of a list share one.
+    """
+    return _untaken(value, _described(kind), "")
+
+
+def _untaken(value: object, kind: inspect.Type, place: str) -> Iterator[str]:
+    if isinstance(kind, inspect.UnionType):
+        kind = next((each for each in kind.types if isinstance(each, _NESTING)), kind)
+    if isinstance(value, list) and isinstance(kind, _LISTS):
+        for item in value:
+            yield from _untaken(item, kind.item_type, place)
+    elif isinstance(value, Mapping) and isinstance(kind, inspect.StructType):
+        fields = {field.encode_name: field.type for field in kind.fields}
+        for name, item in value.items():
+            if name in fields:
+                yield from _untaken(item, fields[name], f"{place}{name}.")
+            elif item not in (None, "", [], {}):
+                yield f"{place}{name}"
+
+
+@cache
+def _described(kind: type) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+_LISTS = (inspect.ListType, inspect.VarTupleType)
+_NESTING = (inspect.StructType, *_LISTS)
+
+
+def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """A note that names what isn't taken over, each place once with the remark on it; empty without any."""
+    said = remarks or {}
+    named = [
+        visible(place, LONGEST_VALUE) + (f" ({said[place]})" if place in said else "")
+        for place in dict.fromkeys(places)
+    ]
+    more = [f"{len(named) - MOST_UNTAKEN:,} more"] if len(named) > MOST_UNTAKEN else []
+    return (f"not taken over: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
 
 
 def agreed(values: Iterable[str], what: str, where: str) -> str:
@@ -92,6 +157,7 @@ def agreed(values: Iterable[str], what: str, where: str) -> str:
 
 def _explained(message: str, value: object) -> str:
     """What a decoder objects to, with the place in front and what stands there behind."""
+    message = message.removeprefix("Object ")
     match = _PLACE.search(message)
     if match is None:
         return shortened(message)

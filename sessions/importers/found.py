@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from benchtui.sessions.facts import Energy, Host, Memory, Model, Reported
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Energy, Environment, Host, Memory, Model, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 
@@ -22,9 +23,15 @@ class Measurement:
     memory: Memory | None = None
     energy: Energy | None = None
     model: Model | None = None
+    environment: Environment | None = None
     samples_per_step: int | None = None
+    """None for the batch size; 0 where a step has no samples, or the source doesn't say how many."""
     new_tokens: int | None = None
     marks: tuple[str, ...] = ()
+    failure: str | None = None
+    """Why it is none of a case that ended well."""
+    exit_code: int | None = None
+    """Of a failure, where every run had the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +43,13 @@ class Found:
     task: str = UNKNOWN
     measurements: tuple[Measurement, ...]
     host: Host = field(default_factory=Host)
-    torch: str | None = None
+    runtime: Runtime | None = None
     measured: str | None = None
-    """When it was measured, as the source writes it; None where nothing says."""
+    """When it was measured, as the source writes it, the earliest time of several; None where nothing says."""
     grid: bool = False
-    """Whether every combination of the options that occur was planned, so that one that lacks is a hole."""
+    """Whether it is a table over options, of which a combination without a row is worth naming."""
+    notes: tuple[str, ...] = ()
+    """What isn't taken over, and what else a reader must know of the file as a whole."""
 
     @property
     def cases(self) -> tuple[Config, ...]:

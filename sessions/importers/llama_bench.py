@@ -2,18 +2,23 @@
 
 A test has options of its own (layers on the GPU, type of the cache, batch in tokens), so that a case is named
 in llama-bench's words: the model, the test as in its table (``pp512``, ``tg128``), and the options that differ.
+The options that are alike in all tests are told once, in a note.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from benchtui.sessions.facts import Host, Model, Reported
-from benchtui.sessions.importers.decoding import Positive, Whole, lines, parsed, typed
+from benchtui.sessions.facts import Gpu, Host, Model, Reported
+from benchtui.sessions.importers.decoding import Positive, Whole, left_out, lines, parsed, typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
+from benchtui.sessions.visible import LONGEST_VALUE, visible
+
+REQUIRED = ("n_prompt", "n_gen", "avg_ns")
+"""Keys of a test by which it is recognised."""
 
 _TOLD = (
     *("build_commit", "build_number", "cpu_info", "gpu_info", "backends", "model_filename", "model_type"),
@@ -21,6 +26,8 @@ _TOLD = (
     *("avg_ts", "stddev_ts", "samples_ns", "samples_ts"),
 )
 """What is no option of a case, or told elsewhere."""
+_FIGURES = ("avg_", "stddev_", "samples_")
+"""Names that begin like this are results, as some builds of it have more of."""
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=LARGEST // 4)]
 
 
@@ -39,13 +46,21 @@ class _Test(msgspec.Struct):
     model_filename: str = UNKNOWN
     model_n_params: Whole | None = None
     cpu_info: str | None = None
+    gpu_info: str | None = None
+    build_commit: str | None = None
+    build_number: int | None = None
     test_time: str | None = None
+
+
+def keys(value: object) -> set[str]:
+    """Keys of the first test of a list, or of the first line."""
+    first = value[0] if isinstance(value, list) and value else value
+    return set(first) if isinstance(first, dict) else set()
 
 
 def is_one(value: object) -> bool:
     """Whether it is a list of tests, or the first line's test."""
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and {"n_prompt", "n_gen", "avg_ns"} <= set(first)
+    return keys(value) >= set(REQUIRED)
 
 
 def found(text: str, path: Path) -> Found:
@@ -57,23 +72,59 @@ def found(text: str, path: Path) -> Found:
         else lines(text, str(path))
     )
     tests = [(typed(value, _Test, where), typed(value, dict[str, Any], where)) for where, value in places]
-    varied = _varied([raw for _, raw in tests])
-    first = tests[0][0]
+    told = [raw for _, raw in tests]
+    varied = _varied(told)
     models = list(dict.fromkeys(test.model_filename for test, _ in tests))
     return Found(
         kind="llama-bench",
         model=models[0] if len(models) == 1 else f"{len(models)} models",
         task="generate" if any(test.n_gen for test, _ in tests) else "lm-forward",
         measurements=tuple(_measurement(test, raw, varied) for test, raw in tests),
-        host=Host(processor=first.cpu_info or None),
-        measured=first.test_time,
+        host=_host([test for test, _ in tests]),
+        measured=min((test.test_time for test, _ in tests if test.test_time), default=None),
+        notes=tuple(_notes(told, varied)),
     )
 
 
-def _varied(tests: list[dict[str, Any]]) -> tuple[str, ...]:
-    """The options in which the tests differ."""
+def _host(tests: Sequence[_Test]) -> Host:
+    """The machine of the first test, and the build of llama.cpp in place of a version."""
+    first = tests[0]
+    names = [name.strip() for name in (first.gpu_info or "").split(",") if name.strip()]
+    build = [f"{each}" for each in (first.build_number, first.build_commit) if each]
+    return Host(
+        processor=(first.cpu_info or "").strip() or None,
+        gpus=tuple(Gpu(index=index, name=name) for index, name in enumerate(names)),
+        packages={"llama.cpp": " ".join(build)} if build else {},
+    )
+
+
+def _options(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     names = dict.fromkeys(name for test in tests for name in test if name not in _TOLD)
-    return tuple(name for name in names if len({repr(test.get(name)) for test in tests}) > 1)
+    return tuple(name for name in names if not name.startswith(_FIGURES))
+
+
+def _varied(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The options in which the tests differ."""
+    return tuple(name for name in _options(tests) if len({repr(test.get(name)) for test in tests}) > 1)
+
+
+def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterator[str]:
+    """The options of all tests alike, machines that aren't, and what has no place in a session."""
+    first = tests[0]
+    alike = [f"{name}={_value(first[name])}" for name in _options(tests) if name not in varied]
+    if alike:
+        yield f"options of every test: {', '.join(alike)}"
+    for name in ("cpu_info", "gpu_info", "build_commit"):
+        if len({repr(test.get(name)) for test in tests}) > 1:
+            yield f"{name} differs between the tests; that of the first is taken"
+    unknown = {name for test in tests for name in test if name.startswith(_FIGURES)} - set(_TOLD)
+    yield from left_out(["model_size"] * any("model_size" in test for test in tests) + sorted(unknown))
+
+
+def _value(value: object) -> str:
+    """An option's value as JSON writes it, in one line."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return visible(text, LONGEST_VALUE)
 
 
 def _measurement(test: _Test, raw: Mapping[str, Any], varied: tuple[str, ...]) -> Measurement:

@@ -3,21 +3,29 @@
 By version 0.6: latencies are lists of seconds, memory is in 10**6 bytes, energy in kWh a call. On CUDA it times
 with events, so that a step is the device's time. The first call before its warm-up becomes the warm-up step
 here, for it is the one that compiles. Its energy is that of the GPU on CUDA, else of the processor.
+
+A generation is measured as its ``prefill`` and its ``decode``. Their rates are samples/s and tokens/s over the
+mean time (``scenarios/inference/scenario.py``), so that the batch size and the number of new tokens follow from
+them where no configuration says. A dtype of null leaves the choice to the model's files: it is unknown here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Energy, Host, Memory, Model
-from benchtui.sessions.importers.decoding import NotNegative, typed, whole
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.facts import Energy, Gpu, Host, Memory, Model
+from benchtui.sessions.importers.decoding import NotNegative, left_out, typed, untaken, whole
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import MOST_THREADS, UNKNOWN, Config, Size, Weights
 
+REQUIRED = ("latency", "memory")
+"""Keys of a target."""
 J_IN_KWH = 3.6e6
+MOST_NEW_TOKENS = 10**9
 
 _DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _TASKS = {"text-classification": "classify", "text-generation": "generate"}
@@ -27,9 +35,19 @@ _FIRST = {
     "forward": "first_forward",
     "generate": "first_generate",
     "call": "first_call",
-    "prefill": "first_generate",
 }
 """The target that holds the very first call of each."""
+_PARTS = ("prefill", "decode")
+"""Targets that together are a generation."""
+_DERIVED = ("latency.", "efficiency")
+"""Of a target, what follows from the latencies and from its energy."""
+_ASIDE = (
+    *("config.backend._target_", "config.scenario._target_", "config.print_report", "config.log_report"),
+    *("config.environment.system", "config.environment.machine", "config.environment.processor"),
+)
+"""Of a configuration, what the rest says as well, or what says nothing of the measurement."""
+_PACKAGES = ("optimum_benchmark", "transformers", "accelerate", "diffusers", "optimum", "timm", "peft")
+"""Whose versions the environment tells, as ``NAME_version``."""
 
 
 class _Latency(msgspec.Struct):
@@ -71,6 +89,7 @@ class _Backend(msgspec.Struct):
     device: str | None = None
     device_ids: str | None = None
     torch_dtype: str | None = None
+    dtype: str | None = None
     no_weights: bool | None = None
     attn_implementation: str | None = None
     allow_tf32: bool = False
@@ -99,7 +118,14 @@ class _Environment(msgspec.Struct):
     cpu_ram_mb: NotNegative | None = None
     platform: str | None = None
     python_version: str | None = None
+    optimum_benchmark_version: str | None = None
     transformers_version: str | None = None
+    accelerate_version: str | None = None
+    diffusers_version: str | None = None
+    optimum_version: str | None = None
+    timm_version: str | None = None
+    peft_version: str | None = None
+    gpu: list[str] = []
 
 
 class _Configuration(msgspec.Struct):
@@ -114,15 +140,24 @@ class _Benchmark(msgspec.Struct):
     config: _Configuration | None = None
 
 
+def keys(value: object) -> set[str]:
+    """Keys of the first target of a benchmark or a report."""
+    targets = _report(value) or {}
+    return next((set(each) for each in targets.values() if isinstance(each, dict)), set())
+
+
 def is_one(value: object) -> bool:
     """Whether it is a benchmark or a report: an object of targets with latency or memory."""
-    report = value.get("report", value) if isinstance(value, dict) else None
-    if not isinstance(report, dict) or not report:
-        return False
-    return all(
-        each is None or (isinstance(each, dict) and {"latency", "memory"} <= set(each))
-        for each in report.values()
+    report = _report(value)
+    return bool(report) and all(
+        each is None or (isinstance(each, dict) and set(REQUIRED) <= set(each))
+        for each in (report or {}).values()
     )
+
+
+def _report(value: object) -> dict[str, object] | None:
+    report = value.get("report", value) if isinstance(value, dict) else None
+    return report if isinstance(report, dict) else None
 
 
 def found(text: str, path: Path) -> Found:
@@ -132,34 +167,73 @@ def found(text: str, path: Path) -> Found:
     benchmark = typed(both, _Benchmark, str(path))
     config = benchmark.config
     backend = config.backend if config else None
+    targets = _targets(benchmark, str(path))
+    name, parts_ms = _steps(targets, str(path))
     return Found(
         kind="optimum-benchmark",
         model=backend.model if backend else UNKNOWN,
-        task=_TASKS.get(backend.task or "", backend.task or UNKNOWN) if backend else UNKNOWN,
-        measurements=(_measurement(benchmark, str(path)),),
+        task=_task(backend, name),
+        measurements=(_measurement(config, targets, name, parts_ms),),
         host=_host(config.environment) if config else Host(),
-        torch=backend.version if backend and backend.name == "pytorch" else None,
+        runtime=_runtime(backend),
+        notes=left_out(_untaken(both, targets, name), _remarks(targets)),
     )
 
 
-def _measurement(benchmark: _Benchmark, where: str) -> Measurement:
-    targets = _targets(benchmark, where)
-    report = {name: target for name, target in targets.items() if target.latency}
-    name, parts_ms = _steps(report, where)
+def _task(backend: _Backend | None, step: str) -> str:
+    """The task that is configured; without a configuration the steps tell a generation alone."""
+    if backend is None:
+        return "generate" if step == "generate" else UNKNOWN
+    return _TASKS.get(backend.task or "", backend.task or UNKNOWN)
+
+
+def _runtime(backend: _Backend | None) -> Runtime | None:
+    if backend is None or backend.name != "pytorch" or backend.version is None:
+        return None
+    return Runtime(t=0.0, torch=backend.version)
+
+
+def _untaken(both: object, targets: Mapping[str, _Target], step: str) -> Iterator[str]:
+    """Names of what isn't taken over: of the configuration, of targets, and whole targets."""
+    yield from (place for place in untaken(both, _Benchmark) if place not in _ASIDE)
+    used = {step, *_parts(targets), _FIRST.get(step)}
+    report = _report(both) or {}
+    for name in targets:
+        if name in used:
+            yield from (
+                f"report.{name}.{place}"
+                for place in untaken(report[name], _Target)
+                if not place.startswith(_DERIVED)
+            )
+        elif targets[name].latency or targets[name].memory:
+            yield f"report.{name}"
+
+
+def _remarks(targets: Mapping[str, _Target]) -> dict[str, str]:
+    return {
+        f"report.{name}": f"{len(target.latency.values):,} latencies"
+        for name, target in targets.items()
+        if target.latency and len(target.latency.values) > 1
+    }
+
+
+def _measurement(
+    config: _Configuration | None, targets: Mapping[str, _Target], name: str, parts_ms: dict[str, list[float]]
+) -> Measurement:
     wall_ms = [sum(step) for step in zip(*parts_ms.values(), strict=True)]
-    first = report.get(_FIRST.get(name, "warmup"))
-    new_tokens = _new_tokens(benchmark.config)
+    samples = _samples(config, targets[next(iter(parts_ms))], name)
+    first = targets.get(_FIRST.get(name, ""))
     return Measurement(
-        config=_options(benchmark.config, name),
+        config=_options(config, name, samples),
         wall_ms=wall_ms,
         warmup_ms=_times_ms(first) if first else [],
         parts_ms=parts_ms if len(parts_ms) > 1 else {},
-        memory=_memory(report[name].memory),
-        energy=_energy(benchmark, targets.get("generate" if name == "prefill" else name), len(wall_ms)),
-        model=_model(benchmark.config),
-        samples_per_step=_samples(benchmark.config, report[name], name),
-        new_tokens=new_tokens,
-        marks=("timed by CUDA events",) if _device(benchmark.config).startswith("cuda") else (),
+        memory=_memory([target.memory for part, target in targets.items() if part in (name, *parts_ms)]),
+        energy=_energy(config, targets.get(name), len(wall_ms)),
+        model=_model(config),
+        samples_per_step=samples,
+        new_tokens=_new_tokens(config, targets, samples) if name == "generate" else None,
+        marks=("timed by CUDA events",) if _device(config).startswith("cuda") else (),
     )
 
 
@@ -169,40 +243,61 @@ def _targets(benchmark: _Benchmark, where: str) -> dict[str, _Target]:
     return {name: typed(value, _Target, f"{where}: {name}") for name, value in measured.items()}
 
 
-def _steps(report: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:
+def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:
     """The target that stands for the steps, and their times by part."""
-    prefill, decode = report.get("prefill"), report.get("decode")
-    if prefill and decode and 0 < len(_times_ms(prefill)) == len(_times_ms(decode)):
-        return "prefill", {"prefill": _times_ms(prefill), "decode": _times_ms(decode)}
+    parts = _parts(targets)
+    if parts:
+        return "generate", {name: _times_ms(target) for name, target in parts.items()}
     for name in _STEPS:
-        if name in report and _times_ms(report[name]):
-            return name, {name: _times_ms(report[name])}
-    raise BenchtuiError(
-        f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {list(report)}"
-    )
+        if name in targets and _times_ms(targets[name]):
+            return name, {name: _times_ms(targets[name])}
+    known = [name for name, target in targets.items() if target.latency]
+    raise BenchtuiError(f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {known}")
+
+
+def _parts(targets: Mapping[str, _Target]) -> dict[str, _Target]:
+    """Prefill and decode, where there is one of each for every generation."""
+    parts = {name: targets[name] for name in _PARTS if name in targets}
+    amounts = [len(_times_ms(target)) for target in parts.values()]
+    return parts if len(amounts) == len(_PARTS) and amounts[0] and len(set(amounts)) == 1 else {}
 
 
 def _times_ms(target: _Target) -> list[float]:
     return [1000 * time_s for time_s in target.latency.values] if target.latency else []
 
 
-def _options(config: _Configuration | None, target: str) -> Config:
+def _options(config: _Configuration | None, target: str, samples: int | None) -> Config:
     """The options, as far as the configuration says; without one the target is all that is known."""
     if config is None:
-        return Config(device=UNKNOWN, precision=UNKNOWN, compile=UNKNOWN, padding=UNKNOWN, label=target)
+        return Config(
+            device=UNKNOWN,
+            precision=UNKNOWN,
+            compile=UNKNOWN,
+            padding=UNKNOWN,
+            batch_size=samples or 1,
+            label=f"{target} bs={samples}" if samples else target,
+        )
     backend, shapes = config.backend, config.scenario.input_shapes
     usual = Config(device=_device(config))
+    batch_size = shapes.batch_size or samples
     theirs = backend.name != "pytorch" or shapes.batch_size is None or shapes.sequence_length is None
     return Config(
         device=usual.device,
-        precision=_precision(config),
-        compile=str(backend.torch_compile_config.get("mode") or "default") if backend.torch_compile else "off",
+        precision=_precision(backend),
+        compile=_compile(backend),
         attention=(backend.attn_implementation or "auto").removesuffix("_2").removesuffix("_attention"),
         threads=min(max(backend.intra_op_num_threads or 0, 0), MOST_THREADS),
-        batch_size=shapes.batch_size or usual.batch_size,
+        batch_size=batch_size or usual.batch_size,
         sequence_length=shapes.sequence_length or usual.sequence_length,
-        label=f"{backend.name} {config.name} bs={shapes.batch_size or UNKNOWN}" if theirs else "",
+        label=f"{backend.name} {config.name} bs={batch_size or UNKNOWN}" if theirs else "",
     )
+
+
+def _compile(backend: _Backend) -> str:
+    """The mode of torch.compile; of a backend that isn't torch nothing is known."""
+    if backend.name != "pytorch":
+        return UNKNOWN
+    return str(backend.torch_compile_config.get("mode") or "default") if backend.torch_compile else "off"
 
 
 def _device(config: _Configuration | None) -> str:
@@ -213,49 +308,68 @@ def _device(config: _Configuration | None) -> str:
     return f"{backend.device}:{ids}" if ids.isdecimal() else backend.device
 
 
-def _precision(config: _Configuration) -> str:
-    """The precision that was asked for; without one it is fp32 by the rule of transformers before 5."""
-    backend = config.backend
+def _precision(backend: _Backend) -> str:
+    """The precision that was asked for."""
     if backend.quantization_config:
         return str(backend.quantization_config.get("quant_method", UNKNOWN))
     if backend.autocast_enabled:
         return f"amp-{_DTYPES.get(backend.autocast_dtype or '', backend.autocast_dtype or UNKNOWN)}"
-    old = (config.environment.transformers_version or "").startswith("4.")
-    dtype = backend.torch_dtype or ("float32" if old else UNKNOWN)
+    dtype = backend.torch_dtype or backend.dtype or UNKNOWN
     return "tf32" if backend.allow_tf32 and dtype == "float32" else _DTYPES.get(dtype, dtype)
 
 
 def _samples(config: _Configuration | None, target: _Target, name: str) -> int | None:
-    """Samples of a step: the batch size, or without it what throughput and latency say together."""
+    """Samples of a step: the batch size (None), or without it what a rate and its times say, or 0."""
     if config and config.scenario.input_shapes.batch_size:
         return None
-    rate, times_ms = target.throughput, _times_ms(target)
-    if rate is None or rate.unit != "samples/s" or name == "train":
+    amount = _volume(target, "samples/s")
+    return 0 if amount is None or name == "train" else round(amount)
+
+
+def _volume(target: _Target | None, unit: str) -> float | None:
+    """What a call handles: the rate in this unit times the mean time."""
+    times_ms = _times_ms(target) if target else []
+    if target is None or not times_ms or target.throughput is None or target.throughput.unit != unit:
         return None
-    return round(rate.value * sum(times_ms) / len(times_ms) / 1000)
+    return target.throughput.value * sum(times_ms) / len(times_ms) / 1000
 
 
-def _new_tokens(config: _Configuration | None) -> int | None:
+def _new_tokens(
+    config: _Configuration | None, targets: Mapping[str, _Target], samples: int | None
+) -> int | None:
+    """Tokens generated for a sample: as configured, or the first one and those of the decoding."""
     said = config.scenario.generate_kwargs.get("max_new_tokens") if config else None
-    return said if isinstance(said, int) and 0 < said < 10**9 else None
-
-
-def _memory(memory: _Memory | None) -> Memory | None:
-    if memory is None:
+    if isinstance(said, int) and 0 < said < MOST_NEW_TOKENS:
+        return said
+    batch_size = samples or (config.scenario.input_shapes.batch_size if config else None)
+    decoded = _volume(targets.get("decode"), "tokens/s")
+    if not batch_size or decoded is None or decoded / batch_size >= MOST_NEW_TOKENS:
         return None
+    return 1 + round(decoded / batch_size)
+
+
+def _memory(peaks: Sequence[_Memory | None]) -> Memory | None:
+    """The highest of each peak."""
+    known = [peak for peak in peaks if peak]
+    if not known:
+        return None
+
+    def highest(field: str) -> float | None:
+        return max((value for peak in known if (value := getattr(peak, field)) is not None), default=None)
+
     return Memory(
-        peak_rss_mb=memory.max_ram,
-        peak_device_mb=memory.max_process_vram,
-        peak_reserved_mb=memory.max_reserved,
-        peak_allocated_mb=memory.max_allocated,
+        peak_rss_mb=highest("max_ram"),
+        peak_device_mb=highest("max_process_vram"),
+        peak_reserved_mb=highest("max_reserved"),
+        peak_allocated_mb=highest("max_allocated"),
     )
 
 
-def _energy(benchmark: _Benchmark, target: _Target | None, steps: int) -> Energy | None:
+def _energy(config: _Configuration | None, target: _Target | None, steps: int) -> Energy | None:
     """Energy of all steps, from that of one call."""
     if target is None or target.energy is None:
         return None
-    one = target.energy.gpu if _device(benchmark.config).startswith("cuda") else target.energy.cpu
+    one = target.energy.gpu if _device(config).startswith("cuda") else target.energy.cpu
     return Energy(energy_j=one * J_IN_KWH * steps)
 
 
@@ -267,12 +381,13 @@ def _model(config: _Configuration | None) -> Model | None:
 
 
 def _host(said: _Environment) -> Host:
-    packages = {"transformers": said.transformers_version} if said.transformers_version else {}
+    versions = {name: getattr(said, f"{name}_version") for name in _PACKAGES}
     return Host(
         platform=said.platform,
         python=said.python_version,
         processor=(said.cpu or "").strip() or None,
         cpu_count=said.cpu_count,
         memory_mb=said.cpu_ram_mb,
-        packages=packages,
+        gpus=tuple(Gpu(index=index, name=name) for index, name in enumerate(said.gpu)),
+        packages={name: version for name, version in versions.items() if version},
     )

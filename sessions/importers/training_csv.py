@@ -1,12 +1,15 @@
 """A table of training runs as CSV: a row a run, with means over its steps and no steps.
 
-Its ``tokens_per_sec`` counts padding, and ``compile_warmup_time`` is the time of calling ``torch.compile``,
-which compiles nothing: that column isn't taken over. The compile mode stands in the run's name, as ``def`` or
-``ro``. ``max_vram`` doesn't say which peak it is; it is taken for that of the allocator's tensors.
+By the script that wrote it (``Performance_Engineering/benchmark_performance_gpt2_v2.py`` of
+MiladKetabGhale/LLM_Cybersecurity_Summarizer) a precision of fp16 is autocast with a GradScaler: ``amp-fp16``
+here. ``tokens_per_sec`` counts padding, and ``max_vram`` is the peak of the allocator's tensors in 10**6 bytes.
+``compile_warmup_time`` is the time of calling ``torch.compile``, which compiles nothing, and isn't taken over.
+The compile mode stands in the run's name, as ``def``, ``ro`` or ``ma``.
 """
 
 import csv
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +17,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.facts import Memory, Model, Reported
-from benchtui.sessions.importers.decoding import Positive, agreed, typed
+from benchtui.sessions.importers.decoding import Positive, agreed, left_out, typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size
 
@@ -23,9 +26,18 @@ COLUMNS = ("name", "precision", "compile", "batch_size", "avg_step_time", "token
 DEVICE = "cuda"
 """It has memory of a GPU, and doesn't say of which."""
 
-_MODES = {"def": "default", "ro": "reduce-overhead"}
+_AMP = {"fp16": "amp-fp16"}
+_MODES = {"def": "default", "ro": "reduce-overhead", "ma": "max-autotune"}
 _MODE = re.compile(r"_[TF]_(\w+?)_")
 _PADDINGS = {"max_length": "max", "longest": "longest"}
+_REMARKS = {
+    "compile_warmup_time": "the call of torch.compile, which compiles nothing",
+    "gpu_utilization_avg": "as nvidia-smi read it once after each step",
+}
+_OF_AMP = "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
+_OF_RATES = (
+    "samples/s: tokens_per_sec over max_length; with short last batches that is below batch size over step time"
+)
 
 
 class _Run(msgspec.Struct):
@@ -43,46 +55,83 @@ class _Run(msgspec.Struct):
     padding: str = UNKNOWN
 
 
+def keys(text: str) -> set[str]:
+    """The names of the columns."""
+    return set(text.partition("\n")[0].strip().split(","))
+
+
 def is_one(text: str) -> bool:
     """Whether the first line names the columns."""
-    return set(COLUMNS) <= set(text.partition("\n")[0].strip().split(","))
+    return keys(text) >= set(COLUMNS)
 
 
 def found(text: str, path: Path) -> Found:
     """Every run of the table. Raises BenchtuiError with the line of what isn't allowed."""
-    runs = _runs(text, path)
+    rows = _rows(text, path)
+    runs = [typed(row, _Run, where, from_text=True) for where, row in rows]
     return Found(
         kind="training-csv",
         model=agreed((run.model_name for run in runs), "models", str(path)),
         task="lm-train",
         measurements=tuple(_measurement(run) for run in runs),
         grid=True,
+        notes=(*_notes(runs), *_left_out([row for _, row in rows])),
     )
 
 
-def _runs(text: str, path: Path) -> list[_Run]:
+def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
+    """The cells that aren't empty of each row, by column, with the row's place."""
     reader = csv.DictReader(text.splitlines(), restval="")
-    runs = []
+    rows = []
     try:
         for row in reader:
             where = f"{path}, line {reader.line_num}"
             if None in row:
                 raise BenchtuiError(f"{where}: more values than the {len(reader.fieldnames or ())} columns")
-            runs.append(typed({key: value for key, value in row.items() if value}, _Run, where, from_text=True))
+            rows.append((where, {key: value for key, value in row.items() if value}))
     except csv.Error as error:
         raise BenchtuiError(f"{path}, line {reader.line_num}: {error}") from error
-    return runs
+    return rows
+
+
+def _notes(runs: Sequence[_Run]) -> Iterator[str]:
+    """What a reader must know of the table as a whole."""
+    if any(run.precision in _AMP for run in runs):
+        yield _OF_AMP
+    if any(_full(run) for run in runs):
+        yield _OF_RATES
+
+
+def _left_out(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
+    """Names of the columns that aren't taken over, with the range of their numbers and a remark."""
+    columns = dict.fromkeys(name for row in rows for name in row if name not in _Run.__struct_fields__)
+    said = {name: [_range([row[name] for row in rows if name in row]), _REMARKS.get(name)] for name in columns}
+    remarks = {name: "; ".join(part for part in parts if part) for name, parts in said.items()}
+    return left_out(columns, {name: remark for name, remark in remarks.items() if remark})
+
+
+def _range(cells: Sequence[str]) -> str | None:
+    """The least and the largest of numbers; None where one is something else."""
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError:
+        return None
+    return f"{min(numbers):.4g} to {max(numbers):.4g}"
+
+
+def _full(run: _Run) -> bool:
+    """Whether every sample is as long as it may be, so that tokens tell samples."""
+    return _PADDINGS.get(run.padding) == "max"
 
 
 def _measurement(run: _Run) -> Measurement:
     padding = _PADDINGS.get(run.padding, UNKNOWN)
     step_ms = 1000 * run.avg_step_time
-    full = padding == "max"  # every sample then is as long as it may be, so that tokens tell samples
-    samples_per_s = run.tokens_per_sec / run.max_length if full else 1000 * run.batch_size / step_ms
+    samples_per_s = run.tokens_per_sec / run.max_length if _full(run) else 1000 * run.batch_size / step_ms
     return Measurement(
         config=Config(
             device=DEVICE if run.max_vram else UNKNOWN,
-            precision=run.precision,
+            precision=_AMP.get(run.precision, run.precision),
             compile=_compile(run),
             attention="auto" if run.attn_backend == "default" else run.attn_backend,
             batch_size=run.batch_size,

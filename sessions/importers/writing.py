@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,6 @@ from benchtui.sessions.events import (
     CaseStarted,
     Message,
     RoundFinished,
-    Runtime,
     SessionFinished,
     SessionStarted,
     Steps,
@@ -24,9 +24,24 @@ from benchtui.sessions.events import (
 from benchtui.sessions.facts import Energy, Memory, Model, Reported
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.journal import Journal
-from benchtui.sessions.sweep import AXES, MOST_CASES, UNKNOWN, Axes, Baseline, Config, Measure, Sweep, cases
+from benchtui.sessions.sweep import (
+    AXES,
+    MOST_CASES,
+    UNKNOWN,
+    Axes,
+    Baseline,
+    Config,
+    Measure,
+    Sweep,
+    kept,
+)
+from benchtui.sessions.visible import LONGEST_VALUE, visible
 
-HOLE = "not measured: the file has no such row"
+CONTRADICTION = "throughput doesn't agree with batch size over latency"
+AGREES_WITHIN = 0.1
+"""Share by which a rate may differ from that: a last batch is short, and a mean of rates is high."""
+MOST_HOLES = 3
+"""Combinations without a row that are named before the rest is only counted."""
 
 
 def write(found: Found, path: Path) -> None:
@@ -40,36 +55,55 @@ def write(found: Found, path: Path) -> None:
         journal.close()
 
 
+def notes(found: Found) -> tuple[str, ...]:
+    """What a reader must know of the file as a whole: what isn't taken over, and combinations without a row."""
+    return (*found.notes, *_holes(found))
+
+
 def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
-    sweep = _sweep(found, path.stem)
-    plan = tuple(case.config for case in cases(sweep)) if found.grid else found.cases
-    when = f"; measured on {found.measured}" if found.measured else "; when it was measured isn't said"
+    measured = visible(found.measured, LONGEST_VALUE) if found.measured else None
     yield SessionStarted(
         t=0.0,
         id=uuid.uuid4().hex,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        sweep=sweep,
-        plan=plan,
+        sweep=_sweep(found, path.stem),
+        plan=found.cases,
         host=found.host,
         source=found.kind,
+        measured=measured,
     )
-    if found.torch:
-        yield Runtime(t=0.0, torch=found.torch)
+    if found.runtime:
+        yield found.runtime
+    when = f"; measured on {measured}" if measured else "; when it was measured isn't said"
     yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
+    for note in notes(found):
+        yield Message(t=0.0, level="info", text=note)
     rows: dict[Config, list[Measurement]] = {}
     for each in found.measurements:
         rows.setdefault(each.config, []).append(each)
-    for case, config in enumerate(plan):
-        yield from _case(case, config, rows.get(config, []))
+    for case, (config, measurements) in enumerate(rows.items()):
+        yield from _case(case, config, measurements)
     yield SessionFinished(t=0.0, outcome="completed")
 
 
+def _holes(found: Found) -> Iterator[str]:
+    """Says which combinations of the options that occur have no row; nothing says why."""
+    if not found.grid:
+        return
+    sweep, there = _sweep(found, ""), set(found.cases)
+    missing = sweep.axes.count - len(there)
+    if missing > 0:
+        lacking = (config.name for config in kept(sweep) if config not in there)
+        named = [*islice(lacking, MOST_HOLES), *([f"{missing - MOST_HOLES:,} more"] * (missing > MOST_HOLES))]
+        yield f"not in the file, of all combinations of its options: {', '.join(named)}"
+
+
 def _sweep(found: Found, name: str) -> Sweep:
-    axes = msgspec.convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes)
-    if found.grid and axes.count > MOST_CASES:
+    if len(found.cases) > MOST_CASES:
         raise BenchtuiError(
-            f"{found.kind}: the options combine to {axes.count:,} cases; at most {MOST_CASES:,} are allowed"
+            f"{found.kind}: {len(found.cases):,} cases; at most {MOST_CASES:,} are allowed: split the file"
         )
+    axes = msgspec.convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes)
     return Sweep(
         name=name,
         model=found.model,
@@ -102,25 +136,42 @@ def _baseline(configs: Sequence[Config]) -> Baseline | None:
 
 
 def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
-    if not rows:
-        yield CaseFinished(t=0.0, case=case, outcome="skipped", reason=HOLE)
-        return
-    for turn, row in enumerate(rows):
+    """A round for each measurement; those that failed are left out beside others that didn't."""
+    marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
+    sound = [row for row in rows if not row.failure]
+    rounds = sound or list(rows)
+    for turn, row in enumerate(rounds):
         yield CaseStarted(t=0.0, case=case, round=turn, config=config)
         if turn == 0:
             yield _prepared(case, row)
         yield from _steps(case, turn, row)
-        if turn < len(rows) - 1:
+        if turn < len(rounds) - 1:
             yield RoundFinished(t=0.0, case=case, round=turn, memory=row.memory, energy=row.energy)
     yield CaseFinished(
         t=0.0,
         case=case,
-        outcome="ok",
-        memory=_peaks([row.memory for row in rows if row.memory]),
-        energy=_total([row.energy for row in rows if row.energy]),
-        marks=tuple(dict.fromkeys(mark for row in rows for mark in row.marks)),
-        reported=_pooled([row.reported for row in rows if row.reported]),
+        outcome="ok" if sound else "failed",
+        reason=None if sound else rounds[-1].failure,
+        exit_code=None if sound else rounds[-1].exit_code,
+        memory=_peaks([row.memory for row in rounds if row.memory]),
+        energy=_total([row.energy for row in rounds if row.energy]),
+        environment=rounds[-1].environment,
+        marks=marks,
+        reported=_pooled([row.reported for row in rounds if row.reported]),
     )
+
+
+def _marks(row: Measurement) -> tuple[str, ...]:
+    return (*row.marks, CONTRADICTION) if _contradicts(row) else row.marks
+
+
+def _contradicts(row: Measurement) -> bool:
+    """Whether the reported rate is none that samples of a step over its time could give."""
+    said = row.reported
+    samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
+    if said is None or not said.latency_mean_ms or said.samples_per_s is None or not samples:
+        return False
+    return abs(said.samples_per_s * said.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN
 
 
 def _prepared(case: int, row: Measurement) -> CasePrepared:
@@ -175,12 +226,22 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     return structs.replace(
         rows[0],
         **pooled,
+        **dict.fromkeys(_OF_ONE_REPEAT),
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
         latency_mean_ms=sum(spans) / sum(weights),
         repeats_mean_ms=tuple(means),
     )
 
 
+_OF_ONE_REPEAT = (
+    "latency_median_ms",
+    "latency_std_ms",
+    "latency_p90_ms",
+    "latency_p95_ms",
+    "latency_p99_ms",
+    "energy_j",
+)
+"""Figures that don't follow for all repeats together from those of each."""
 _RATES = ("samples_per_s", "tokens_per_s", "padded_tokens_per_s", "mean_power_w")
 
 

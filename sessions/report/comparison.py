@@ -2,29 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import median
+from math import log
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Ratio, Verdict
+from benchtui.sessions.compare import Verdict
 from benchtui.sessions.comparing import LETTERS, Against, Compared, Row, Side
+from benchtui.sessions.differences import unsaid
+from benchtui.sessions.noise import BETWEEN_SESSIONS
 from benchtui.sessions.report.comparison_columns import Columns, besides, full_columns, kinds_of
-from benchtui.sessions.report.document import date, template
+from benchtui.sessions.report.document import template, when
 from benchtui.sessions.report.facts import Fact, facts, models, system
 from benchtui.sessions.report.labels import case_label, outcome
 from benchtui.sessions.report.notes import notes
 from benchtui.sessions.report.tables import Table, table
-from benchtui.sessions.report.text import count, listed, number
-from benchtui.sessions.report.wording import MOST_NAMES, Finding, times
+from benchtui.sessions.report.text import count, listed
+from benchtui.sessions.report.wording import MOST_NAMES, Finding, times, value, why_unsure
 
-ALIKE = "Same machine, same software, same work, same settings."
 READING = (
-    "The ratio says how many times as fast: above 1 the new session is the faster one. Its interval spans all"
-    " that both cases' ranges allow, each from its fastest step to the third quartile; from three rounds on it"
-    " is a 95% interval over the rounds' fastest steps (90% of 3 rounds). FASTER and SLOWER lie off 1 by more"
-    " than 0.5% with their whole interval, SAME doesn't, and UNSURE has no interval, or something speaks"
-    " against the steps: rounds that don't confirm them, or the machine. Where machine and software are the"
-    " same, its peaks in both sessions tell how many times as fast it was by itself, and the interval is wide"
-    " enough for that."
+    "The ratio says how many times as fast: above 1 the new session is the faster one. It is that of typical"
+    " steps (the median, over rounds), with its 95% interval. FASTER and SLOWER: the whole 99% interval lies"
+    " beyond 0.5%, for typical steps and for the first quartile. SAME: the whole 95% interval lies within the"
+    " margin of equivalence. UNSURE: all else, with the smallest difference that could have been told. The"
+    f" interval covers steps, fresh processes, and {100 * BETWEEN_SESSIONS:g}% between sessions (assumed)."
+    " Where machine and software are the same, it is widened by what their peaks say of the machine's own pace."
 )
 
 
@@ -56,6 +56,9 @@ class ComparisonReport:
     conclusion: list[str]
     differences: Table | None
     alike: str
+    """What to say where there are none."""
+    silence: str
+    """Which sessions don't say what they ran on; empty where all do."""
     systems: list[System]
     reading: str
     against: list[Block]
@@ -73,7 +76,8 @@ def report(compared: Compared, columns: Callable[[str], Columns] = full_columns)
         title=listed([side.name for side in compared.sides]),
         conclusion=[sentence for each in compared.against for sentence in conclusion(each)],
         differences=differing(compared),
-        alike=ALIKE,
+        alike=alike(compared),
+        silence=silence(compared),
         systems=[_system(letter, side) for letter, side in named],
         reading=READING,
         against=[_block(each, columns) for each in compared.against],
@@ -87,6 +91,25 @@ def differing(compared: Compared) -> Table | None:
     return Table(("", "What", *titles), (False,) * (2 + len(titles)), rows) if rows else None
 
 
+def alike(compared: Compared) -> str:
+    """What to say where nothing differs: what is the same, and what the sessions don't say."""
+    unsaid_by = silence(compared)
+    if not unsaid_by:
+        return "Same machine, same software, same work, same settings."
+    return f"{unsaid_by.removesuffix('.')}; the rest is the same."
+
+
+def silence(compared: Compared) -> str:
+    """Which sessions don't say what they ran on; empty where all do."""
+    silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
+    if not silent:
+        return ""
+    unknown = " or ".join(dict.fromkeys(group for _, each in silent for group in each))
+    if len(silent) == len(compared.sides):
+        return f"None of the sessions says which {unknown} it ran on."
+    return f"{listed([name for name, _ in silent])}: which {unknown} it ran on isn't known."
+
+
 def conclusion(against: Against) -> list[str]:
     """How many cases became faster and slower, and by how much at most."""
     rows = against.compared
@@ -96,8 +119,8 @@ def conclusion(against: Against) -> list[str]:
     said = [f"{_pair(against)}: {count(len(rows), 'case')} compared, {listed(counted)}."]
     said += _extreme("Largest gain", against, against.largest_gain)
     said += _extreme("Largest loss", against, against.largest_loss)
-    if against.count(Verdict.UNSURE):
-        said.append(_range([row.ratio for row in rows if row.ratio]))
+    unsure = [row for row in rows if row.verdict is Verdict.UNSURE and row.ratio]
+    said += _unsure(against, unsure)
     lost = [row for row in against.rows if row.lost]
     if lost:
         said.append(f"{count(len(lost), 'case')} measured in A and not in {against.new_letter}.")
@@ -120,17 +143,21 @@ def _extreme(word: str, against: Against, row: Row | None) -> list[str]:
     return [f"{word}: {times(row.ratio)}, {_label(against, row.case)}."] if row else []
 
 
-def _range(ratios: list[Ratio]) -> str:
-    values = sorted(ratio.value for ratio in ratios)
-    least, middle, most = (number(value) for value in (values[0], median(values), values[-1]))
-    return f"All ratios, the unsure ones among them, lie from {least} to {most} ×, {middle} × in the middle."
+def _unsure(against: Against, rows: list[Row]) -> list[str]:
+    """Which of the unsure rows lies farthest from 1, and why it isn't called anything."""
+    known = [(row, row.ratio) for row in rows if row.ratio and row.ratio.value > 0]
+    if not known:
+        return []
+    row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
+    label = _label(against, row.case)
+    return [f"Of the unsure ones {label} differs most: {value(ratio)} ×, but {why_unsure(ratio)}."]
 
 
 def _system(letter: str, side: Side) -> System:
     start, base = side.session.start, " (base)" if letter == LETTERS[0] else ""
     model = [fact for each in models(side.session)[:1] for fact in each]
     measured = facts(
-        ("Measured on", date(start.created)),
+        ("Date", when(start)),
         ("Sweep", start.sweep.name),
         ("Task", start.sweep.task),
     )
@@ -154,10 +181,10 @@ def _leads(against: Against) -> list[str]:
     if not against.ignored:
         return []
     each = [
-        f"{option} ({_one(against.base, option)} against {_one(against.new, option)})"
+        f"{option}: A is {_one(against.base, option)}, {against.new_letter} is {_one(against.new, option)}"
         for option in against.ignored
     ]
-    return [f"No case has the same options in both; they correspond here leaving aside {listed(each)}."]
+    return [f"Cases are paired ignoring {'; '.join(each)}."]
 
 
 def _one(side: Side, option: str) -> str:

@@ -10,7 +10,7 @@ from benchtui.sessions.facts import Memory
 from benchtui.sessions.report.labels import case_label
 from benchtui.sessions.report.tables import Column
 from benchtui.sessions.report.text import number, span, time_ms
-from benchtui.sessions.report.wording import ratio_digits
+from benchtui.sessions.report.wording import ratio_digits, verdict_cell
 from benchtui.sessions.results import Result, varied
 
 LEAST_PACE = 0.02
@@ -60,7 +60,7 @@ def full_columns(letter: str) -> Columns:
     return (
         *_names(letter),
         *_both(letter, "latency (ms)", latency),
-        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n, 0)),
+        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
         *_ratio_columns(),
         *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
         Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
@@ -122,9 +122,15 @@ def _other_name(each: Beside) -> str | None:
 def _ratio_columns() -> Columns:
     return (
         Column("Ratio (×)", lambda each: value(each.row.ratio)),
-        Column("Interval (×)", lambda each: interval(each.row.ratio)),
-        Column("Verdict", lambda each: each.row.verdict.name if each.row.verdict else None, right=False),
+        Column("95% interval (×)", lambda each: interval(each.row.ratio)),
+        Column("Verdict", _verdict, right=False),
     )
+
+
+def _verdict(each: Beside) -> str | None:
+    """The word for a row, in capitals; of one that is unsure with the reason."""
+    word, _, reason = (verdict_cell(each.row.ratio) or "").partition(": ")
+    return f"{word.upper()}: {reason}" if reason else word.upper() or None
 
 
 def _both(letter: str, title: str, cell: Cell) -> Columns:

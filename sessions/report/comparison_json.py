@@ -49,8 +49,21 @@ class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     value: float
     low: float | None
     high: float | None
+    """95% interval."""
+    sure_low: float | None
+    sure_high: float | None
+    """99% interval, which ``FASTER`` and ``SLOWER`` rest on."""
+    verdict: str
+    doubt: str | None
+    """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals`` or ``outside``."""
     contested: bool
-    """Whether the steps lie apart and the rounds don't, or the machine's own pace may account for it."""
+    """Whether the interval alone would carry a word, and something speaks against it."""
+    resolution: float | None
+    """The smallest difference that would have been called one, as a share of 1."""
+    rounds_wanted: int | None
+    """Rounds of each case that would decide it; null where it is decided, or no number of them would."""
+    outside: tuple[str, ...]
+    """What outside the two cases may account for a difference."""
 
 
 class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -59,9 +72,9 @@ class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     base: CaseSaid | None
     new: CaseSaid | None
     ratio: RatioSaid | None
-    """Of the median steps; null where one of the two wasn't measured."""
+    """Of the time of a sample at the typical step; null where one of the two wasn't measured."""
     throughput_ratio: RatioSaid | None
-    """Of samples per second."""
+    """The same: kept for programs that read it."""
     verdict: str | None
     """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
     machine_pace: tuple[float, float] | None
@@ -73,6 +86,8 @@ class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     new: str
     """Its letter."""
+    same_within: float
+    """Margin of equivalence, as a share of 1."""
     ignored: tuple[str, ...]
     """Options left aside so that cases correspond."""
     counts: dict[str, int]
@@ -122,6 +137,7 @@ def _against(against: Against) -> AgainstSaid:
     counts = {verdict.name: against.count(verdict) for verdict in Verdict}
     return AgainstSaid(
         new=against.new_letter,
+        same_within=against.base.session.same_within,
         ignored=against.ignored,
         counts=counts,
         lost=sum(row.lost for row in against.rows),
@@ -134,8 +150,8 @@ def _row(row: Row) -> RowSaid:
     return RowSaid(
         base=_case(row.base, pair.base if pair else None),
         new=_case(row.new, pair.new if pair else None),
-        ratio=_ratio(row.ratio),
-        throughput_ratio=_ratio(pair.throughput if pair else None),
+        ratio=ratio_said(row.ratio),
+        throughput_ratio=ratio_said(pair.throughput if pair else None),
         verdict=row.verdict.name if row.verdict else None,
         machine_pace=row.pace,
     )
@@ -156,7 +172,20 @@ def _case(case: CaseState | None, result: Result | None) -> CaseSaid | None:
     )
 
 
-def _ratio(ratio: Ratio | None) -> RatioSaid | None:
+def ratio_said(ratio: Ratio | None) -> RatioSaid | None:
+    """A ratio as it goes out to other programs."""
     if ratio is None:
         return None
-    return RatioSaid(value=ratio.value, low=ratio.low, high=ratio.high, contested=ratio.contested)
+    return RatioSaid(
+        value=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        sure_low=ratio.bounds.sure_low if ratio.bounds else None,
+        sure_high=ratio.bounds.sure_high if ratio.bounds else None,
+        verdict=ratio.verdict.name,
+        doubt=ratio.doubt,
+        contested=ratio.contested,
+        resolution=ratio.resolution,
+        rounds_wanted=ratio.rounds_wanted,
+        outside=ratio.outside,
+    )

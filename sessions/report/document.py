@@ -6,7 +6,8 @@ from functools import cache
 
 import jinja2
 
-from benchtui.sessions.report import findings, gains, oddities, resources, sections, tables
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.report import findings, gains, oddities, resources, sections, tables, tasks
 from benchtui.sessions.report.facts import Fact, facts, models, system
 from benchtui.sessions.report.findings import Optimum
 from benchtui.sessions.report.gains import Block
@@ -15,6 +16,7 @@ from benchtui.sessions.report.limits import limit_method, limits
 from benchtui.sessions.report.method import method, options
 from benchtui.sessions.report.nodes import System, differences, systems
 from benchtui.sessions.report.notes import notes, warnings
+from benchtui.sessions.report.reproduce import Recipe, recipe
 from benchtui.sessions.report.tables import Table
 from benchtui.sessions.report.text import number, plain
 from benchtui.sessions.report.wording import Finding
@@ -58,6 +60,9 @@ class Report:
     warnings: Table | None
     recommendations: list[Finding]
     conclusion: list[str]
+    generation: Table | None
+    training: Table | None
+    recipe: Recipe | None
 
 
 def markdown(session: Session, per_hour: float | None = None) -> str:
@@ -78,7 +83,7 @@ def report(session: Session, per_hour: float | None = None) -> Report:
     choices = findings.advised(session, results, kinds, per_hour)
     return Report(
         title=start.sweep.model,
-        created=f"{'Imported' if start.source else 'Measured'} on {date(start.created)}",
+        created=when(start),
         notes=notes(session, results),
         summary=findings.summary(session, choices),
         models=models(session),
@@ -108,6 +113,9 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         warnings=warnings(session),
         recommendations=findings.recommendations(session, results, choices),
         conclusion=findings.conclusion(results, choices),
+        generation=tasks.generation(results),
+        training=tasks.training(results, start.sweep.task),
+        recipe=recipe(session),
     )
 
 
@@ -132,10 +140,21 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
+def when(start: SessionStarted) -> str:
+    """When it was measured; of an imported session when its source says that was, and when it was imported."""
+    if start.source is None:
+        return f"Measured on {date(start.created)}"
+    if start.measured is None:
+        return f"Imported on {date(start.created)}; when it was measured isn't known"
+    return f"Measured on {date(start.measured)}, imported on {date(start.created)}"
+
+
 def date(created: str) -> str:
-    """The date to the second in UTC, or the text as it stands where it is no date."""
+    """The date to the second, in UTC where its zone is known; the text as it stands where it is no date."""
     try:
-        when = datetime.fromisoformat(created)
+        moment = datetime.fromisoformat(created)
     except ValueError:
         return created
-    return f"{when.astimezone(UTC) if when.tzinfo else when:%Y-%m-%d %H:%M:%S} UTC"
+    if moment.tzinfo is None:
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

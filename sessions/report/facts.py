@@ -90,7 +90,7 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 
 def _absent(host: Host) -> Iterator[Fact]:
     for name, reason in host.absent.items():
-        yield name.upper(), f"none: {reason}" if name == "gpu" else f"not readable: {reason}"
+        yield name.upper(), "none" if name == "gpu" else f"not readable: {reason}"
 
 
 def _unit(value: float | None, unit: str) -> str | None:

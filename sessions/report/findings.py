@@ -4,26 +4,36 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.compare import baseline_of, pairs, throughput_ratio
+from benchtui.sessions.baseline import baseline_of, why_none
+from benchtui.sessions.compare import Verdict, pairs, throughput_ratio
 from benchtui.sessions.optimal import NEEDS, Decision, Need, Wish, decide
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.gains import device_pairs
-from benchtui.sessions.report.labels import STATES, case_label, precision, series_title
-from benchtui.sessions.report.option_findings import gained
+from benchtui.sessions.report.labels import (
+    STATES,
+    case_label,
+    choices_label,
+    machine_label,
+    precision,
+    series_title,
+)
+from benchtui.sessions.report.option_findings import Chosen, gained
 from benchtui.sessions.report.resources import Frontier, frontiers
-from benchtui.sessions.report.text import count, listed, number, percent, time_ms
+from benchtui.sessions.report.text import capitalized, count, listed, number, percent, time_ms
 from benchtui.sessions.report.wording import (
     MILLION,
     SECONDS_AN_HOUR,
     Finding,
+    against,
     against_baseline,
     against_others,
     cost_of_a_million,
+    costs,
     doubt,
     figure,
     sentences,
     sureness,
-    times,
+    value,
 )
 from benchtui.sessions.results import Result, Series, by_length, series, varied
 from benchtui.sessions.scaling import Scaling, scaling
@@ -44,6 +54,7 @@ OPTIMA: dict[Need, str] = {
     "latency": "Minimum latency",
     "memory": "Most throughput per MB of memory",
     "energy": "Least energy per sample",
+    "steadiness": "Steadiest steps",
     "balanced": "Balanced",
 }
 USES: dict[Need, str] = {
@@ -51,11 +62,10 @@ USES: dict[Need, str] = {
     "latency": "For minimum latency",
     "memory": "Where memory is scarce",
     "energy": "For least energy",
+    "steadiness": "For steady steps",
     "balanced": "For a balance of all",
 }
-BALANCED = (
-    "the least product of time a sample and time of a step, with peak memory and energy where all have them"
-)
+BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,8 @@ class Advised:
     where: str
     """``, 128 tokens`` where the length varies, else empty."""
     baseline: Result | None
+    no_baseline: str
+    """Why there is none."""
     kinds: tuple[str, ...]
     """The options that vary in the session, which a case's label has to name."""
     per_hour: float | None
@@ -95,7 +107,8 @@ def advised(
             choice,
             choice.best,
             f", {choice.wish.sequence_length:,} tokens" if len(lengths) > 1 else "",
-            baseline_of(choice.best, results, named),
+            baseline_of(choice.best.config, results, named),
+            why_none(choice.best.config, session.cases, named),
             kinds,
             per_hour,
         )
@@ -117,12 +130,16 @@ def optima(choices: Sequence[Advised]) -> list[Optimum]:
 def recommendations(session: Session, results: Sequence[Result], choices: Sequence[Advised]) -> list[Finding]:
     """What to use for which need."""
     kinds = varied(case.config for case in session.cases)
+    chosen = Chosen(
+        tuple(each.best.config for each in choices),
+        tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
+    )
     return [
         *(Finding(f"{USES[each.need]}{each.where}", _use(each)) for each in choices),
         *(_fitting(each, kinds) for each in frontiers(session, results)),
-        *gained("Device", device_pairs(results), "device"),
-        *gained("Precision", pairs(results, "precision", "fp32"), "precision"),
-        *gained("Compiling", pairs(results, "compile", "off"), "compile"),
+        *gained("Device", device_pairs(results), "device", chosen),
+        *gained("Precision", pairs(results, "precision", "fp32"), "precision", chosen),
+        *gained("Compiling", pairs(results, "compile", "off"), "compile", chosen),
     ]
 
 
@@ -130,11 +147,10 @@ def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[st
     """What the figures as a whole say: the fastest case, where larger batches stop paying, where time goes."""
     fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
     lengths = by_length(results)
-    found = [_series_of(each.best, results) for each in fastest]
-    scaled = [growth for each in found if (growth := scaling(each))]
+    growths = [(scaling(_series_of(each.best, results)), each.kinds) for each in fastest]
     return [
         *(_fastest(each, len(lengths[each.best.config.sequence_length])) for each in fastest),
-        *(_batching(growth) for growth in scaled),
+        *(_batching(growth, kinds) for growth, kinds in growths if growth),
         *_tokenizing(results),
     ]
 
@@ -148,7 +164,8 @@ def _completeness(session: Session) -> Finding:
     planned = len(session.cases)
     others = [f"{amount:,} {STATES.get(state, state)}" for state, amount in tally.items() if state != "ok"]
     rest = f"; {listed(others)}" if others else ""
-    return Finding("Measured", f"{tally['ok']:,} of {count(planned, 'planned case')}{rest}.")
+    noun = "case" if session.start.source else "planned case"
+    return Finding("Measured", f"{tally['ok']:,} of {count(planned, noun)}{rest}.")
 
 
 def _summed(each: Advised) -> Finding:
@@ -157,15 +174,23 @@ def _summed(each: Advised) -> Finding:
         f", {versus}" if versus else ""
     )
     lead = f"{LEADS[each.need]}{each.where}"
-    return Finding(lead, sentences(head, against_others(each.choice, each.kinds), doubt(each.best)))
+    without = None if each.baseline else capitalized(f"no ratio to a baseline: {each.no_baseline}")
+    rest = (against_others(each.choice, each.kinds), _asks(each), without, doubt(each.best))
+    return Finding(lead, sentences(head, *rest))
+
+
+def _asks(each: Advised) -> str | None:
+    """What the case asks for beyond its baseline."""
+    found = costs(each.best, each.baseline)
+    return f"It costs {found}" if found else None
 
 
 def _optimum(each: Advised) -> tuple[Fact, ...]:
     config = each.best.config
+    own = () if config.label else (("Batch size", config.batch_size), ("Precision", precision(config)))
     return facts(
         ("Configuration", each.best.name),
-        ("Batch size", config.batch_size),
-        ("Precision", precision(config)),
+        *own,
         *_figures_of(each),
         ("How sure", sentences(against_others(each.choice, each.kinds), doubt(each.best))),
     )
@@ -187,6 +212,10 @@ def _figures_of(each: Advised) -> tuple[tuple[str, object], ...]:
             return (("Latency", figure(best, "latency")), ("p99", p99 and f"{p99} ms"))
         case "memory":
             return (("Throughput per MB", figure(best, "memory")),)
+        case "steadiness":
+            tail = best.metrics.latency_ms
+            p99 = f"p99 {time_ms(tail.p99)} ms, median {time_ms(tail.median)} ms" if tail.p99 else None
+            return (("Spread", figure(best, "steadiness")), ("Slow steps", p99))
         case "energy":
             joules = found.energy_per_sample_j
             per_joule = f"{number(1 / joules, 2)} samples/J" if joules else None
@@ -200,39 +229,55 @@ def _a_day(result: Result) -> str | None:
     if rate is None:
         return None
     amount = rate * SECONDS_A_DAY
-    rounded = f" ({number(amount / MILLION)} million)" if amount >= MILLION else ""
-    return f"{number(amount)} samples/day{rounded}"
+    if amount >= MILLION:
+        return f"about {number(amount / MILLION, 1 if amount < 100 * MILLION else 0)} million samples/day"
+    return f"about {number(round(amount, -2) if amount >= 1000 else amount, 0)} samples/day"
 
 
 def _use(each: Advised) -> str:
     daily = _a_day(each.best) if each.need == "throughput" else None
     figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
     label = case_label(each.best.config, each.kinds)
-    return sentences(f"use {label}: {figures}; {sureness(each.choice)}", doubt(each.best))
+    return sentences(f"use {label}: {figures}; {sureness(each.choice)}", _asks(each), doubt(each.best))
 
 
 def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
     largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
-    return Finding(
-        f"Memory, {series_title(each.series.config, kinds)}",
-        f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory.",
-    )
+    stay = f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory"
+    if too_large < largest:
+        stay = f"batch size {too_large:,} ran out of memory, although {largest:,} didn't"
+    return Finding(f"Memory, {series_title(each.series.config, kinds)}", f"{stay}.")
 
 
-def _batching(found: Scaling) -> str:
+def _batching(found: Scaling, kinds: Sequence[str]) -> str:
     """Where in a series throughput is highest, and what the largest batch gives."""
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
-    subject = f"On {config.device} with {config.precision} at {config.sequence_length:,} tokens"
+    what = choices_label(config, kinds)
+    subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
-    gain = times(throughput_ratio(first, peak))
-    rise = (
-        f"{subject}, throughput is highest at batch size {config.batch_size:,}: {gain} that of {_size(first)}"
-    )
+    gain = _over(first, peak, f"that of {_size(first)}")
+    rise = f"{subject}, throughput is highest at batch size {config.batch_size:,}: {gain}"
     if peak is last:
-        return f"{rise}; it is the largest size measured, and a larger one may bring more."
-    return f"{rise}; batch size {_size(last)} gives {times(throughput_ratio(peak, last))} that of the peak."
+        return f"{rise}; it is the largest size measured{_still_rising(found)}."
+    return f"{rise}; batch size {_size(last)} gives {_over(peak, last, 'that of the peak')}."
+
+
+def _over(base: Result, new: Result, other: str) -> str:
+    """One throughput over another at typical steps; where all steps together say the contrary, by both."""
+    ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
+    if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
+        return against(ratio, other)
+    by_all = number(rates[1] / rates[0], 3)
+    return f"{by_all} × {other} by all steps together, {value(ratio)} × by typical steps"
+
+
+def _still_rising(found: Scaling) -> str:
+    """Says that more may be gained, where the last step up surely gained something."""
+    gain = found.steps[-1].gain
+    rising = gain is not None and gain.verdict is Verdict.FASTER
+    return ", and throughput was still rising" if rising else ""
 
 
 def _size(result: Result) -> str:
@@ -242,7 +287,7 @@ def _size(result: Result) -> str:
 def _fastest(each: Advised, cases: int) -> str:
     label = case_label(each.best.config, each.kinds)
     group = f"{count(cases, 'measured case')}{each.where}"
-    return f"{label} has the highest throughput of {group}: {sureness(each.choice)}."
+    return f"{label} is the one to run for throughput, of {group}: {sureness(each.choice)}."
 
 
 def _tokenizing(results: Sequence[Result]) -> list[str]:

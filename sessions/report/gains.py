@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchtui.sessions.compare import Comparison, Ratio, break_even_steps, cold_cost_ms, pairs
-from benchtui.sessions.report.labels import applied, pair_in_force, precision, verdict
+from benchtui.sessions.compare import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
+from benchtui.sessions.report.labels import applied, pair_in_force, precision
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, number, percent, span
+from benchtui.sessions.report.wording import verdict_cell
 from benchtui.sessions.results import Result
 
 OPTION_TITLES = {"attention": "Attention", "compile": "Compile", "sequence_length": "Tokens"}
@@ -116,6 +117,12 @@ def _evidence(option: str) -> tuple[Column[Comparison], ...]:
     )
 
 
+def verdict(pair: Comparison, option: str) -> str | None:
+    """The word for a pair; None where the option isn't surely in force, and nothing can be put down to it."""
+    counts = option in ("device", "machine") or pair_in_force(pair, option)
+    return verdict_cell(pair.latency) if counts else None
+
+
 def _less_time(ratio: Ratio | None) -> str | None:
     return percent(1 - 1 / ratio.value) if ratio and ratio.value else None
 
@@ -127,9 +134,12 @@ def _less_time_span(ratio: Ratio | None) -> str | None:
 
 
 def _break_even(pair: Comparison) -> str | None:
+    """The steps, ``never`` for a case that is the same or slower, None where that isn't known."""
+    if not pair_in_force(pair, "compile"):
+        return None
     steps = break_even_steps(pair)
-    never = None if verdict(pair, "compile") is None else "never"
-    return never if steps is None else number(steps, 0)
+    surely_no = pair.latency and pair.latency.verdict in (Verdict.SAME, Verdict.SLOWER)
+    return number(steps, 0) if steps is not None else "never" if surely_no else None
 
 
 def _seconds(value_ms: float | None) -> str | None:
@@ -139,7 +149,7 @@ def _seconds(value_ms: float | None) -> str | None:
 _GAIN: tuple[Column[Comparison], ...] = (
     Column("Throughput gain (%)", lambda pair: percent(pair.throughput.value - 1) if pair.throughput else None),
     Column("Latency gain (%)", lambda pair: _less_time(pair.latency)),
-    Column("Interval of the latency gain (%)", lambda pair: _less_time_span(pair.latency)),
+    Column("95% interval of the latency gain (%)", lambda pair: _less_time_span(pair.latency)),
 )
 _COST: tuple[Column[Comparison], ...] = (
     Column("First step beyond a steady one (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
@@ -158,7 +168,7 @@ def _speedup(option: str) -> tuple[Column[Comparison], ...]:
         ),
         Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
         Column(
-            "Interval of the latency speedup (×)",
+            "95% interval of the latency speedup (×)",
             lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
         ),
         Column("Verdict", lambda pair: verdict(pair, option), right=False),

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Comparison, Verdict
+from benchtui.sessions.compare import Comparison
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
@@ -53,17 +53,24 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
     if config.label:
         return config.name
+    length = [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
+    return " ".join([machine_label(config), choices_label(config, varied), *length, f"bs={config.batch_size}"])
+
+
+def machine_label(config: Config) -> str:
+    """Device and, where nodes of a cluster were asked for, these."""
+    return f"{_machine(config)}{config.device}"
+
+
+def choices_label(config: Config, varied: Collection[str]) -> str:
+    """Precision and those other choices that vary in the session."""
     shown = (
         ("attention", f"attn={config.attention}"),
         ("compile", f"compile={config.compile}"),
         ("threads", f"threads={config.threads or 'default'}"),
         ("padding", f"pad={config.padding}"),
-        ("sequence_length", f"seq={config.sequence_length}"),
     )
-    others = (text for key, text in shown if key in varied)
-    return " ".join(
-        [f"{_machine(config)}{config.device}", config.precision, *others, f"bs={config.batch_size}"]
-    )
+    return " ".join([config.precision, *(text for key, text in shown if key in varied)])
 
 
 def _machine(config: Config) -> str:
@@ -89,14 +96,6 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
     if False in both:
         return False
     return None if None in both else True
-
-
-def verdict(pair: Comparison, option: str) -> str | None:
-    """The word for a pair; None where there is none to give: no interval, or the option not surely in force."""
-    ratio = pair.latency
-    if ratio is None or ratio.verdict is Verdict.UNSURE:
-        return None
-    return str(ratio.verdict) if option in ("device", "machine") or pair_in_force(pair, option) else None
 
 
 def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.compare import Ratio, Verdict, baseline_of, throughput_ratio
+from benchtui.sessions.baseline import baseline_of, why_none
+from benchtui.sessions.compare import Ratio, throughput_ratio
 from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.labels import case_label
+from benchtui.sessions.report.sections import rate_interval
 from benchtui.sessions.report.tables import Column, table
-from benchtui.sessions.report.text import number, signed_percent, span, time_ms
-from benchtui.sessions.report.wording import cost_of_a_million
+from benchtui.sessions.report.text import capitalized, number, signed_percent, span, time_ms
+from benchtui.sessions.report.wording import cost_of_a_million, verdict_cell
 from benchtui.sessions.results import Result, by_length
 from benchtui.sessions.session import Session
 
@@ -35,13 +37,13 @@ def leaderboard(
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=lambda row: row.metrics.samples_per_s or 0.0, reverse=True)
         named = session.start.sweep.measure.baseline
-        places = [
-            _place(rank, row, baseline_of(row, rows, named), kinds, per_hour)
-            for rank, row in enumerate(ranked, 1)
-        ]
+        base = baseline_of(rows[0].config, rows, named)
+        places = [_place(rank, row, base, kinds, per_hour) for rank, row in enumerate(ranked, 1)]
         shown = table(_COLUMNS, places) if len(places) > 1 else None
         if shown:
-            found.append(Block(f"Ranked, {length:,} tokens", _against(places), shown))
+            lead = _against(base, kinds) if base else f"{why_none(rows[0].config, session.cases, named)}."
+            title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
+            found.append(Block(title, capitalized(lead), shown))
     return found
 
 
@@ -52,18 +54,12 @@ def _place(
     return Place(rank, row, baseline, ratio, kinds, per_hour)
 
 
-def _against(places: Sequence[Place]) -> str:
+def _against(base: Result, kinds: tuple[str, ...]) -> str:
     """What the cases are held against."""
-    bases = {place.baseline.case.index: place.baseline for place in places if place.baseline}
-    if not bases:
-        return "The baseline wasn't measured."
-    if len(bases) > 1:
-        return (
-            f"Held against {len(bases):,} baselines: for each case the one that agrees with it in most options."
-        )
-    (base,) = bases.values()
     rate = number(base.metrics.samples_per_s)
-    return f"Held against {case_label(base.config, places[0].kinds)}, {rate} samples/s."
+    return (
+        f"Against {case_label(base.config, kinds)}, {rate} samples/s; ratios are of typical steps, per sample."
+    )
 
 
 def _change(place: Place) -> str | None:
@@ -80,17 +76,18 @@ def _interval(place: Place) -> str | None:
 def _verdict(place: Place) -> str | None:
     if place.ratio is None:
         return "the baseline" if place.baseline is place.result else None
-    return None if place.ratio.verdict is Verdict.UNSURE else str(place.ratio.verdict)
+    return verdict_cell(place.ratio)
 
 
 _COLUMNS: tuple[Column[Place], ...] = (
     Column("Rank", lambda place: str(place.rank)),
     Column("Case", lambda place: case_label(place.result.config, place.kinds), right=False),
     Column("Throughput (samples/s)", lambda place: number(place.result.metrics.samples_per_s)),
+    Column("95% interval (samples/s)", lambda place: rate_interval(place.result)),
     Column("Real tokens/s", lambda place: number(place.result.metrics.tokens_per_s, 0)),
     Column("With padding (tokens/s)", lambda place: number(place.result.metrics.padded_tokens_per_s, 0)),
     Column("Against the baseline (%)", _change),
-    Column("Interval (%)", _interval),
+    Column("95% interval (%)", _interval),
     Column("Verdict", _verdict, right=False),
     Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
     Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),

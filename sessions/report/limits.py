@@ -1,15 +1,15 @@
 """How close each case comes to what its device can do, and what holds the sweep back."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.facts import Work
-from benchtui.sessions.limits import LEAST_BUSY, LEAST_SHARE, Bound, Limit, limit
+from benchtui.sessions.limits import LEAST_BUSY, LEAST_SHARE, OVER, Bound, Limit, limit, sound_peaks
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.tables import Column, table
-from benchtui.sessions.report.text import count, listed, number, percent
+from benchtui.sessions.report.text import capitalized, count, listed, number, percent
 from benchtui.sessions.results import Result
 from benchtui.sessions.session import Session
 
@@ -19,14 +19,17 @@ Row = tuple[Result, Limit]
 
 CULPRITS: dict[Bound, str] = {
     "arithmetic": "arithmetic",
-    "memory": "the bandwidth of memory",
+    "memory": "memory bandwidth",
     "host": "the host",
 }
+RATES = {"flops": "the peak rate", "bytes": "the bandwidth"}
+"""The rates that peaks have, in words."""
 
 
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """A row for each case whose step was counted, and a sentence that sums them up; None without any."""
-    found = [(each, known) for each in results if (known := limit(each.case, session.peaks))]
+    peaks = sound_peaks([each.case for each in results], session.peaks)
+    found = [(each, known) for each in results if (known := limit(each.case, peaks))]
     rows = table(_COLUMNS, found)
     return Block("Limits", _summed(found), rows) if rows else None
 
@@ -51,20 +54,31 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
 
 
 def _summed(found: Sequence[Row]) -> str | None:
-    """What holds the sweep back, where that is known of any case."""
-    known = [(result, each) for result, each in found if each.bound]
+    """What limits the sweep, which case comes nearest to the peak, and which peaks are no peaks."""
+    tally = Counter(each.bound for _, each in found if each.bound)
+    of = f"of {count(len(found), 'case')}"
+    held = [f"{CULPRITS[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
+    parts = (listed(held), _nearest(found), *_unsound(found))
+    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
+
+
+def _nearest(found: Sequence[Row]) -> str | None:
+    """The case that comes nearest to the peak rate of products, of all that have a share of it."""
+    known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
     if not known:
         return None
-    tally = Counter(each.bound for _, each in known if each.bound)
-    held = listed([f"{CULPRITS[bound]} holds back {amount:,}" for bound, amount in tally.most_common()])
-    return f"Of {count(len(found), 'case')}, {held}{_nearest(known)}."
+    share, result = max(known, key=lambda row: row[0])
+    return f"nearest to the peak rate of products: {result.name}, with {percent(share, 0)} % of it"
 
 
-def _nearest(known: Sequence[Row]) -> str:
-    """The case that comes nearest to the peak rate of products."""
-    result, best = max(known, key=lambda row: row[1].shares.arithmetic or 0.0)
-    share = percent(best.shares.arithmetic, 0)
-    return f"; {result.name} comes nearest to the peak rate of products, with {share} % of it" if share else ""
+def _unsound(found: Sequence[Row]) -> Iterator[str]:
+    """Says of which peak rates nothing is held against, since a case exceeded them."""
+    known = [each.peaks for _, each in found if each.peaks]
+    for rate, what in RATES.items():
+        peaks = list(dict.fromkeys(_name(each) for each in known if each.absent.get(rate) == OVER))
+        if peaks:
+            named = f"no share of {what} is given for {listed(peaks)}"
+            yield f"{named}: a case exceeded it, so it was measured too low"
 
 
 def _name(peaks: Peaks) -> str:
@@ -97,6 +111,11 @@ def _giga(amount: float | None) -> str | None:
     return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
 
 
+def _from_above(share: float | None) -> str | None:
+    """A share that caches make less: above the whole it says nothing."""
+    return "> 100" if share is not None and share > 1 else percent(share, 1)
+
+
 def _of_work(field: str) -> Callable[[Row], str | None]:
     def cell(row: Row) -> str | None:
         work: Work = row[1].work
@@ -119,7 +138,7 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
-    Column("Share of the bandwidth, from above (%)", lambda row: percent(row[1].shares.memory, 1)),
+    Column("Share of the bandwidth, from above (%)", lambda row: _from_above(row[1].shares.memory)),
     Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
     Column("Held back by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),

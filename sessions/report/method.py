@@ -4,17 +4,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import LEAST_ROUNDS, latency_ratio
+from benchtui.sessions.compare import MARGIN, latency_ratio
 from benchtui.sessions.facts import Data
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
+from benchtui.sessions.noise import Noise, kind_of
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number, signed_percent
-from benchtui.sessions.results import aa_pair, series_key, varied
+from benchtui.sessions.report.wording import verdict_cell
+from benchtui.sessions.results import aa_pair, noise_by_kind, series_key, varied
+from benchtui.sessions.sampling import LEAST_ROUNDS
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Measure
+from benchtui.sessions.sweep import SYNTHETIC, Measure, own_code
+from benchtui.sessions.visible import LONGEST_SAID, visible
 
 
 def method(session: Session) -> tuple[Fact, ...]:
@@ -25,7 +29,7 @@ def method(session: Session) -> tuple[Fact, ...]:
     return facts(
         ("Task", sweep.task),
         ("Text", _texts(session)),
-        *(_timing(cases, sweep.measure) if cases else (("Timing", _taken_over(session)),)),
+        *(_timing(session, cases) if cases else (("Timing", _taken_over(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure)),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
@@ -46,6 +50,7 @@ def _imported(session: Session) -> tuple[Fact, ...]:
         ("Task", session.start.sweep.task),
         ("Taken over from", session.start.source),
         ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
+        *(("Import", visible(each.text, LONGEST_SAID)) for each in session.messages[1:]),  # 1st: whence, when
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )
@@ -105,7 +110,8 @@ _SYNCHRONISED = {
 }
 
 
-def _timing(cases: list[CaseState], measure: Measure) -> tuple[tuple[str, object], ...]:
+def _timing(session: Session, cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
+    measure = session.start.sweep.measure
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
     return (
@@ -116,18 +122,44 @@ def _timing(cases: list[CaseState], measure: Measure) -> tuple[tuple[str, object
             "Throughput",
             "all samples over the time of all measured steps; tokens/s counts real tokens, no padding",
         ),
-        (
-            "Interval",
-            "95% of the median, by order statistics, from 6 steps on; it covers the spread within this session",
-        ),
+        ("Intervals", _intervals(measure.rounds)),
         ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
-        (
-            "Ratios",
-            "their intervals span all that both cases' ranges allow, each from its fastest step to the third"
-            f" quartile; from {LEAST_ROUNDS} rounds on they are Mann and Whitney's 95% interval over the"
-            " rounds' fastest steps (90% of 3 rounds); what holds 1 is no difference",
-        ),
+        ("Ratios", _ratios(session)),
+        ("Verdicts", _verdicts(session)),
         ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes" + _graphs(cases)),
+    )
+
+
+def _intervals(rounds: int) -> str:
+    """What the intervals of single cases cover."""
+    if rounds >= LEAST_ROUNDS:
+        return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
+    few = "; two rounds: they hold the intervals of both" if rounds > 1 else ""
+    return f"95%, by the steps of one process (order statistics), which fresh processes may lie outside of{few}"
+
+
+def _ratios(session: Session) -> str:
+    """What is compared, and what its intervals cover."""
+    rounds = session.start.sweep.measure.rounds
+    head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
+    if rounds >= LEAST_ROUNDS:
+        return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
+    known = noise_by_kind(session).items()
+    spreads = listed([f"{100 * noise.between:.2g}% on {kind}{_from(noise)}" for kind, noise in known])
+    return f"{head}: steps by themselves; fresh processes of a case by their standard deviation, {spreads}"
+
+
+def _from(noise: Noise) -> str:
+    return "" if noise.measured else " (assumed: nothing was repeated)"
+
+
+def _verdicts(session: Session) -> str:
+    """By which rule a ratio gets its word."""
+    margins = {noise.margin for noise in noise_by_kind(session).values()}
+    within = max(margins, default=session.same_within)
+    return (
+        f"faster or slower: the whole 99% interval lies beyond {100 * MARGIN:g}%, for typical steps and for the"
+        f" first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
     )
 
 
@@ -155,13 +187,24 @@ def _taken_over(session: Session) -> str | None:
 
 
 def _texts(session: Session) -> str | None:
+    """The text of the steps, and how it was cut; None of a step of the user's own, which reads what it will."""
+    sweep = session.start.sweep
+    if own_code(sweep.task):
+        return None
     found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
     texts = [_text(data) for data in found if data]
+    return ", ".join(part for part in (*(texts or [sweep.dataset]), _cut(session)) if part)
+
+
+def _cut(session: Session) -> str:
     lengths = sorted({case.config.sequence_length for case in session.cases})
+    if not lengths:
+        return ""
+    tokens = f"{listed([f'{length:,}' for length in lengths])} tokens"
+    if session.start.sweep.dataset == SYNTHETIC:
+        return f"every row of {tokens}"
     longest = any(case.config.padding == "longest" for case in session.cases)
-    how = "truncated" if longest else "truncated and padded"
-    cut = f"{how} to {listed([f'{length:,}' for length in lengths])} tokens" if lengths else ""
-    return ", ".join(part for part in (*(texts or [session.start.sweep.dataset]), cut) if part)
+    return f"{'truncated' if longest else 'truncated and padded'} to {tokens}"
 
 
 def _text(data: Data) -> str:
@@ -198,7 +241,10 @@ def _noise_floor(session: Session) -> str | None:
     if pair is None or ratio is None:
         return None
     change = signed_percent(1 / ratio.value - 1) if ratio.value else None
-    return f"{pair[0].name} measured twice: medians {change} % apart, {ratio.verdict}"
+    kinds = noise_by_kind(session)
+    where = f" on {kind_of(pair[0].case)}" if len(kinds) > 1 else ""
+    apart = f"typical steps {change} % apart ({verdict_cell(ratio)})"
+    return f"{pair[0].name} measured twice: {apart}; no smaller difference counts{where}"
 
 
 def _idle(session: Session) -> str | None:
@@ -239,9 +285,9 @@ def _tally(words: Iterable[str | None]) -> str | None:
 def _baseline(session: Session) -> str:
     named = session.start.sweep.measure.baseline
     if named is None:
-        return "the first measured case, as the sweep names none"
-    wanted = ((field, getattr(named, field)) for field in named.__struct_fields__)
-    return ", ".join(f"{field} = {value}" for field, value in wanted if value is not None) or "any case"
+        return "the first measured case of each sequence length, as the sweep names none"
+    wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"
+    return f"{wanted}: the first such case of each sequence length"
 
 
 def _resumed(session: Session) -> str | None:

@@ -103,7 +103,7 @@ def _marks(session: Session) -> list[Finding]:
     kinds = [list(dict.fromkeys(kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
     found = Counter(name for names in kinds for name in names)
-    return [_marked(name, amount, len(ran), examples) for name, amount in found.items()]
+    return [_marked(name, amount, ran, examples) for name, amount in found.items()]
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
@@ -113,10 +113,18 @@ def _marks_of(case: CaseState) -> tuple[str, ...]:
     return (*case.marks, RANDOM_WEIGHTS) if random and not told else case.marks
 
 
-def _marked(name: str, amount: int, ran: int, examples: dict[str, str]) -> Finding:
+def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
-    text = f"{meaning}{_of(amount, ran)}{_such_as(name, examples)}."
+    more = _others_used(ran) if name == "disturbed" else _such_as(name, examples)
+    text = f"{meaning}{_of(amount, len(ran))}{more}."
     return Finding(name[:1].upper() + name[1:], text)
+
+
+def _others_used(cases: Sequence[CaseState]) -> str:
+    """How much of the processors other processes used at the most."""
+    ends = (end.environment for case in cases for end in case.ends if end.environment)
+    used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
+    return f"; other processes used up to {number(used / 100, 1)} processors" if used else ""
 
 
 def _such_as(name: str, examples: dict[str, str]) -> str:
@@ -141,8 +149,7 @@ def _uneven(results: Sequence[Result]) -> list[Finding]:
     return [
         Finding(
             "Uneven steps",
-            f"the mean step is more than {UNEVEN} × the median in {where}; "
-            f"something slowed a few steps there, and throughput is that of all steps together.",
+            f"a few slow steps dominate {where} (mean over {UNEVEN} × the median); throughput includes them.",
         )
     ]
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from benchtui.sessions.anomalies import Anomaly, Kind, anomalies
+from benchtui.sessions.anomalies import COUNTED, Anomaly, Kind, anomalies
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import KINDS, kind
 from benchtui.sessions.report.labels import case_label
 from benchtui.sessions.report.tables import Column, Table, table
-from benchtui.sessions.report.text import listed, number, percent, signed_percent, span, time_ms
+from benchtui.sessions.report.text import capitalized, listed, number, percent, signed_percent, span, time_ms
 from benchtui.sessions.results import Result
 from benchtui.sessions.session import Session
 
@@ -31,7 +31,7 @@ def odd(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Ta
     """A row for each anomaly."""
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, kinds), right=False),
-        Column("What", lambda each: _WORDS[each.kind](each), right=False),
+        Column("What", _what, right=False),
         Column("How sure", _how_sure, right=False),
     )
     return table(columns, anomalies(results, session.peaks))
@@ -41,19 +41,26 @@ def _disturbances(case: CaseState) -> list[str]:
     return [mark for mark in case.marks if kind(mark) in KINDS]
 
 
+def _what(each: Anomaly) -> str:
+    """What is odd, behind the disturbance that may account for it."""
+    words = _WORDS[each.kind](each)
+    cause = capitalized(listed(list(each.causes)))
+    return f"{cause}, which may account for this: {words}" if cause else words
+
+
 def _how_sure(each: Anomaly) -> str | None:
-    if each.kind in ("tokenizing", "host-bound"):
+    if each.kind == "no effect":
+        return "not read back"
+    if each.kind in COUNTED:
         return "counted"
     if each.bounds is None:
-        return "not known: its source kept no steps"
+        return "can't be tested: its source kept no steps"
     return f"{span(signed_percent(each.bounds[0]), signed_percent(each.bounds[1]))} %"
 
 
 def _off_the_trend(each: Anomaly) -> str:
     sizes = listed([f"{row.config.batch_size:,}" for row in each.beside])
-    return (
-        f"{percent(abs(each.share))} % {_longer(each.share)} a step than batch sizes {sizes} lead one to expect"
-    )
+    return f"step is {percent(abs(each.share))} % {_longer(each.share)} than batch sizes {sizes} predict"
 
 
 def _longer(share: float) -> str:
@@ -62,11 +69,13 @@ def _longer(share: float) -> str:
 
 def _shorter_step(each: Anomaly) -> str:
     smaller = each.beside[0].config.batch_size
-    return f"{percent(abs(each.share))} % shorter a step than at batch size {smaller:,}, which is less work"
+    return f"step is {percent(abs(each.share))} % shorter than at batch size {smaller:,}, which is less work"
 
 
 def _drift(each: Anomaly) -> str:
-    return f"steps drift: {percent(abs(each.share))} % {_longer(each.share)} by the end of a round"
+    return (
+        f"steps take {percent(abs(each.share))} % {_longer(each.share)} at the end of a round than at its start"
+    )
 
 
 def _two_modes(each: Anomaly) -> str:
@@ -81,6 +90,15 @@ def _host_bound(each: Anomaly) -> str:
     return f"host-bound: the device is at work in {percent(each.share, 1)} % of a step"
 
 
+def _no_effect(each: Anomaly) -> str:
+    sizes = listed([f"{row.config.batch_size:,}" for row in (each.result, *each.beside)])
+    what = "autocast" if each.result.config.precision.startswith("amp-") else each.result.config.precision
+    return (
+        f"same peak memory as fp32 and times within {percent(each.share)} % at batch sizes {sizes}:"
+        f" {what} was probably not in force"
+    )
+
+
 _WORDS: dict[Kind, Callable[[Anomaly], str]] = {
     "off the trend": _off_the_trend,
     "shorter step": _shorter_step,
@@ -88,6 +106,7 @@ _WORDS: dict[Kind, Callable[[Anomaly], str]] = {
     "two modes": _two_modes,
     "tokenizing": _tokenizing,
     "host-bound": _host_bound,
+    "no effect": _no_effect,
 }
 
 

@@ -7,7 +7,7 @@ from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.facts import Energy
 from benchtui.sessions.report.labels import outcome, series_title
 from benchtui.sessions.report.tables import Column, Table, table
-from benchtui.sessions.report.text import number
+from benchtui.sessions.report.text import number, span
 from benchtui.sessions.results import Result, Series, series, series_key
 from benchtui.sessions.session import Session
 
@@ -22,7 +22,10 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Where memory ends in a series: the largest batch that ran, and the smallest that didn't fit."""
+    """Where memory ends in a series: the largest batch that ran, and the smallest that didn't fit.
+
+    The smallest that didn't fit may be the smaller one, where something else used the memory.
+    """
 
     series: Series
     largest: Result
@@ -36,21 +39,19 @@ def memory(results: Sequence[Result]) -> Table | None:
 
 
 def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
-    """The frontier of each series in which a batch larger than all that ran was out of memory."""
+    """The frontier of each series in which a batch size was out of memory that didn't run either."""
     sizes: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
         if case.state == "oom":
             sizes.setdefault(series_key(case.config), []).append(case)
     found = []
     for each in series(results):
-        largest = each.results[-1]
-        beyond = [
-            case
-            for case in sizes.get(series_key(each.config), ())
-            if case.config.batch_size > largest.config.batch_size
-        ]
-        if beyond:
-            found.append(Frontier(each, largest, min(beyond, key=lambda case: case.config.batch_size)))
+        ran = {row.config.batch_size for row in each.results}
+        without = sizes.get(series_key(each.config), ())
+        too_large = [case for case in without if case.config.batch_size not in ran]
+        if too_large:
+            least = min(too_large, key=lambda case: case.config.batch_size)
+            found.append(Frontier(each, each.results[-1], least))
     return found
 
 
@@ -94,7 +95,9 @@ def _further_sample(needed: Needed) -> str | None:
     """What a sample adds to the peak of the smallest batch."""
     peaks = needed.result.case.peak_memory_mb, needed.smallest.case.peak_memory_mb
     more = needed.result.config.batch_size - needed.smallest.config.batch_size
-    return number((peaks[0] - peaks[1]) / more) if peaks[0] and peaks[1] and more > 0 else None
+    if not peaks[0] or not peaks[1] or more <= 0 or peaks[0] < peaks[1]:
+        return None  # a peak that shrinks with the batch is noise, and no cost
+    return number((peaks[0] - peaks[1]) / more)
 
 
 def _samples_per_joule(result: Result) -> str | None:
@@ -108,9 +111,21 @@ def _joules_per_token(result: Result) -> str | None:
     return number(1000 * joules * samples / tokens, 4) if joules and tokens and samples else None
 
 
+def _energy_interval(result: Result) -> str | None:
+    found = result.metrics
+    return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j, 4))
+
+
+def _lowest(needed: Needed) -> str | None:
+    """The lowest of the rounds' peaks, where they differ."""
+    known = needed.result.memory_range_mb
+    return number(known[0]) if known and known[0] < known[1] else None
+
+
 _MEMORY: tuple[Column[Needed], ...] = (
     Column("Case", lambda row: row.result.name, right=False),
     Column("Peak (MB)", lambda row: number(row.result.case.peak_memory_mb)),
+    Column("Lowest round (MB)", _lowest),
     Column("Where", _where, right=False),
     Column("Peak over batch (MB/sample)", _per_sample),
     Column("Each further sample (MB)", _further_sample),
@@ -121,6 +136,7 @@ _ENERGY: tuple[Column[Result], ...] = (
     Column("Case", lambda row: row.name, right=False),
     Column("Mean power (W)", lambda row: number(row.metrics.mean_power_w)),
     Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j, 4)),
+    Column("95% interval (J/sample)", _energy_interval),
     Column("Samples/J", _samples_per_joule),
     Column("Energy (J per 1,000 tokens)", _joules_per_token),
     Column("Over the window (J)", lambda row: number(_of(row).energy_j)),

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Verdict
 from benchtui.sessions.outliers import outliers
 from benchtui.sessions.report.gains import Block
 from benchtui.sessions.report.labels import outcome, series_title
 from benchtui.sessions.report.tables import Column, Table, table
-from benchtui.sessions.report.text import count, number, percent, time_ms
+from benchtui.sessions.report.text import count, number, percent, span, time_ms
+from benchtui.sessions.report.wording import verdict_cell
 from benchtui.sessions.results import Result, Series, series, series_key
 from benchtui.sessions.scaling import Scaling, Step, scaling
 from benchtui.sessions.session import Session
@@ -37,6 +37,12 @@ def parts(results: Sequence[Result]) -> Table | None:
     names = dict.fromkeys(name for result in rows for name in result.metrics.parts_ms)
     case: Column[Result] = Column("Case", lambda result: result.name, right=False)
     return table((case, *(column for name in names for column in _part(name))), rows)
+
+
+def rate_interval(result: Result) -> str | None:
+    """The 95% interval of a throughput."""
+    found = result.metrics
+    return span(number(found.samples_per_s_low), number(found.samples_per_s_high))
 
 
 def every_case(session: Session) -> Table | None:
@@ -93,10 +99,6 @@ def _memory(field: str) -> "Column[Result]":
         return number(getattr(memory, field)) if memory else None
 
     return Column(titles[field], cell)
-
-
-def _gain_word(step: Step) -> str | None:
-    return None if step.gain is None or step.gain.verdict is Verdict.UNSURE else str(step.gain.verdict)
 
 
 def _stopped(case: CaseState) -> str | None:
@@ -157,6 +159,7 @@ _PERFORMANCE: tuple[Column[Result], ...] = (
     Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),
     Column("Jitter, std/mean (%)", lambda result: number(result.metrics.latency_ms.jitter_percent)),
     Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
+    Column("95% interval (samples/s)", lambda result: rate_interval(result)),
     Column("Real tokens/s", lambda result: number(result.metrics.tokens_per_s, 0)),
     Column("With padding (tokens/s)", lambda result: number(result.metrics.padded_tokens_per_s, 0)),
     _memory("peak_rss_mb"),
@@ -172,7 +175,7 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),
     Column("Throughput relative to linear scaling", lambda step: number(step.against_linear)),
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
-    Column("Against the size before", _gain_word, right=False),
+    Column("Against the size before", lambda step: verdict_cell(step.gain), right=False),
 )
 _EVERY: tuple[Column[CaseState], ...] = (
     Column("No.", lambda case: str(case.index)),

@@ -71,9 +71,9 @@ def percent(share: float | None, digits: int = 2) -> str | None:
     return None if share is None else number(100 * share, digits)
 
 
-def signed_percent(share: float) -> str | None:
+def signed_percent(share: float, digits: int = 2) -> str | None:
     """A change as a share of 1 in percent with its sign, without the sign for percent."""
-    return f"{100 * share:+z,.2f}" if isfinite(share) else None
+    return f"{100 * share:+z,.{digits}f}" if isfinite(share) else None
 
 
 def span(low: str | None, high: str | None) -> str | None:
@@ -91,3 +91,8 @@ def count(amount: int, noun: str) -> str:
 def listed(words: list[str]) -> str:
     """Words as an enumeration: ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def capitalized(sentence: str) -> str:
+    """A sentence with a capital letter at its begin, the rest as it is."""
+    return sentence[:1].upper() + sentence[1:]

@@ -1,138 +1,262 @@
-"""How often the verdict on a pair of cases is right, with and without neighbours: the real timed loop.
+"""How often each verdict is given to cases whose true difference is known.
 
-Equal cases with a neighbour switched on at random are to be SAME, or marked as disturbed; a case made 3% slower
-on purpose is to be SLOWER without load. A step is a row of small matrix products, and the slower one has one
-more. A repetition without load in which others used the machine is drawn again, within limits. How many rounds
-it takes depends on the machine: where the fastest steps of rounds differ by 4%, ten of them can't show 3%.
+First a simulation of thousands of pairs with a spread between processes: how often the 95% interval holds the
+truth. Then the real engine, each case in a fresh process: a step of small matrix products, made slower, uneven
+or fast in its first steps on purpose, quiet and with a neighbour that comes and goes. Of the five rounds that
+are measured the first one and the first three are judged as well. Never: equal cases FASTER or SLOWER in more
+than 1 of 100, a true 10% SAME, a slow-down FASTER.
 """
 
-import gc
+import json
+import os
 import random
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from math import exp, log
+from pathlib import Path
 
 import click
-import torch
+import numpy as np
+from lab import isolate
+from timed_step import CASES, WARMUP
 
-from benchtui.engine.devices.cpu import Cpu
-from benchtui.engine.measure import Recorder, measure, warm_up
-from benchtui.engine.workloads.base import Counted
-from benchtui.sessions.compare import Verdict, comparison
-from benchtui.sessions.disturbance import disturbances
-from benchtui.sessions.events import AnyEvent, CaseFinished, SessionStarted, Steps
-from benchtui.sessions.facts import Host
-from benchtui.sessions.results import measured
+from benchtui.engine import client
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.compare import Verdict, latency_ratio
+from benchtui.sessions.disturbance import slowed
+from benchtui.sessions.evidence import Evidence, rounds_of
+from benchtui.sessions.noise import Noise, noise_of
+from benchtui.sessions.sampling import sample
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Config, Measure, Sweep
+from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
-PRODUCTS = 33
-"""Matrix products of a step; one more makes it 3% slower."""
-LEFT, RIGHT, RESULT = torch.randn(96, 96), torch.randn(96, 96), torch.empty(96, 96)
+PRODUCTS = 100
+"""Matrix products of a base case's step: 1% is one of them."""
+STEPS, ROUNDS = 30, 5
+JUDGED = (1, 3, 5)
+JITTERS = (0.005, 0.02, 0.05, 0.1)
+SLOWER = (0, 1, 3, 5, 10, 20)
+A_SESSION = 24
+"""Pairs of a session."""
+FAST = (1, 2, 3, 5)
+"""First steps at the base case's pace, of a case that is 17% slower: a GPU at boost clock."""
+SPREADS = (0.003, 0.005, 0.01, 0.02)
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    pass"
 """Ends with us, however we do."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one pair."""
+class Cell:
+    """Pairs of one kind."""
 
-    verdict: Verdict
-    disturbed: bool
+    slower: int
+    """By how many percent the second case is slower."""
+    jitter: float
+    fast: int = 0
 
-
-def workload(products: int) -> Any:
-    def step(lap: Any) -> None:
-        for _ in range(products):
-            torch.mm(LEFT, RIGHT, out=RESULT)
-
-    return SimpleNamespace(step=step, count=lambda done: Counted())
-
-
-def run_round(case: int, turn: int, products: int, rules: Measure) -> tuple[list[AnyEvent], tuple[str, ...]]:
-    """One case in one round: its steps, and the marks that the surroundings earn it."""
-    events: list[AnyEvent] = []
-    work, device = workload(products), Cpu()
-    warm_up(work, device, rules, Recorder(case, "warmup", events.append, lambda: 0.0, turn))
-    done = measure(work, device, rules, Recorder(case, "measure", events.append, lambda: 0.0, turn))
-    return events, disturbances(done.environment, done.end_s - done.begin_s)
+    @property
+    def name(self) -> str:
+        fast = f", {self.fast} fast steps" if self.fast else ""
+        return f"{self.slower:2}% slower, jitter {100 * self.jitter:4.1f}%{fast}"
 
 
-def _alternating(rounds: int) -> list[tuple[int, int]]:
-    """Each round with both cases, every second one in the other direction."""
-    return [(turn, case) for turn in range(rounds) for case in ((1, 0) if turn % 2 else (0, 1))]
+def simulated(pairs: int) -> None:
+    """Print how often each verdict comes, and how often the interval holds the truth, for drawn step times."""
+    noise = np.random.default_rng(1)
+    print(f"simulated, {pairs} pairs each, 20 steps, jitter 2%: verdicts in % and coverage of the 95% interval")
+    for spread in SPREADS:
+        for rounds, known in ((1, False), (1, True), (3, False), (5, False), (9, False)):
+            kind = Noise(between=spread, freedom=1e6, measured=True) if known else Noise()
+            cells = [_simulated_cell(noise, slower, rounds, spread, kind, pairs) for slower in SLOWER]
+            label = f"{rounds} round{'s' if rounds > 1 else ''}{', known spread' if known else ''}"
+            print(f"  spread {100 * spread:.1f}%, {label:22} {'  '.join(cells)}", flush=True)
 
 
-def pair(slower_by: int, rules: Measure, neighbour: bool) -> Outcome:
-    """Measure two cases in rounds; the second does so many products more."""
-    configs = (Config(device="cpu"), Config(device="cpu", batch_size=2))
-    sweep = Sweep(name="pair", model="none", measure=rules)
-    session, marks = Session(), []
-    session.apply(SessionStarted(t=0.0, id="pair", created="", sweep=sweep, plan=configs, host=Host()))
-    with loaded(neighbour):
-        for turn, case in _alternating(rules.rounds):
-            events, found = run_round(case, turn, PRODUCTS + case * slower_by, rules)
-            session.apply_all(event for event in events if isinstance(event, Steps))
-            marks += found
-    session.apply_all(CaseFinished(t=0.0, case=case, outcome="ok") for case in range(2))
-    latency = comparison(*measured(session)).latency
-    return Outcome(latency.verdict if latency else Verdict.UNSURE, bool(marks))
+def _simulated_cell(
+    noise: np.random.Generator, slower: int, rounds: int, spread: float, kind: Noise, pairs: int
+) -> str:
+    found: Counter[Verdict] = Counter()
+    held = 0
+    for _ in range(pairs):
+        one, other = (_drawn(noise, 10.0 * (1 + by / 100), rounds, spread, kind) for by in (0, slower))
+        ratio = latency_ratio(one, other)
+        if ratio is None or ratio.low is None or ratio.high is None:
+            raise RuntimeError("a drawn pair has no interval")
+        found[ratio.verdict] += 1
+        held += ratio.low <= 1 / (1 + slower / 100) <= ratio.high
+    return f"{slower}%: {_shares(found, pairs)} cov {100 * held / pairs:.0f}"
+
+
+def _drawn(noise: np.random.Generator, ms: float, rounds: int, spread: float, kind: Noise) -> Evidence:
+    case = CaseState(0, Config(device="cpu"))
+    times = (ms * exp(noise.normal(0, spread)) * np.exp(abs(noise.normal(0, 0.02, 20))) for _ in range(rounds))
+    found = tuple(each for one in times if (each := sample(one.tolist())))
+    return Evidence(case, found, kind, None)
+
+
+def _shares(found: Counter[Verdict], of: int) -> str:
+    letters = {Verdict.FASTER: "F", Verdict.SLOWER: "S", Verdict.SAME: "=", Verdict.UNSURE: "?"}
+    return " ".join(f"{sign}{100 * found[word] / of:.0f}" for word, sign in letters.items())
+
+
+def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbour: bool) -> Session:
+    """Measure pairs by the real engine, two cases each; they are told apart by their sequence length."""
+    wanted = []
+    for cell in cells:
+        wanted.append({"products": PRODUCTS, "jitter": cell.jitter, "fast": 0, "fast_products": PRODUCTS})
+        slower = PRODUCTS * (1 + cell.slower / 100)
+        wanted.append({"products": slower, "jitter": cell.jitter, "fast": cell.fast, "fast_products": PRODUCTS})
+    sweep = Sweep(
+        name="verdicts",
+        model="none",
+        task=f"{Path(__file__).with_name('timed_step.py')}:make_step",
+        axes=Axes(threads=(1,), sequence_length=tuple(range(1, len(wanted) + 1))),
+        measure=Measure(warmup=WARMUP, iterations=STEPS, rounds=ROUNDS, peaks=False),
+        env={CASES: json.dumps(wanted)},
+    )
+    with comes_and_goes() if neighbour else _nobody():
+        engine = client.start(sweep, folder / f"{number}-{neighbour}.json")
+        while engine.alive():
+            time.sleep(0.2)
+    return Session.load(engine.path)
 
 
 @contextmanager
-def loaded(neighbour: bool) -> Iterator[None]:
-    """With a neighbour that keeps one processor busy, or without."""
-    process = subprocess.Popen([sys.executable, "-c", BUSY]) if neighbour else None
+def _nobody() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def comes_and_goes() -> Iterator[None]:
+    """A neighbour that keeps one processor busy for a second or two, rests as long, and so on."""
+    over = threading.Event()
+
+    def play() -> None:
+        noise = random.Random(1)
+        while not over.is_set():
+            process = subprocess.Popen([sys.executable, "-c", BUSY])
+            over.wait(noise.uniform(0.5, 2.0))
+            process.kill()
+            process.wait()
+            over.wait(noise.uniform(0.5, 2.0))
+
+    thread = threading.Thread(target=play)
+    thread.start()
     try:
         yield
     finally:
-        if process:
-            process.kill()
-            process.wait()
+        over.set()
+        thread.join()
 
 
-def equal_cases(amount: int, rules: Measure, noise: random.Random) -> Counter[str]:
-    """Equal pairs with a neighbour at random: how often each verdict came, and how often with a mark."""
-    found: Counter[str] = Counter()
-    for _ in range(amount):
-        neighbour = noise.random() < 0.5
-        outcome = pair(0, rules, neighbour)
-        marked = ", marked" if outcome.disturbed else ""
-        found[f"{outcome.verdict.name}{marked}{' (neighbour)' if neighbour else ''}"] += 1
+def first_rounds(case: CaseState, rounds: int) -> CaseState:
+    """A case as it was after some of its rounds."""
+    if rounds == ROUNDS:
+        return case
+    part = copy(case)
+    part.rounds, part.finished = case.rounds[:rounds], None
+    return part
+
+
+def judged(session: Session, pair: int, rounds: int) -> tuple[Verdict, bool]:
+    """The word for a pair after some rounds, and whether either case was marked as disturbed."""
+    cases = [first_rounds(session.cases[2 * pair + place], rounds) for place in (0, 1)]
+    noise = noise_of((), None, session.start.process_spread)["cpu"]
+    one, other = (Evidence(case, rounds_of(case)[:rounds], noise, session) for case in cases)
+    ratio = latency_ratio(one, other)
+    marked = any(slowed(case, throughout=False).by > 1 for case in cases)
+    return (ratio.verdict if ratio else Verdict.UNSURE), marked
+
+
+def _print(title: str, found: dict[tuple[Cell, int], Counter[Verdict]]) -> None:
+    print(title)
+    for (cell, rounds), words in found.items():
+        amount = sum(words.values())
+        if amount:
+            label = f"{rounds} round{'s' if rounds > 1 else ' '}"
+            print(f"  {cell.name:42} {label}  {_shares(words, amount):22} of {amount}")
+
+
+def wanted_cells(pairs: int, most: int) -> list[Cell]:
+    """Every cell as often as it is wanted: equals and 3% at little jitter, which have a target, more often."""
+    every = [Cell(slower, jitter) for slower in SLOWER for jitter in JITTERS]
+    every += [Cell(17, 0.002, fast) for fast in FAST]
+    often = [cell for cell in every if cell.slower in (0, 3) and cell.jitter <= 0.02]
+    found = [cell for cell in every for _ in range(pairs)]
+    found += [cell for cell in often for _ in range(max(most - pairs, 0))]
+    random.Random(1).shuffle(found)
     return found
 
 
-def slower_cases(amount: int, rules: Measure) -> Counter[str]:
-    """Pairs whose second case is 3% slower, without load; those that the machine disturbed are drawn again."""
-    found: Counter[str] = Counter()
-    for _ in range(2 * amount):
-        outcome = pair(1, rules, neighbour=False)
-        found[f"{outcome.verdict.name}{', marked' if outcome.disturbed else ''}"] += 1
-        if sum(count for name, count in found.items() if "marked" not in name) == amount:
-            break
-    return found
+def real(pairs: int, most: int, folder: Path, neighbour: bool) -> None:
+    """Print how often each verdict comes through the real engine."""
+    cells = wanted_cells(pairs, most)
+    found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]] = {}
+    for marked in (False, True):
+        keys = ((cell, rounds) for cell in sorted(set(cells), key=lambda each: each.name) for rounds in JUDGED)
+        found[marked] = {key: Counter() for key in keys}
+    between: list[float] = []
+    for number in range(0, len(cells), A_SESSION):
+        part = cells[number : number + A_SESSION]
+        session = measured_session(part, folder, number, neighbour)
+        for pair, cell in enumerate(part):
+            if any(case.state != "ok" for case in session.cases[2 * pair : 2 * pair + 2]):
+                continue
+            for rounds in JUDGED:
+                word, marked = judged(session, pair, rounds)
+                found[marked][(cell, rounds)][word] += 1
+        for case in session.cases:
+            logs = [log(each.median.ms) for each in rounds_of(case)]
+            between.append(float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0)
+    load = "with a neighbour that comes and goes" if neighbour else "without a neighbour of ours"
+    median = 100 * float(np.median(between)) ** 0.5
+    print(f"real engine, {load}; verdicts in %; spread between processes {median:.2f}% in the middle")
+    _print(" undisturbed pairs:", found[False])
+    _print(" pairs with a case that was marked as disturbed:", found[True])
+    never(found)
+
+
+def never(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]]) -> None:
+    """Print how often what must never be was given."""
+    equal = false = ten_same = opposite = 0
+    for cells in found.values():
+        for (cell, _), words in cells.items():
+            if cell.slower == 0:
+                equal += sum(words.values())
+                false += words[Verdict.FASTER] + words[Verdict.SLOWER]
+            else:
+                opposite += words[Verdict.FASTER]
+            ten_same += words[Verdict.SAME] if cell.slower >= 10 else 0
+    print(
+        f" equals FASTER or SLOWER: {false} of {equal} (wanted: 1 of 100 at most); 10% or more SAME: {ten_same}"
+        f" (wanted: 0); slower ones FASTER: {opposite} (wanted: 0)",
+        flush=True,
+    )
 
 
 @click.command()
-@click.option("--pairs", default=100, show_default=True)
-@click.option("--rounds", default=80, show_default=True)
-@click.option("--steps", default=20, show_default=True)
-def main(pairs: int, rounds: int, steps: int) -> None:
+@click.option("--pairs", default=12, show_default=True, help="Of each kind, through the real engine.")
+@click.option("--most", default=60, show_default=True, help="Of equals and of 3% at little jitter.")
+@click.option("--drawn", default=2000, show_default=True, help="Simulated pairs of each kind.")
+@click.option("--neighbour/--quiet", "neighbours", default=None, help="One of the two alone.")
+def main(pairs: int, most: int, drawn: int, neighbours: bool | None) -> None:
     """Print how often each verdict came."""
-    torch.set_num_threads(1)
-    gc.freeze()  # as the fork server does: each round looks for garbage before it begins
-    rules = Measure(warmup=3, iterations=steps, rounds=rounds)
-    equal = equal_cases(pairs, rules, random.Random(1))
-    right = sum(count for name, count in equal.items() if "SAME" in name or "marked" in name)
-    print(f"equal cases: {right} of {pairs} SAME or marked as disturbed (wanted: 95 of 100)  {dict(equal)}")
-    slower = slower_cases(pairs, rules)
-    quiet = sum(count for name, count in slower.items() if "marked" not in name)
-    print(f"3% slower, undisturbed: {slower['SLOWER']} of {quiet} SLOWER (wanted: 90 of 100)  {dict(slower)}")
+    if drawn:
+        simulated(drawn)
+    with tempfile.TemporaryDirectory() as folder:
+        isolate(folder)
+        os.environ["OMP_NUM_THREADS"] = "1"
+        for neighbour in (False, True) if neighbours is None else (neighbours,):
+            if pairs:
+                real(pairs, most if not neighbour else pairs, Path(folder), neighbour)
 
 
 if __name__ == "__main__":

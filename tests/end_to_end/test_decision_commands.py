@@ -7,6 +7,7 @@ import pytest
 
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep_file import load_sweep
+from benchtui.tui.decision_commands import wanted_sweep
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -18,10 +19,14 @@ def test_the_best_case_is_said_in_the_first_line(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT)
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("throughput: cuda:0 amp-fp16 compile=off bs=32 seq=128: 618.65 samples/s")
-    assert lines[1].startswith("  next: cuda:0 fp32 compile=off bs=32 seq=128: 616.49 samples/s")
-    assert lines[2] == "  1.0035 times the throughput: not known whether surely so, there is no interval"
-    assert "over the baseline, cpu fp32 compile=off bs=8 seq=128: 34.70 times" in ran.stdout
+    assert lines[0].startswith("throughput: cuda:0 fp32 compile=off bs=32 seq=128: 616.49 samples/s")
+    assert lines[1].startswith("  next: cuda:0 amp-fp16 compile=off bs=32 seq=128: 618.65 samples/s")
+    assert lines[2] == "  0.997 × (no interval) the throughput: unsure: no interval"
+    assert lines[3].endswith("a lead that isn't established or is within 2%; the simpler case is chosen")
+    assert (
+        "34.58 × (no interval) the throughput of the baseline, cpu fp32 compile=off bs=8 seq=128: "
+        in ran.stdout
+    )
 
 
 def test_constraints_that_nothing_keeps_exit_with_1_and_name_the_tight_one(benchtui: Run) -> None:
@@ -40,7 +45,8 @@ def test_the_decision_as_json_has_rows_and_reasons(benchtui: Run) -> None:
     assert found["best"]["batch_size"] == 16
     assert found["constraints"]["vram_mb"] == 800.0
     assert {each["case"] for each in found["left_out"]} == {0, 1, 4, 5, 6, 9}
-    assert found["verdict"] == "not known"
+    assert (found["verdict"], found["ahead"]["doubt"], found["clear"]) == ("unsure", "no interval", False)
+    assert (found["best"]["precision"], found["leader"]["precision"]) == ("fp32", "amp-fp16")
 
 
 def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> None:
@@ -49,7 +55,7 @@ def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> 
     sweep = load_sweep(str(home / "best.toml"))
     assert (sweep.axes.batch_size, sweep.axes.precision, sweep.axes.device) == (
         (32,),
-        ("amp-fp16",),
+        ("fp32",),
         ("cuda:0",),
     )
     again = benchtui("optimal", REPORT, "--toml", "best.toml")
@@ -76,13 +82,44 @@ def test_an_imported_table_answers_like_the_report_it_is_from(benchtui: Run) -> 
     ran = benchtui("import", CSV, "-o", "gpt2.json")
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert "19 cases from training-csv; session gpt2.json" in ran.stderr
+    assert "not taken over: compile_warmup_time (0 to 0.7619; " in ran.stderr
+    assert "not in the file, of all combinations of its options: " in ran.stderr
     fastest = benchtui("optimal", "./gpt2.json").stdout
-    assert "cuda fp16 compile=reduce-overhead bs=5 seq=768: 17.66 samples/s, 13,564 tokens/s" in fastest
-    assert "+93% throughput over the baseline, cuda fp16 compile=off bs=1 seq=768" in fastest
+    assert fastest.startswith("throughput: cuda amp-fp16 compile=default bs=3 seq=768: 17.06 samples/s, ")
+    assert "cuda amp-fp16 compile=reduce-overhead bs=5 seq=768: 17.66 samples/s, 13,564 tokens/s" in fastest
+    assert "1.86 × (1.76 to 1.97) the throughput of the baseline, cuda amp-fp16 compile=off bs=1" in fastest
+    assert "accuracy not measured here" in fastest
     frugal = benchtui("optimal", "./gpt2.json", "--objective", "memory").stdout.splitlines()[0]
-    assert frugal.startswith("memory: cuda fp16 compile=default bs=3 ")
+    assert frugal.startswith("memory: cuda amp-fp16 compile=default bs=3 ")
     assert "4.24 tokens/s with padding per MB" in frugal
     assert benchtui("export", "./gpt2.json").returncode == 0
+
+
+def test_a_sweep_from_a_table_that_names_no_data_set_is_refused_before_it_is_written(
+    benchtui: Run, home: Path
+) -> None:
+    assert benchtui("import", CSV, "-o", "gpt2.json").returncode == 0
+    said = "imported from training-csv, which doesn't say its dataset: the sweep can't be run; name it: "
+    for arguments in (
+        ("optimal", "./gpt2.json", "--toml", "best.toml"),
+        ("run", "--optimal-from", "./gpt2.json"),
+    ):
+        ran = benchtui(*arguments)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert ran.stderr.strip().count("\n") == 0
+        assert said in ran.stderr
+    assert not (home / "best.toml").exists()
+    sweep = wanted_sweep(None, ("dataset=sample",), chosen=str(home / "gpt2.json"), need="throughput")
+    assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
+
+
+def test_cases_of_another_tool_are_no_sweep(benchtui: Run, home: Path) -> None:
+    source = home / "commands.json"
+    source.write_text(json.dumps({"results": [{"command": "a", "mean": 1.0}, {"command": "b", "mean": 2.0}]}))
+    assert benchtui("import", "commands.json", "-o", "commands-session.json").returncode == 0
+    ran = benchtui("run", "--optimal-from", "./commands-session.json", "--objective", "latency")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "cases of hyperfine, another tool, which benchtui can't run" in ran.stderr
 
 
 def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:

@@ -92,6 +92,10 @@ class Bench:
         times = spread(ms) if isinstance(ms, int | float) else ms
         return Made(config, ms=times, **{k: v for k, v in options.items() if k not in names})
 
+    def steady(self, batch_size: int, ms: float, **options: Any) -> Made:
+        """A case of three rounds that are alike: enough for a sure word, SAME among them."""
+        return self.case(batch_size, ms, rounds=[spread(ms)] * 3, **options)
+
     def session(
         self,
         *made: Made,

@@ -84,7 +84,7 @@ def test_a_file_that_has_changed_is_read_again(bench: Any, record: Any, tmp_path
     assert found.read(path).outcome == "completed"
 
 
-@pytest.mark.parametrize("text", ["", "[", '{"version":1}', '{"version":99,"files":{}}', "\xff"])
+@pytest.mark.parametrize("text", ["", "[", '{"version":2}', '{"version":99,"files":{}}', "\xff"])
 def test_an_unreadable_index_is_built_anew_without_a_word(
     bench: Any, record: Any, tmp_path: Path, text: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_an_unreadable_index_is_built_anew_without_a_word(
     found = Catalogue(index)
     assert found.read(record(bench.case(1, 10.0))).measured == 1
     found.save()
-    assert '"version":1' in index.read_text()
+    assert '"version":2' in index.read_text()
 
 
 def test_sessions_that_are_gone_leave_the_index(bench: Any, record: Any, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare import Verdict
+from benchtui.sessions.baseline import Judging
+from benchtui.sessions.compare import Doubt, Verdict
 from benchtui.sessions.comparing import Against, Side, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
@@ -30,8 +31,8 @@ def verdicts(found: Against) -> list[str | None]:
 def test_cases_correspond_by_their_options_whatever_their_place(bench: Any) -> None:
     found = against(
         bench,
-        (bench.case(1, 10.0), bench.case(2, 20.0), bench.case(4, 40.0)),
-        (bench.case(4, 20.0), bench.case(1, 10.0), bench.case(2, 30.0)),
+        (bench.steady(1, 10.0), bench.steady(2, 20.0), bench.steady(4, 40.0)),
+        (bench.steady(4, 20.0), bench.steady(1, 10.0), bench.steady(2, 30.0)),
     )
     assert verdicts(found) == ["SAME", "SLOWER", "FASTER"]
     assert found.rows[2].ratio is not None
@@ -44,7 +45,7 @@ def test_cases_correspond_by_their_options_whatever_their_place(bench: Any) -> N
 
 def test_what_one_session_alone_has_is_listed_after_the_pairs(bench: Any) -> None:
     found = against(
-        bench, (bench.case(1, 10.0), bench.case(2, 20.0)), (bench.case(1, 10.0), bench.case(8, 10.0))
+        bench, (bench.steady(1, 10.0), bench.steady(2, 20.0)), (bench.steady(1, 10.0), bench.steady(8, 10.0))
     )
     assert verdicts(found) == ["SAME", None, None]
     assert [case.config.batch_size for case in found.only("base")] == [2]
@@ -108,16 +109,16 @@ def test_the_second_of_an_aa_pair_has_no_row(bench: Any) -> None:
 
 
 def test_of_a_case_that_was_run_again_the_newest_good_one_counts(bench: Any) -> None:
-    again = (bench.case(1, 10.0), bench.case(1, 20.0), bench.case(1, outcome="failed"))
-    found = against(bench, (bench.case(1, 20.0),), again)
+    again = (bench.steady(1, 10.0), bench.steady(1, 20.0), bench.case(1, outcome="failed"))
+    found = against(bench, (bench.steady(1, 20.0),), again)
     assert verdicts(found) == ["SAME"]
 
 
 def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any) -> None:
     found = against(
         bench,
-        (bench.case(1, 10.0),),
-        (bench.case(1, 40.0, prepared={"samples_per_step": 4}),),
+        (bench.steady(1, 10.0),),
+        (bench.steady(1, 40.0, prepared={"samples_per_step": 4}),),
     )
     assert verdicts(found) == ["SAME"]
     assert found.rows[0].pair is not None
@@ -126,23 +127,48 @@ def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any)
 
 
 def test_a_gate_looks_at_the_whole_interval(bench: Any) -> None:
-    found = against(bench, (bench.case(1, 10.0),), (bench.case(1, 10.6),))
+    found = against(bench, (bench.steady(1, 10.0),), (bench.steady(1, 10.6),))
     ratio = found.rows[0].ratio
     assert ratio is not None
-    assert ratio.high is not None
+    assert ratio.bounds is not None
     assert 1 / ratio.value - 1 == pytest.approx(0.06)
-    sure = 1 / ratio.high - 1
-    assert 0.04 < sure < 0.06
+    sure, likely = 1 / ratio.bounds.sure_high - 1, 1 / ratio.bounds.high - 1
+    assert 0.04 < sure < likely < 0.06
     assert found.regressions(sure * 0.99) == found.rows
     assert found.regressions(sure * 1.01) == ()
 
 
 def test_a_gate_lets_faster_same_and_unsure_pass_and_lost_cases_fail(bench: Any) -> None:
-    base = (bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, [10.0] * 3), bench.case(8, 10.0))
-    new = (bench.case(1, 5.0), bench.case(2, 10.0), bench.case(4, [90.0] * 3), bench.case(8, outcome="failed"))
+    base = (bench.steady(1, 10.0), bench.steady(2, 10.0), bench.case(4, [10.0] * 3), bench.case(8, 10.0))
+    new = (
+        bench.steady(1, 5.0),
+        bench.steady(2, 10.0),
+        bench.case(4, [90.0] * 3),
+        bench.case(8, outcome="failed"),
+    )
     found = against(bench, base, new)
     assert verdicts(found) == ["FASTER", "SAME", "UNSURE", None]
     assert found.regressions(0.0) == (found.rows[3],)
+
+
+def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
+    (row,) = against(bench, (bench.case(1, 10.0),), (bench.case(1, 10.0),)).rows
+    assert row.verdict is Verdict.UNSURE
+    assert row.ratio is not None
+    assert row.ratio.doubt is Doubt.WIDE
+    assert row.ratio.resolution == pytest.approx(0.105, abs=0.005)
+
+
+def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
+    sides = [Side.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
+    assert verdicts(compared(sides).against[0]) == ["SLOWER"]
+    near = [bench.session(bench.steady(1, ms)) for ms in (10.0, 10.12)]
+    words = []
+    for margin in (0.02, 0.03, 0.001):
+        for session in near:
+            session.judge_by(Judging(same_within=margin))
+        words += verdicts(compared([Side.of(str(place), each) for place, each in enumerate(near)]).against[0])
+    assert words == ["UNSURE", "SAME", "UNSURE"]
 
 
 def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
@@ -168,7 +194,7 @@ def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2
     rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
     sides = []
     for name, ms in (("base", 10.0), ("new", 9.0)):
-        session = bench.session(bench.case(1, ms, device="cpu"))
+        session = bench.session(bench.steady(1, ms, device="cpu"))
         session.apply(Runtime(t=0.0, torch=torch if name == "new" else "2.13.0"))
         products, moved = rates[name]
         session.apply(Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=products, bytes_per_s=moved))

@@ -36,6 +36,17 @@ def test_a_note_stands_beside_its_session(record: Any) -> None:
     keeping.write_note(path, "")
 
 
+def test_a_note_is_not_written_through_a_link_over_a_session(record: Any) -> None:
+    path, other = record("a.json"), record("b.json")
+    before = path.read_bytes(), other.read_bytes()
+    for target in (path, other):
+        path.with_suffix(".note").symlink_to(target)
+        with pytest.raises(BenchtuiError, match=r"a\.note: is a session, which is never overwritten"):
+            keeping.write_note(path, "text")
+        path.with_suffix(".note").unlink()
+    assert (path.read_bytes(), other.read_bytes()) == before
+
+
 def test_a_new_name_takes_the_note_along(record: Any) -> None:
     path = record("a.json")
     keeping.write_note(path, "kept")
@@ -116,9 +127,9 @@ def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
 
 def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
-    keeping.write_text(path, "one", over=False)
+    keeping.write_text(path, "one", (), over=False)
     with pytest.raises(BenchtuiError, match="can't be written: File exists"):
-        keeping.write_text(path, "two", over=False)
+        keeping.write_text(path, "two", (), over=False)
     assert path.read_text() == "one"
-    keeping.write_text(path, "two", over=True)
+    keeping.write_text(path, "two", (), over=True)
     assert path.read_text() == "two"

@@ -4,7 +4,17 @@ import pytest
 
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.facts import Work
-from benchtui.sessions.limits import EITHER, NEITHER, OVER, UNMEASURED, Limit, PeakKey, limit, peak_key
+from benchtui.sessions.limits import (
+    EITHER,
+    NEITHER,
+    OVER,
+    UNMEASURED,
+    Limit,
+    PeakKey,
+    limit,
+    peak_key,
+    sound_peaks,
+)
 from benchtui.sessions.sweep import Config
 
 CPU = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9, bytes_per_s=10e9)
@@ -107,3 +117,38 @@ def test_peaks_of_another_precision_or_number_of_threads_say_nothing(bench: Any)
     for options in ({"precision": "bf16"}, {"threads": 1}, {"precision": "int8"}):
         known = found(bench, work(1.0, 1.0), CPU, **options)
         assert known is not None and known.peaks is None
+
+
+def sound(bench: Any, *works: Work, peaks: tuple[Peaks, ...] = (CPU,), **options: Any) -> tuple[Peaks, ...]:
+    """The peaks that no case exceeded, of cases whose steps take 100 ms."""
+    made = [bench.case(size, 100.0, end={"work": each}, **options) for size, each in enumerate(works, 1)]
+    return sound_peaks(bench.session(*made).cases, peaks)
+
+
+def test_a_rate_that_a_case_exceeded_is_no_peak(bench: Any) -> None:
+    (peaks,) = sound(bench, work(6.0, 0.5), work(10.1, 0.5))
+    assert (peaks.flops_per_s, peaks.bytes_per_s) == (None, 10e9)
+    assert peaks.absent == {"flops": OVER}
+    case = bench.session(bench.case(1, 100.0, end={"work": work(6.0, 0.5)})).cases[0]
+    known = limit(case, [peaks])
+    assert known is not None
+    assert (known.shares.arithmetic, known.shares.memory, known.bound) == (None, 0.5, None)
+    assert known.reason == f"peak not measured: {OVER}"
+
+
+def test_bytes_that_a_cache_may_have_served_exceed_nothing(bench: Any) -> None:
+    assert sound(bench, work(6.0, 5.0, weights_gb=0.9)) == (CPU,)
+    (peaks,) = sound(bench, work(6.0, 5.0, weights_gb=1.1))
+    assert (peaks.flops_per_s, peaks.bytes_per_s, peaks.absent) == (100e9, None, {"bytes": OVER})
+
+
+def test_peaks_of_other_precisions_stay(bench: Any) -> None:
+    other = Peaks(t=0.0, device="cpu", precision="bf16", flops_per_s=50e9, bytes_per_s=10e9, how={"flops": "x"})
+    found = sound(bench, work(20.0, 0.5), peaks=(other, CPU))
+    assert found[0] == other
+    assert found[1].flops_per_s is None
+
+
+def test_without_counted_steps_or_peaks_nothing_is_exceeded(bench: Any) -> None:
+    assert sound_peaks(bench.session(bench.case(1, 100.0)).cases, (CPU,)) == (CPU,)
+    assert sound(bench, work(20.0, 0.5), peaks=()) == ()

@@ -1,10 +1,12 @@
-from math import comb, sqrt
+from math import comb, exp, fsum, log, sqrt
 from typing import Any
 
 import pytest
 
+from benchtui.sessions.events import RoundFinished
 from benchtui.sessions.facts import Energy, Reported
-from benchtui.sessions.metrics import Metrics, distribution, metrics
+from benchtui.sessions.metrics import Metrics, distribution, metrics, over_rounds_too
+from benchtui.sessions.sampling import Figure, Sample, sample
 
 
 def figures(bench: Any, *made: Any) -> Metrics:
@@ -32,6 +34,13 @@ def test_of_nothing_there_is_no_spread_and_of_one_value_no_deviation() -> None:
         None,
         None,
     )
+
+
+def test_two_values_have_a_deviation_and_six_a_third_quartile() -> None:
+    two, five, six = (distribution([float(each) for each in range(n)]) for n in (2, 5, 6))
+    assert two is not None and five is not None and six is not None
+    assert two.std == pytest.approx(sqrt(0.5))
+    assert (five.q3, six.q3) == (None, 3.75)
 
 
 def test_percentiles_lie_between_the_nearest_ranks() -> None:
@@ -118,6 +127,9 @@ def test_a_generation_has_its_first_token_and_those_after_it(bench: Any) -> None
 def test_one_new_token_leaves_nothing_to_divide_by(bench: Any) -> None:
     case = bench.case(ms=[1.0], parts={"prefill": [1.0], "decode": [0.0]}, prepared={"new_tokens": 1})
     assert figures(bench, case).time_per_output_token_ms is None
+    two = bench.case(ms=[5.0], parts={"prefill": [1.0], "decode": [4.0]}, prepared={"new_tokens": 2})
+    spread = figures(bench, two).time_per_output_token_ms
+    assert spread is not None and spread.mean == 4.0
 
 
 def test_a_task_that_generates_nothing_has_no_such_times(bench: Any) -> None:
@@ -125,9 +137,12 @@ def test_a_task_that_generates_nothing_has_no_such_times(bench: Any) -> None:
     assert found.time_to_first_token_ms is found.time_per_output_token_ms is found.new_tokens_per_s is None
 
 
-@pytest.mark.parametrize(("losses", "last"), [([3.0, 2.0], 2.0), ([3.0, None], None), (None, None)])
+@pytest.mark.parametrize(
+    ("losses", "last"),
+    [([5.0, 3.0, 2.0], 2.0), ([5.0, 3.0, None], None), ([5.0, None, 2.0], 2.0), (None, None)],
+)
 def test_the_loss_is_that_of_the_last_step(bench: Any, losses: list[float | None], last: float | None) -> None:
-    assert figures(bench, bench.case(ms=[1.0, 1.0], columns={"loss": losses})).loss == last
+    assert figures(bench, bench.case(ms=[1.0] * 3, columns={"loss": losses})).loss == last
 
 
 def test_warm_up_counts_for_the_first_step_alone(bench: Any) -> None:
@@ -135,6 +150,18 @@ def test_warm_up_counts_for_the_first_step_alone(bench: Any) -> None:
     assert (found.latency_ms.most, found.first_step_ms) == (1.0, 500.0)
     assert found.samples_per_s == pytest.approx(1000)
     assert figures(bench, bench.case(ms=[7.0, 1.0])).first_step_ms == 7.0
+
+
+def test_the_cold_cost_is_what_the_first_step_takes_beyond_a_steady_one(bench: Any) -> None:
+    assert figures(bench, bench.case(ms=[1.0, 3.0], warmup_ms=[500.0, 2.0])).cold_cost_ms == 498.0
+    assert figures(bench, bench.case(ms=[1.0, 3.0])).cold_cost_ms == 0.0
+
+
+def test_figures_that_were_summed_up_before_are_those(bench: Any) -> None:
+    (case,) = bench.session(bench.case(ms=[1.0, 3.0])).cases
+    found = metrics(case)
+    case.sum_up(found)
+    assert metrics(case) is found
 
 
 def test_parts_have_their_own_spread(bench: Any) -> None:
@@ -199,11 +226,53 @@ def test_reported_figures_stand_in_where_no_steps_were_kept(bench: Any) -> None:
     found = figures(bench, bench.case(8, end={"reported": reported}))
     assert (found.latency_ms.n, found.latency_ms.mean, found.latency_ms.median) == (20, 15.5, None)
     assert (found.samples_per_s, found.tokens_per_s, found.mean_power_w) == (514.7, 9.0, 70.0)
-    assert (found.first_step_ms, found.energy_per_sample_j, found.latency_ms.interval_percent) == (
-        None,
-        None,
-        None,
+    assert found.energy_per_sample_j == pytest.approx(70 / 514.7)
+    assert found.first_step_ms is found.cold_cost_ms is found.latency_ms.interval_percent is None
+    assert found.samples_per_s_low is found.samples_per_s_high is None
+    assert (found.rounds_ms, found.between_rounds_percent, found.rounds_energy_j) == ((), None, ())
+    assert found.rounds == (Sample(n=20, median=Figure(15.5), low=None, mean=Figure(15.5)),)
+
+
+@pytest.mark.parametrize(
+    ("n", "percentiles"),
+    [
+        (None, (None, None, None)),
+        (19, (None, None, None)),
+        (20, (2.0, None, None)),
+        (39, (2.0, None, None)),
+        (40, (2.0, 3.0, None)),
+        (99, (2.0, 3.0, None)),
+        (100, (2.0, 3.0, 4.0)),
+    ],
+)
+def test_reported_percentiles_need_their_number_of_steps_too(
+    n: int | None, percentiles: tuple[float | None, ...], bench: Any
+) -> None:
+    reported = Reported(
+        steps=n,
+        latency_mean_ms=1.2,
+        latency_median_ms=1.0,
+        latency_std_ms=0.3,
+        latency_p90_ms=2.0,
+        latency_p95_ms=3.0,
+        latency_p99_ms=4.0,
     )
+    found = figures(bench, bench.case(8, end={"reported": reported})).latency_ms
+    assert (found.n, found.mean, found.median, found.std) == (n or 0, 1.2, 1.0, 0.3)
+    assert (found.p90, found.p95, found.p99) == percentiles
+
+
+def test_energy_of_a_source_without_a_rate_or_a_power_is_missing(bench: Any) -> None:
+    for known in ({"samples_per_s": 5.0}, {"mean_power_w": 70.0}):
+        reported = Reported(latency_mean_ms=1.0, **known)
+        assert figures(bench, bench.case(end={"reported": reported})).energy_per_sample_j is None
+
+
+def test_repeats_of_a_source_are_its_rounds(bench: Any) -> None:
+    reported = Reported(latency_mean_ms=10.0, repeats_mean_ms=(9.0, 11.0, 10.0))
+    found = figures(bench, bench.case(end={"reported": reported}))
+    assert found.rounds_ms == (9.0, 11.0, 10.0) == tuple(each.median.ms for each in found.rounds)
+    assert found.between_rounds_percent == pytest.approx(20.0)
 
 
 def test_own_steps_go_before_reported_figures(bench: Any) -> None:
@@ -216,12 +285,174 @@ def test_a_report_without_a_latency_gives_no_figures(bench: Any) -> None:
 
 
 def test_rounds_have_their_medians_and_the_range_between_them(bench: Any) -> None:
-    (one,) = bench.results(bench.case(1, rounds=[[10.0, 10.2, 10.4], [9.0, 10.0, 11.0], [10.3, 10.3, 10.3]]))
-    assert one.metrics.rounds_ms == (10.2, 10.0, 10.3)
-    assert one.metrics.rounds_least_ms == (10.0, 9.0, 10.3)
-    assert one.metrics.between_rounds_percent == pytest.approx(100 * 0.3 / 10.3)
-    (single,) = bench.results(bench.case(1, 10.0))
-    assert (single.metrics.rounds_ms, single.metrics.between_rounds_percent) == ((), None)
+    rounds = [[10.0, 10.2, 10.4], [9.0, 10.0, 11.0], [10.3, 10.3, 10.3]]
+    found = figures(bench, bench.case(1, rounds=rounds))
+    assert found.rounds_ms == (10.2, 10.0, 10.3)
+    assert found.rounds == tuple(sample(times) for times in rounds)
+    assert found.between_rounds_percent == pytest.approx(100 * 0.3 / 10.3)
+    single = figures(bench, bench.case(1, ms=[1.0, 2.0]))
+    assert (single.rounds_ms, single.between_rounds_percent) == ((), None)
+    assert single.rounds == (sample([1.0, 2.0]),)
+
+
+def by_student(middle: float, figures: list[float], t: float) -> tuple[float, float]:
+    """A 95% interval by the spread of the logarithms of rounds."""
+    logs = [log(each) for each in figures]
+    mean = fsum(logs) / len(logs)
+    error = sqrt(sum((each - mean) ** 2 for each in logs) / (len(logs) - 1) / len(logs))
+    return min(middle, exp(mean - t * error)), max(middle, exp(mean + t * error))
+
+
+def test_from_three_rounds_on_the_interval_of_the_median_is_that_of_the_rounds(bench: Any) -> None:
+    rounds = [[10.0] * 20, [11.0] * 20, [12.0] * 20]
+    found = figures(bench, bench.case(1, rounds=rounds)).latency_ms
+    assert (found.low, found.high) == pytest.approx(by_student(11.0, [10.0, 11.0, 12.0], 4.302653))
+    alone = distribution([time for times in rounds for time in times])
+    assert alone is not None and alone.low is not None
+    assert alone.low == 11.0 and found.low is not None and found.low < 9  # steps of a round aren't independent
+
+
+def test_two_rounds_are_covered_by_the_intervals_of_both(bench: Any) -> None:
+    found = figures(bench, bench.case(1, rounds=[[10.0] * 6, [12.0] * 6])).latency_ms
+    assert (found.low, found.high) == pytest.approx((10.0, 12.0))
+    assert figures(bench, bench.case(1, rounds=[[9.0] * 6, [12.0] * 90])).rounds_ms == (9.0, 12.0)
+    uneven = figures(bench, bench.case(1, rounds=[[9.0] * 6, [12.0] * 90])).latency_ms
+    assert (uneven.low, uneven.high) == pytest.approx((9.0, 12.0))
+    short = figures(bench, bench.case(1, rounds=[[10.0] * 5, [12.0] * 5])).latency_ms
+    assert (short.low, short.high) == (10.0, 12.0), "by all steps, where a round has too few"
+
+
+def test_one_round_has_the_interval_of_its_steps(bench: Any) -> None:
+    times_ms = [float(rank) for rank in range(20, 0, -1)]
+    found = figures(bench, bench.case(1, ms=times_ms)).latency_ms
+    assert (found.low, found.high) == (6, 15)
+
+
+def test_an_interval_over_rounds_holds_the_median_of_all_steps(bench: Any) -> None:
+    found = figures(bench, bench.case(1, rounds=[[10.0] * 6, [10.01] * 6, [10.0] * 6, [20.0] * 90])).latency_ms
+    assert found.median == 20.0
+    assert found.low is not None and found.low < 10 < 20 < (found.high or 0)
+    agreeing = [sample([10.0] * 6)] * 3
+    above, below = distribution([11.0] * 6), distribution([9.0] * 6)
+    assert above is not None and below is not None
+    for spread, ends in ((above, (10.0, 11.0)), (below, (9.0, 10.0))):
+        held = over_rounds_too(spread, [each for each in agreeing if each])
+        assert (held.low, held.high) == pytest.approx(ends)
+
+
+def test_without_a_median_or_times_the_interval_stays(bench: Any) -> None:
+    reported = figures(bench, bench.case(end={"reported": Reported(latency_mean_ms=9.0)})).latency_ms
+    several = tuple(Sample(6, Figure(10.0, 0.1), None, Figure(10.0, 0.1)) for _ in range(3))
+    assert over_rounds_too(reported, several) is reported
+    zero = distribution([0.0] * 6)
+    assert zero is not None
+    assert over_rounds_too(zero, tuple(Sample(6, Figure(0.0), None, Figure(0.0)) for _ in range(3))) is zero
+
+
+def test_the_interval_of_a_rate_is_that_of_the_mean_step(bench: Any) -> None:
+    times_ms = [9.0, 11.0] * 10  # the error of the mean: sqrt(20 / 19) / 10 / sqrt(20)
+    found = figures(bench, bench.case(4, ms=times_ms))
+    half = 1.959964 * sqrt(20 / 19) / 10 / sqrt(20)
+    assert found.samples_per_s == pytest.approx(400)
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx(
+        (400 * exp(-half), 400 * exp(half))
+    )
+
+
+def test_short_steps_have_a_rate_with_its_interval_too(bench: Any) -> None:
+    found = figures(bench, bench.case(1, ms=[0.25] * 6))
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx((4000, 4000))
+
+
+def test_the_interval_of_a_rate_over_rounds_holds_the_rate(bench: Any) -> None:
+    found = figures(bench, bench.case(2, rounds=[[10.0] * 6, [11.0] * 6, [12.0] * 6]))
+    assert found.samples_per_s == pytest.approx(2000 / 11)
+    rates = [2000 / 10, 2000 / 11, 2000 / 12]
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx(
+        by_student(2000 / 11, rates, 4.302653)
+    )
+    uneven = figures(
+        bench, bench.case(1, rounds=[[10.0] * 6, [10.0] * 6, [10.01] * 6, [10.01] * 6, [40.0] * 999])
+    )
+    rate, low, high = uneven.samples_per_s, uneven.samples_per_s_low, uneven.samples_per_s_high
+    assert rate is not None and low is not None and high is not None
+    assert low == rate < high, "the round with most steps lies outside of what five rounds show"
+    fast = figures(
+        bench, bench.case(1, rounds=[[40.0] * 6, [40.0] * 6, [40.01] * 6, [40.01] * 6, [10.0] * 999])
+    )
+    assert fast.samples_per_s_high == fast.samples_per_s != fast.samples_per_s_low
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"ms": [10.0] * 5},
+        {"rounds": [[10.0] * 6, [10.0] * 5]},
+        {"ms": [0.0] * 6},
+        {"ms": [10.0] * 6, "prepared": {"samples_per_step": 0}},
+    ],
+)
+def test_without_enough_steps_or_samples_a_rate_has_no_interval(case: dict[str, Any], bench: Any) -> None:
+    found = figures(bench, bench.case(1, **case))
+    assert found.samples_per_s_low is found.samples_per_s_high is None
+
+
+def test_a_step_without_samples_has_no_rate(bench: Any) -> None:
+    energy = Energy(energy_j=40.0, source="counter")
+    found = figures(bench, bench.case(ms=[10.0] * 6, prepared={"samples_per_step": 0}, end={"energy": energy}))
+    assert found.samples_per_s is found.energy_per_sample_j is None
+
+
+def with_energy(bench: Any, joules: list[float | None], steps: list[int], **options: Any) -> Metrics:
+    """A case of rounds by their energy and steps; the last joules are those of all rounds."""
+    *before, whole = joules
+    more = [
+        RoundFinished(t=0.0, case=0, round=turn, energy=None if each is None else Energy(energy_j=each))
+        for turn, each in enumerate(before)
+    ]
+    end = {"energy": None if whole is None else Energy(energy_j=whole)}
+    case = bench.case(2, rounds=[[10.0] * n for n in steps], end=end, **options)
+    found = metrics(bench.session(case, more=more).cases[0])
+    assert found is not None
+    return found
+
+
+def test_each_round_has_its_energy_and_the_last_what_is_left_of_the_whole(bench: Any) -> None:
+    found = with_energy(bench, [12.0, 12.0, 48.0], [6, 3, 4])
+    assert found.rounds_energy_j == (1.0, 2.0, 3.0)
+    assert found.energy_per_sample_j == pytest.approx(48 / 26)
+    assert (found.energy_per_sample_low_j, found.energy_per_sample_high_j) == pytest.approx(
+        by_student(2.0, [1.0, 2.0, 3.0], 4.302653)
+    )
+    two = with_energy(bench, [12.0, 24.0], [6, 6])
+    assert two.rounds_energy_j == (1.0, 1.0)
+    assert two.energy_per_sample_low_j is two.energy_per_sample_high_j is None
+
+
+@pytest.mark.parametrize(
+    ("joules", "steps"),
+    [
+        ([48.0], [6]),
+        ([12.0, None], [6, 6]),
+        ([None, 24.0], [6, 6]),
+        ([12.0, None, 48.0], [6, 6, 6]),
+        ([12.0, 12.0], [6, 6]),
+        ([12.0, 11.0], [6, 6]),
+        ([0.0, 24.0], [6, 6]),
+        ([12.0, 12.0, 48.0], [6, 6]),
+    ],
+)
+def test_energy_that_not_every_round_has_is_not_shared_among_them(
+    joules: list[float | None], steps: list[int], bench: Any
+) -> None:
+    assert with_energy(bench, joules, steps).rounds_energy_j == ()
+
+
+def test_rounds_without_samples_or_energy_at_all_have_none(bench: Any) -> None:
+    none = with_energy(bench, [12.0, 24.0], [6, 6], prepared={"samples_per_step": 0}, ms=[10.0])
+    assert none.rounds_energy_j == ()
+    one = with_energy(bench, [0.5, 0.9], [6, 3])
+    assert one.rounds_energy_j == pytest.approx((0.5 / 12, 0.4 / 6)), "less than a joule is energy too"
 
 
 def test_outliers_are_told_and_stay_in_the_figures(bench: Any) -> None:

@@ -64,9 +64,11 @@ class Story:
         name: str = "trial",
         cpu_count: int = 16,
         baseline: Baseline | None = None,
+        rounds: int = 1,
         **axes: tuple[Any, ...],
     ) -> "Story":
-        measure = Measure(warmup=2, iterations=iterations, baseline=baseline or Baseline(batch_size=1))
+        wanted = baseline or Baseline(batch_size=1)
+        measure = Measure(warmup=2, iterations=iterations, baseline=wanted, rounds=rounds)
         spanned = Axes(device=(device,), batch_size=batch_sizes, **axes)
         sweep = Sweep(name=name, model="tiny-bert", axes=spanned, measure=measure)
         self._plan = tuple(case.config for case in cases(sweep))
@@ -101,10 +103,10 @@ class Story:
         model = Model(name="tiny-bert", parameters=66_955_010)
         return self._add(CasePrepared(t=self.t, case=case, model=model, marks=marks, **fields))
 
-    def steps(self, case: int, ms: list[float], phase: Phase = "measure") -> "Story":
+    def steps(self, case: int, ms: list[float], phase: Phase = "measure", turn: int = 0) -> "Story":
         parts = {name: [value * share for value in ms] for name, share in PARTS.items()}
         self.t += sum(ms) / 1000
-        return self._add(Steps(t=self.t, case=case, phase=phase, wall_ms=ms, parts_ms=parts))
+        return self._add(Steps(t=self.t, case=case, phase=phase, round=turn, wall_ms=ms, parts_ms=parts))
 
     def finish(self, case: int, outcome: Outcome = "ok", **fields: Any) -> "Story":
         memory = Memory(peak_reserved_mb=700.0, peak_rss_mb=1600.0) if outcome == "ok" else None
@@ -113,11 +115,14 @@ class Story:
             CaseFinished(t=self.t, case=case, outcome=outcome, memory=memory, energy=energy, **fields)
         )
 
-    def case(self, case: int, ms: float = 10.0, steps: int = 20, *marks: str) -> "Story":
-        """A whole case that goes well."""
-        self.start(case).wait(1.0).prepare(case, *marks)
-        self.steps(case, [ms * 2, ms], "warmup").steps(case, [ms + i % 5 / 100 for i in range(steps)])
-        return self.finish(case)
+    def case(
+        self, case: int, ms: float = 10.0, steps: int = 20, *marks: str, rounds: int = 1, **ended: Any
+    ) -> "Story":
+        """A whole case that goes well; of three rounds that are alike a sure word can be had."""
+        self.start(case).wait(1.0).prepare(case, *marks).steps(case, [ms * 2, ms], "warmup")
+        for turn in range(rounds):
+            self.steps(case, [ms + i % 5 / 100 for i in range(steps)], turn=turn)
+        return self.finish(case, **ended)
 
     def telemetry(self, gpus: int = 1, throttle: str = "", node: str | None = None) -> "Story":
         """A second of readings, four of them."""

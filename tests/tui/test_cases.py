@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchtui.sessions.compare import Verdict, baseline_of, throughput_ratio
+from benchtui.sessions.baseline import baseline_of
+from benchtui.sessions.compare import Verdict, throughput_ratio
 from benchtui.sessions.events import CaseAdded
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session
@@ -22,21 +23,65 @@ def book(path: Path) -> tuple[Session, CaseBook]:
     return session, made
 
 
+WORDS = {Verdict.FASTER: "", Verdict.SLOWER: "", Verdict.SAME: "= ", Verdict.UNSURE: "? "}
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("baseline", [Baseline(batch_size=1), Baseline(batch_size=4), Baseline(device="cpu")])
-def test_the_baseline_and_the_ratio_are_those_of_the_report(story: Any, baseline: Baseline) -> None:
-    story.begin(baseline=baseline).case(0, 10.0).case(1, 10.001).case(2, 35.0).end()
+def test_the_baseline_and_the_ratio_are_those_of_the_report(
+    story: Any, baseline: Baseline, rounds: int
+) -> None:
+    story.begin(baseline=baseline, rounds=rounds)
+    for case, ms in enumerate((10.0, 20.05, 35.0)):
+        story.case(case, ms, rounds=rounds)
+    story.end()
     session, made = book(story.path)
     results = measured(session)
     for result in results:
-        base = baseline_of(result, results, baseline)
+        base = baseline_of(result.config, results, baseline)
         shown = made.row(result.case.index).cells["base"][0]
         ratio = throughput_ratio(base, result) if base else None
-        if ratio is None:
+        if base is result:
+            assert shown == "base"
+        elif ratio is None:
             assert shown == "–"
         else:
-            assert shown.removeprefix("≈ ") == f"{ratio.value:.2f}x"
-            same = ratio.verdict is Verdict.SAME and base is not result
-            assert shown.startswith("≈") == same
+            assert shown == f"{WORDS[ratio.verdict]}{ratio.value:.2f}x"
+
+
+def test_a_ratio_has_the_sign_and_the_colour_of_its_word(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8), rounds=3).case(0, 10.0, rounds=3).case(1, 20.0, rounds=3)
+    story.case(2, 20.0, rounds=3).case(3, 120.0, rounds=3).end()
+    _, made = book(story.path)
+    shown = [made.row(case).cells["base"] for case in range(4)]
+    assert shown == [("base", "muted"), ("= 1.00x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
+
+
+def test_one_round_says_that_it_cannot_tell(story: Any) -> None:
+    _, made = book(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
+    assert made.row(1).cells["base"] == ("? 1.00x", "muted")
+
+
+def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story: Any) -> None:
+    story.begin(batch_sizes=(1, 4), sequence_length=(16, 32))
+    places = {(each.sequence_length, each.batch_size): place for place, each in enumerate(story.plan)}
+    for (length, size), place in places.items():
+        if (length, size) == (32, 1):
+            story.finish(place, "skipped", reason="dropped from the queue")
+        else:
+            story.case(place, 10.0 * size)
+    _, made = book(story.end().path)
+    cells = made.row(places[32, 4]).cells
+    assert cells["base"] == ("–", "muted")
+    assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 compile=off bs=1 seq=32, was skipped"
+    assert made.row(places[16, 1]).cells["base"][0] == "base"
+    assert made.row(places[16, 4]).cells["base"][0] == "? 1.00x"
+    assert made.row(places[32, 1]).cells["base"][0] == "–"
+
+
+def test_a_case_that_waits_has_no_ratio_and_no_dash(story: Any) -> None:
+    _, made = book(story.begin(batch_sizes=(1, 2)).case(0).start(1).path)
+    assert made.row(1).cells["base"] == ("", "plain")
 
 
 def test_a_row_of_figures(story: Any) -> None:

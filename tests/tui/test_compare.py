@@ -1,11 +1,13 @@
 """The comparison's screen: every key, and what it shows while it has nothing, reads, or can't."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchtui.sessions.baseline import Judging
 from benchtui.tui.places import ComparisonAsked
 from benchtui.tui.screens.compare import Compare
 from benchtui.tui.screens.page import Page
@@ -18,16 +20,16 @@ Pair = Callable[..., tuple[Path, ...]]
 def pair(make_story: Any, tmp_path: Path) -> Pair:
     """Session files whose cases take these times in milliseconds, batch size by batch size."""
 
-    def write(*times: tuple[float | None, ...], **options: Any) -> tuple[Path, ...]:
+    def write(*times: tuple[float | None, ...], rounds: int = 1, **options: Any) -> tuple[Path, ...]:
         paths = []
         for letter, ms in zip("abc", times, strict=False):
             paths.append(tmp_path / f"{letter}.json")
-            story = make_story(paths[-1]).begin(batch_sizes=(1, 2, 4), **options)
+            story = make_story(paths[-1]).begin(batch_sizes=(1, 2, 4), rounds=rounds, **options)
             for case, each in enumerate(ms):
                 if each is None:
                     story.start(case).finish(case, "oom", reason="out of memory")
                 else:
-                    story.case(case, each, 30)
+                    story.case(case, each, 30, rounds=rounds)
             story.end().close()
         return tuple(paths)
 
@@ -93,15 +95,35 @@ async def test_without_sessions_it_says_how_to_choose_them(opened: Any) -> None:
 
 async def test_cases_stand_beside_each_other_with_their_verdict(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
-        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
-        assert "same machine, same software, same work, same settings" in shown.text
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)).begin()
+        assert "None of the sessions says which software it ran on; the rest is the same." in shown.text
         assert "B against A  1 faster  1 slower  1 same" in shown.text
         one, two, four = shown.rows
         assert one.split()[3:8] == ["F", "faster", "2.00x", "10.02", "5.02"]
         assert "= same" in two and "S slower" in four
         assert "B is 2.00x as fast" in shown.text
-        assert "A  n 30   p50 10.02 ms" in shown.text
+        assert "A  n 90   p50 10.02 ms" in shown.text
         assert "letters: medians" in shown.text
+
+
+async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.4, 20.0, 80.0))).begin()
+        assert "B against A  1 slower  2 unsure" in shown.text
+        assert "? unsure" in shown.rows[0] and "S slower" in shown.rows[2]
+        assert "unsure: the interval (0.901 to 1.027x) is too wide to call" in shown.text
+        assert "differences below 10 % can't be resolved" in shown.text
+        await shown.press("down", "down")
+        assert "unsure: " not in shown.text
+
+
+async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, surroundings: Any) -> None:
+    paths = pair((10.0, 20.0, 40.0), (10.0, 20.0, 40.0), rounds=3)
+    for margin, word in ((None, "= same"), (0.0001, "? unsure")):
+        here = replace(surroundings, judging=Judging(same_within=margin))
+        async with opened(surroundings=here) as seen:
+            shown = await Shown(seen, paths).begin()
+            assert all(word in row for row in shown.rows)
 
 
 async def test_what_differs_stands_on_top_and_in_full_on_a_page(
@@ -117,7 +139,7 @@ async def test_what_differs_stands_on_top_and_in_full_on_a_page(
         await shown.press("d")
         assert isinstance(seen.app.screen, Page)
         assert "settings: iterations" in shown.text
-        assert "not said" in shown.text and "no NVIDIA driver on this machine" in shown.text
+        assert "machine: GPU\n    A  not said\n    B  none" in shown.text
 
 
 async def test_a_case_that_was_lost_is_told(opened: Any, pair: Pair) -> None:

@@ -86,7 +86,7 @@ def test_the_session_itself_is_never_overwritten(session: Path, tmp_path: Path) 
     link = tmp_path / "link.json"
     link.symlink_to(session)
     for target in (session, link):
-        with pytest.raises(BenchtuiError, match="is the session itself, which is never overwritten"):
+        with pytest.raises(BenchtuiError, match="is a session, which is never overwritten"):
             export(session, "--format", "json", "-o", target)
     assert session.read_bytes() == before
 

@@ -11,7 +11,8 @@ from textual.containers import Vertical
 from textual.screen import Screen
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.limits import Limit, limit
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.limits import Limit, limit, sound_peaks
 from benchtui.sessions.machine_state import MachineState
 from benchtui.themes import Symbols
 from benchtui.tui import figures, keymap
@@ -91,6 +92,8 @@ class CaseScreen(Screen[None]):
         """The first line in view; of the steps, the row that the reader is at."""
         self._computed: dict[int, Computed] = {}
         self._seen = figures.Seen()
+        self._sound: tuple[int, tuple[Peaks, ...]] | None = None
+        """The peaks that no case exceeded, and how many cases had ended then."""
         self._busy = False
         self._word = ""
 
@@ -203,7 +206,10 @@ class CaseScreen(Screen[None]):
 
     @property
     def _reached(self) -> Limit | None:
-        return limit(self._case, self._feed.session.peaks)
+        session = self._feed.session
+        if self._sound is None or self._sound[0] != session.done:
+            self._sound = (session.done, sound_peaks(session.cases, session.peaks))
+        return limit(self._case, self._sound[1])
 
     @property
     def _known(self) -> Computed:

@@ -16,6 +16,7 @@ from benchtui.tui.charts import LineChart
 from benchtui.tui.feed import Feed
 from benchtui.tui.figures import CaseFigures
 from benchtui.tui.front import FrontChart
+from benchtui.tui.judge import Judge
 from benchtui.tui.places import Place
 from benchtui.tui.terminal import Link
 from benchtui.tui.widgets import inks
@@ -199,7 +200,9 @@ class Charts(Screen[None]):
     def _begin(self) -> None:
         self._session = self._feed.session
         self._figures = CaseFigures(self._session)
-        self._lines = LineChart(self._session, self._figures.of, self._symbols)
+        self._judge = Judge(self._session, self._feed.judging)
+        self._taken = 0
+        self._lines = LineChart(self._session, self._figures.of, self._symbols, self._judge)
         self._front = FrontChart(self._session, self._figures.of, self._symbols)
 
     async def _learn(self) -> None:
@@ -220,6 +223,10 @@ class Charts(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = time.monotonic()
+        ended = self._feed.ended
+        for case in ended[self._taken :]:
+            self._judge.take_in(case)
+        self._taken = len(ended)
         self._lines.renew()
         if self._pareto:
             self._front.renew(self._lines.choice.wanted, self._lines.choice.logarithmic)

@@ -23,7 +23,7 @@ ABOUT = {
     "samples": "samples over the time of all measured steps",
     "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
-    "base": "samples/s over those of the baseline",
+    "base": "samples/s at the typical step, over the baseline's",
     "notes": "why it ended so, and what to know before believing it",
     "steps": "measured steps",
     "interval": "half of the median's 95 % interval, in percent of it",

@@ -201,7 +201,7 @@ class Compare(Screen[None]):
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._surroundings.folder / Path(name).expanduser()
-            self._errands.do(partial(shelving.write, partial(_text, found), place))
+            self._errands.do(partial(shelving.write, partial(_text, found), place, self._paths))
 
     @on(Errands.Changed)
     def asked(self) -> None:
@@ -216,6 +216,7 @@ class Compare(Screen[None]):
                 name = self._surroundings.name_of(path)
                 self._wait(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
                 session = await asyncio.to_thread(load, path, Session.apply, lambda: self._there)
+                session.judge_by(self._surroundings.judging)
                 sides.append(await asyncio.to_thread(Side.of, path.stem, session))
             await self._hold(tuple(sides))
         except AbandonedError:

@@ -49,7 +49,9 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
         ("p50", "median of the measured steps, tokenizing included"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
-        ("vs base", f"samples/s over the baseline's; {symbols.about} where they can't be told apart"),
+        ("vs base", "samples/s at the typical step, over the baseline's; as the report and compare judge it"),
+        ("= 1.00x", "the same: the whole 95 % interval lies within the margin (2 %)"),
+        ("? 1.30x", "unsure: the interval is too wide to call, or something speaks against it"),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),
         (symbols.above, "steps above the scale"),
@@ -138,19 +140,16 @@ def compare_help(symbols: Symbols) -> Sequence[Section]:
     """Figures and verdicts of the comparison."""
     figures = (
         ("ratio", "how many times as fast; above 1 the new session is the faster one"),
-        (
-            "interval",
-            "all that both cases' ranges allow (fastest step to third quartile), or the rounds from three on",
-        ),
+        ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
         ("p50", "median step; the mean where the source kept no steps"),
         ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
         ("J/1k", "joules for a thousand samples"),
     )
     verdicts = (
-        ("F faster", "the whole interval lies above 1, by 0.5 % at least"),
-        ("S slower", "the whole interval lies below 1, by 0.5 % at least"),
-        ("= same", "the ranges overlap"),
-        ("? unsure", "too few steps, or rounds that contradict the steps"),
+        ("F faster", "the whole 99 % interval lies above 1 by more than 0.5 %"),
+        ("S slower", "the whole 99 % interval lies below 1 by more than 0.5 %"),
+        ("= same", "the whole 95 % interval lies within the margin (2 %)"),
+        ("? unsure", "all else; the chosen row says why, and what would decide it"),
         (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
     )
     return (("Figures", figures), ("Verdicts", verdicts))

@@ -220,8 +220,8 @@ class Library(Screen[None]):
         """Do what the words were typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
-            busy, folder = self._browsing.busy, self._surroundings.folder
-            self._errands.do(shelving.work(event.purpose, self._browsing.chosen, text, folder, busy))
+            here, busy = self._surroundings, self._browsing.busy
+            self._errands.do(shelving.work(event.purpose, self._browsing.chosen, text, here, busy))
 
     @on(Errands.Finished)
     def finished(self, event: Errands.Finished) -> None:

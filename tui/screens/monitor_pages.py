@@ -58,7 +58,7 @@ def copy_report(monitor: "Monitor") -> None:
 
 
 def _copy_report(monitor: "Monitor") -> None:
-    report = report_markdown(monitor.feed.path)
+    report = report_markdown(monitor.feed.path, monitor.feed.judging)
     monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
 
 

@@ -140,7 +140,7 @@ def _add(control: Control, monitor: "Monitor") -> Asked:
 def _export(monitor: "Monitor") -> Asked:
     def write(path: Path) -> None:
         monitor.say("making the report")
-        call = partial(write_report, monitor.feed.path, path)
+        call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)
         monitor.run_worker(monitor.wait_for(call, f"the report: {path}"))
 
     export = Export(write)

@@ -7,8 +7,12 @@ import numpy as np
 
 from benchtui.sessions.compare import Verdict
 from benchtui.sessions.comparing import LETTERS, Against, Compared, Side
+from benchtui.sessions.differences import unsaid
+from benchtui.sessions.report.comparison import alike, silence
 from benchtui.sessions.report.comparison_columns import own_marks
+from benchtui.sessions.report.wording import why_unsure
 from benchtui.sessions.results import Result
+from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui.abreast import VERDICTS, Entry, arrangement, interval, times, why_unpaired
 from benchtui.tui.keymap import key
@@ -18,7 +22,6 @@ from benchtui.tui.widgets.long_list import SCROLL_BAR
 from benchtui.tui.widgets.overlay import Times, overlay_lines
 from benchtui.tui.widgets.rows import Row
 
-ALIKE = "same machine, same software, same work, same settings"
 LABEL = 18
 """Cells of what a difference is about."""
 
@@ -72,7 +75,8 @@ def difference_lines(compared: Compared, width: int, height: int, symbols: Symbo
     """What isn't the same in all sessions, the machine first; as many as there is room for."""
     rows = compared.differences
     if not rows:
-        return [line((ALIKE, "good"))]
+        role = "plain" if any(map(unsaid, _sessions(compared))) else "good"
+        return [crop([(alike(compared), role)], width, symbols)]
     share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
     title = [("differs".ljust(LABEL + 10), "muted")]
     head = line(
@@ -98,7 +102,9 @@ def all_differences(compared: Compared, width: int) -> list[Line]:
             parts = [text[at : at + room] for at in range(0, max(len(text), 1), room)]
             leads = (f"  {letter}  ", *["     "] * (len(parts) - 1))
             lines += [line((lead, "accent"), (part, "plain")) for lead, part in zip(leads, parts, strict=True)]
-    return lines if compared.differences else [line((ALIKE, "good"))]
+    if not compared.differences:
+        return [line((alike(compared), "plain"))]
+    return [*lines, BLANK, line((clean(said), "plain"))] if (said := silence(compared)) else lines
 
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -141,9 +147,12 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
     head = spread_out(name, said, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
+    why = why_unsure(entry.row.ratio) if entry.row.ratio else None
+    if why:
+        lines.insert(1, crop([("unsure: ", "warning"), (_on_screen(why), "plain")], width, symbols))
     marks = own_marks(entry.row, pair, letter)
     if marks:
-        lines.append(crop([(f"{symbols.flag} {clean(marks)}", "warning")], width, symbols))
+        lines.append(crop([(f"{symbols.flag} {_on_screen(marks)}", "warning")], width, symbols))
     return [*lines, *_steps(both, width, height - len(lines), symbols)]
 
 
@@ -157,6 +166,11 @@ def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
         BLANK,
         line(("without the screen: ", "muted"), ("benchtui compare BASE NEW", "plain")),
     ]
+
+
+def _on_screen(text: str) -> str:
+    """Words of the report with the screen's sign for a ratio, which plain terminals have too."""
+    return clean(text).replace(" ×", "x")
 
 
 def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -195,6 +209,10 @@ def _counts(against: Against) -> Iterator[Piece]:
         yield (f"{lost} lost  ", "bad")
     if not against.compared:
         yield ("no case was measured in both  ", "warning")
+
+
+def _sessions(compared: Compared) -> list[Session]:
+    return [side.session for side in compared.sides]
 
 
 def _machine(side: Side, symbols: Symbols) -> str:

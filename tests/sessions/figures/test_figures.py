@@ -246,11 +246,11 @@ def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> 
 
 def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
     found, _ = pictures(bench.session(bench.case(1, 10.0)), png=True)
-    write(found, tmp_path / "new" / "figures")
+    write(found, tmp_path / "new" / "figures", ())
     names = {path.name for path in (tmp_path / "new" / "figures").iterdir()}
     assert names == {
         f"{name}.{kind}" for name in ("throughput", "latency", "jitter") for kind in ("svg", "png")
     }
     (tmp_path / "file").write_text("x")
     with pytest.raises(BenchtuiError, match="file: the figures can't be written there"):
-        write(found, tmp_path / "file")
+        write(found, tmp_path / "file", ())

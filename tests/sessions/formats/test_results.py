@@ -51,7 +51,7 @@ def test_every_case_is_a_row_with_its_figures_or_empty_cells(bench: Any) -> None
 def test_the_json_is_what_its_schema_says_with_nulls_for_what_is_missing(bench: Any) -> None:
     found = json.loads(results.as_json(two(bench)))
     jsonschema.validate(found, results.json_schema())
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert (found["session"]["model"], found["session"]["torch"], found["session"]["driver"]) == (
         "tiny",
         "2.9",
@@ -90,7 +90,7 @@ def test_a_strangers_text_can_neither_command_a_terminal_nor_a_spreadsheet(bench
 
 def test_parquet_holds_the_rows_of_the_csv(bench: Any, tmp_path: Any) -> None:
     pytest.importorskip("pyarrow.parquet")
-    results.write_parquet(two(bench), tmp_path / "r.parquet")
+    results.write_parquet(two(bench), tmp_path / "r.parquet", ())
     table = parquet.arrow().parquet.read_table(tmp_path / "r.parquet")
     assert table.column("batch_size").to_pylist() == [1, 2, 4]
     assert table.column("latency_p50_ms").null_count == 1

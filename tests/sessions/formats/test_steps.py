@@ -80,7 +80,7 @@ def test_json_rows_are_what_their_schema_says(recorded: Any) -> None:
 
 def test_parquet_holds_the_same_rows(recorded: Any, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow.parquet")
-    steps.write_parquet(steps.recorded(two_parts(recorded)), tmp_path / "s.parquet")
+    steps.write_parquet(steps.recorded(two_parts(recorded)), tmp_path / "s.parquet", ())
     table = parquet.arrow().parquet.read_table(tmp_path / "s.parquet")
     assert table.column("wall_ms").to_pylist() == [50.0, 10.0, 11.5, 12.0, 1.0]
     assert table.column("part_forward_ms").to_pylist() == [40.0, 8.0, 9.0, 8.5, None]

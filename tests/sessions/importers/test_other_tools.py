@@ -28,6 +28,11 @@ TEST = {
     "model_type": "qwen2 7B",
     "model_n_params": 7_615_616_512,
     "cpu_info": "Some Processor",
+    "gpu_info": "Some GPU",
+    "build_commit": "8cf427ff",
+    "build_number": 5163,
+    "test_time": "2025-04-24T11:59:33Z",
+    "model_size": 4_677_120_000,
     "n_threads": 8,
     "n_gpu_layers": -1,
     "n_batch": 2048,
@@ -36,17 +41,6 @@ TEST = {
     "avg_ns": 72_000_000,
     "avg_ts": 7100.0,
     "samples_ns": [71_000_000, 73_000_000],
-}
-LINE = {
-    "device": "cuda",
-    "batch_size": 8,
-    "mixed_precision": True,
-    "latency_ms_mean": 15.45,
-    "throughput_mean": 517.79,
-    "cpu_memory_mb_max": 1601.3,
-    "gpu_memory_mb_max": 746.88,
-    "gpu_avg_power_w": 216.24,
-    "sequence_length": 128,
 }
 
 
@@ -61,6 +55,44 @@ def test_hyperfine_keeps_every_run_and_pools_a_command_that_comes_twice(imported
     assert session.to_frame()["batch_size"].isna().all()
 
 
+def test_a_command_has_no_samples(imported: Any) -> None:
+    first = measured(imported(COMMANDS))[0]
+    assert first.case.samples_per_step == 0
+    assert not first.metrics.samples_per_s
+
+
+def test_a_command_whose_every_run_failed_is_a_failed_case(imported: Any) -> None:
+    commands = [
+        {"command": "a", "mean": 0.1, "times": [0.1, 0.1], "exit_codes": [1, 1]},
+        {"command": "b", "mean": 0.1, "times": [0.1, 0.1], "exit_codes": [2, None]},
+        {"command": "c", "mean": 0.1, "times": [0.1, 0.3], "exit_codes": [0, 0]},
+        {"command": "a", "mean": 0.2, "times": [0.2, 0.2], "exit_codes": [1, 1]},
+        {"command": "c", "mean": 0.9, "times": [0.9], "exit_codes": [1]},
+    ]
+    session = imported({"results": commands})
+    a, b, c = session.cases
+    assert [case.state for case in session.cases] == ["failed", "failed", "ok"]
+    assert (a.finished.reason, a.finished.exit_code) == ("every run failed: exit code 1", 1)
+    assert (b.finished.reason, b.finished.exit_code) == ("every run failed: exit code 2, a signal", None)
+    assert list(c.measured.wall_ms) == [100.0, 300.0]
+    assert [row.name for row in measured(session)] == ["c"]
+
+
+def test_user_and_system_time_are_processors_in_use_and_parameters_are_in_the_name(imported: Any) -> None:
+    command = {"command": "work 4", "mean": 0.5, "user": 0.8, "system": 0.2, "times": [0.5]}
+    session = imported({"results": [command | {"parameters": {"threads": "4"}, "stddev": None, "seed": 3}]})
+    (case,) = session.cases
+    assert case.name == "work 4 threads=4"
+    assert case.finished.environment.worker_cpu == pytest.approx(2.0)
+    assert session.messages[-1].text == "not taken over: results.seed"
+
+
+def test_statistics_of_a_command_without_its_runs_are_named(imported: Any) -> None:
+    session = imported({"results": [{"command": "a", "mean": 0.5, "stddev": 0.1, "median": 0.4}]})
+    assert measured(session)[0].metrics.latency_ms.mean == 500.0
+    assert session.messages[-1].text == "not taken over: results.stddev, results.median"
+
+
 def test_llama_bench_names_a_test_in_its_own_words(imported: Any) -> None:
     generated = TEST | {"n_prompt": 0, "n_gen": 128, "n_batch": 512, "samples_ns": [1_000_000_000]}
     session = imported([TEST, generated])
@@ -73,34 +105,31 @@ def test_llama_bench_names_a_test_in_its_own_words(imported: Any) -> None:
     assert session.start.host.hostname is None
 
 
+def test_llama_bench_keeps_gpu_build_and_date_and_tells_its_options(imported: Any) -> None:
+    session = imported(
+        [TEST | {"samples_ttft_ns": [1]}, TEST | {"n_gen": 1, "test_time": "2025-04-24T11:58:51Z"}]
+    )
+    assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
+    assert session.start.host.packages == {"llama.cpp": "5163 8cf427ff"}
+    assert session.start.measured == "2025-04-24T11:58:51Z"
+    said = [message.text for message in session.messages[1:]]
+    assert said == [
+        "options of every test: n_threads=8, n_gpu_layers=-1, n_batch=2048",
+        "not taken over: model_size, samples_ttft_ns",
+    ]
+
+
+def test_llama_bench_of_two_gpus_says_whose_is_taken(imported: Any) -> None:
+    session = imported([TEST, TEST | {"n_prompt": 1, "gpu_info": "Another, Third"}])
+    assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
+    assert "gpu_info differs between the tests; that of the first is taken" in [
+        m.text for m in session.messages
+    ]
+
+
 def test_llama_bench_lines_are_read_like_its_array(imported: Any) -> None:
     text = "\n".join(msgspec.json.encode(each).decode() for each in (TEST, TEST | {"n_prompt": 256}))
     assert [row.config.label for row in measured(imported(text))] == ["qwen2 7B pp512", "qwen2 7B pp256"]
-
-
-def test_a_batch_sweep_line_is_a_case_with_the_figures_of_its_source(imported: Any) -> None:
-    text = "\n".join(
-        msgspec.json.encode(each).decode()
-        for each in (LINE, LINE | {"batch_size": 16, "mixed_precision": False, "throughput_mean": None})
-    )
-    session = imported(text)
-    assert [case.state for case in session.cases] == ["ok", "skipped", "skipped", "ok"]
-    amp, plain = measured(session)
-    assert (amp.config.precision, amp.config.device) == ("amp-fp16", "cuda")
-    assert (amp.metrics.latency_ms.mean, amp.metrics.samples_per_s) == (15.45, 517.79)
-    assert amp.metrics.mean_power_w == 216.24
-    assert amp.case.finished.memory.peak_allocated_mb == 746.88
-    assert plain.config.precision == "fp32"
-    assert plain.metrics.samples_per_s == pytest.approx(16 / 0.01545)
-
-
-def test_an_unsaid_precision_and_length_are_not_guessed(imported: Any) -> None:
-    session = imported(msgspec.json.encode({"device": "cpu", "batch_size": 1, "latency_ms_mean": 2.0}).decode())
-    (row,) = measured(session)
-    assert row.config.precision == "unknown"
-    assert row.case.marks == ("its sequence length isn't known",)
-    assert row.case.finished.memory is None or row.case.finished.memory.peak_rss_mb is None
-    assert session.to_frame()["precision"].isna().all()
 
 
 def test_optimum_benchmark_keeps_its_calls_and_what_it_said_of_the_machine(
@@ -108,15 +137,45 @@ def test_optimum_benchmark_keeps_its_calls_and_what_it_said_of_the_machine(
 ) -> None:
     session = imported(optimum_file)
     (row,) = measured(session)
-    assert row.name == "cpu fp32 compile=off bs=4 seq=16"
+    assert row.name == "cpu unknown compile=off bs=4 seq=16"
     assert row.metrics.latency_ms.n == 8
     assert row.metrics.samples_per_s == pytest.approx(739.7327, abs=1e-3)
     assert row.metrics.first_step_ms == pytest.approx(53.6963, abs=1e-3)
     assert row.case.finished.memory.peak_rss_mb == pytest.approx(484.68, abs=0.01)
     assert session.start.host.processor == "Some Processor"
-    assert session.start.host.packages == {"transformers": "4.57.6"}
+    assert session.start.host.packages["transformers"] == "4.57.6"
     assert session.runtime.torch.startswith("2.")
-    assert "Imported on" in markdown(session)
+    text = markdown(session)
+    assert "; when it was measured isn't known*" in text
+    assert "FP32" not in text
+
+
+def test_what_optimum_benchmark_says_besides_is_named(imported: Any, optimum_file: Path) -> None:
+    said = imported(optimum_file).messages[-1].text
+    assert said.startswith("not taken over: config.backend.")
+    assert "config.backend.seed" in said
+    assert said.endswith("report.load_model")
+
+
+def test_a_dtype_that_is_configured_is_the_precision(imported: Any, optimum_file: Path) -> None:
+    whole = msgspec.json.decode(optimum_file.read_bytes())
+    whole["config"]["backend"]["torch_dtype"] = "bfloat16"
+    assert measured(imported(whole))[0].config.precision == "bf16"
+
+
+def test_a_server_behind_optimum_benchmark_says_nothing_of_compiling(imported: Any, optimum_file: Path) -> None:
+    whole = msgspec.json.decode(optimum_file.read_bytes())
+    backend = whole["config"]["backend"]
+    whole["config"]["backend"] = backend | {"name": "py-txi", "dtype": None}
+    whole["config"]["environment"]["gpu"] = ["Tesla T4"]
+    session = imported(whole)
+    (row,) = measured(session)
+    assert (row.config.label, row.config.precision, row.config.compile) == (
+        "py-txi case bs=4",
+        "unknown",
+        "unknown",
+    )
+    assert [gpu.name for gpu in session.start.host.gpus] == ["Tesla T4"]
 
 
 def test_an_optimum_report_without_its_configuration_says_only_its_figures(
@@ -124,7 +183,8 @@ def test_an_optimum_report_without_its_configuration_says_only_its_figures(
 ) -> None:
     report = msgspec.json.decode(optimum_file.read_bytes())["report"]
     (row,) = measured(imported(report))
-    assert (row.name, row.config.device) == ("forward", "unknown")
+    assert (row.name, row.config.device) == ("forward bs=4", "unknown")
+    assert (row.config.batch_size, row.case.samples_per_step) == (4, 4)
     assert row.metrics.samples_per_s == pytest.approx(739.7327, abs=1e-3)
 
 
@@ -150,10 +210,76 @@ def test_a_generation_of_optimum_is_prefill_and_decode(imported: Any, optimum_fi
     assert row.case.marks == ("timed by CUDA events",)
 
 
+def target(
+    *times_s: float, rate: float | None = None, unit: str = "samples/s", ram: float = 1.0
+) -> dict[str, Any]:
+    return {
+        "latency": {"unit": "s", "values": list(times_s), "count": len(times_s), "p50": 1.0},
+        "memory": {"unit": "MB", "max_ram": ram, "max_global_vram": None},
+        "throughput": None if rate is None else {"unit": unit, "value": rate},
+        "energy": None,
+        "efficiency": None,
+    }
+
+
+GENERATION = {
+    "load_model": target(2.0),
+    "first_generate": target(3.0),
+    "generate": target(1.0, 1.0, rate=62.0),
+    "prefill": target(0.1, 0.1, rate=20.0, ram=5.0),
+    "decode": target(0.9, 0.9, rate=2 * 31 / 0.9, unit="tokens/s", ram=7.0),
+    "per_token": target(*[0.03] * 62),
+}
+"""As version 0.6 writes it: its generate counts tokens of the decoding as samples."""
+
+
+def test_a_report_of_a_generation_alone_tells_batch_and_new_tokens_by_its_rates(imported: Any) -> None:
+    session = imported(GENERATION)
+    (row,) = measured(session)
+    assert (row.name, session.start.sweep.task) == ("generate bs=2", "generate")
+    assert (row.config.batch_size, row.case.samples_per_step) == (2, 2)
+    assert row.metrics.samples_per_s == pytest.approx(2.0)
+    assert row.metrics.new_tokens_per_s == pytest.approx(64.0)
+    assert row.metrics.time_per_output_token_ms.median == pytest.approx(900 / 31)
+    assert row.case.finished.memory.peak_rss_mb == 7.0
+    assert session.messages[-1].text == "not taken over: report.load_model, report.per_token (62 latencies)"
+
+
+def test_a_generation_of_a_configured_batch_without_a_length_has_that_batch(
+    imported: Any, optimum_file: Path
+) -> None:
+    config = msgspec.json.decode(optimum_file.read_bytes())["config"]
+    config["backend"]["task"] = "text-generation"
+    config["scenario"]["input_shapes"] = {"batch_size": 2}
+    (row,) = measured(imported({"config": config, "report": GENERATION}))
+    assert (row.name, row.config.batch_size) == ("cpu pytorch case bs=2", 2)
+    assert row.case.samples_per_step == 2
+
+
+def test_calls_without_a_rate_have_no_known_samples(imported: Any) -> None:
+    (row,) = measured(imported({"forward": target(0.5)}))
+    assert (row.name, row.case.samples_per_step) == ("forward", 0)
+
+
 BROKEN = [
     ("", "not results of a known tool; known are optimum-benchmark"),
-    ("{", "not results of a known tool"),
-    ("[" * 100_000, "not results of a known tool"),
+    ("{", "not valid JSON: line 1, column 2: it ends in the middle"),
+    ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: it ends in the middle"),
+    ('{\n "ä": 1,\n}', "not valid JSON: line 3, column 1: trailing comma in object"),
+    ("[" * 100_000, "not valid JSON: nested too deeply"),
+    ("[1, 2]", "not results of a known tool"),
+    (
+        "name,precision,compile,batch_size,max_length,tokens_per_sec\n",
+        "of training-csv but for avg_step_time; known",
+    ),
+    (
+        {"device": "cpu", "batch_size": 1, "latency_mean": 2},
+        "results of batch-sweep but for latency_ms_mean; known",
+    ),
+    ({"device": "cpu", "metrics": {}}, "results of batch-sweep but for batch_size"),
+    ([{"n_prompt": 1, "n_gen": 0}], "results of llama-bench but for avg_ns"),
+    ({"results": [{"mean": 1.0}]}, "results of hyperfine but for command"),
+    ({"forward": {"latency": None}}, "results of optimum-benchmark but for memory"),
     ({"results": []}, "results []: expected `array` of length >= 1"),
     ({"results": [{"command": "a", "mean": "slow"}]}, "results[0].mean 'slow': expected `float`, got `str`"),
     (
@@ -163,8 +289,15 @@ BROKEN = [
     ([TEST | {"avg_ns": 0}], "test 1: avg_ns 0: expected `float` > 0"),
     ([TEST, TEST | {"n_prompt": 10**12}], "test 2: n_prompt 1000000000000: expected `int` <= "),
     ([{"event": "session_started"}], "a session already"),
-    (msgspec.json.encode(LINE).decode() + "\n{half", "line 2: '{half' is not a JSON object"),
-    (msgspec.json.encode(LINE | {"batch_size": 1.5}).decode(), "line 1: batch_size 1.5: expected `int`"),
+    (
+        '{"device": "cpu", "batch_size": 1, "latency_ms_mean": 1}\n{half',
+        "JSON: line 2, column 2: object keys must",
+    ),
+    ({"device": "cpu", "batch_size": 1.5, "latency_ms_mean": 1}, "line 1: batch_size 1.5: expected `int`"),
+    (
+        {"device": "cpu", "batch_size": 1, "latency_ms_mean": 0},
+        "line 1: latency_ms_mean 0: expected `float` > 0",
+    ),
     (
         {"forward": {"latency": {"unit": "ms", "values": [1.0]}, "memory": None}},
         "forward: latency.unit 'ms': invalid enum value",
@@ -173,7 +306,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), BROKEN)
+@pytest.mark.parametrize(("content", "said"), BROKEN, ids=[said for _, said in BROKEN])
 def test_broken_input_is_one_line_with_file_place_and_value(imported: Any, content: object, said: str) -> None:
     with pytest.raises(BenchtuiError) as caught:
         imported(content)
@@ -181,12 +314,6 @@ def test_broken_input_is_one_line_with_file_place_and_value(imported: Any, conte
     assert said in text
     assert "source" in text
     assert "\n" not in text
-
-
-def test_models_cannot_be_mixed(imported: Any) -> None:
-    text = "\n".join(msgspec.json.encode(LINE | {"model": name}).decode() for name in "ab")
-    with pytest.raises(BenchtuiError, match=r"2 models \('a', 'b'\); a session has one: split the file"):
-        imported(text)
 
 
 def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path) -> None:
@@ -208,12 +335,6 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BenchtuiError, match="not a text file in UTF-8"):
         read(path)
-
-
-def test_options_that_combine_to_too_many_cases_are_refused(imported: Any) -> None:
-    rows = (LINE | {"batch_size": size, "sequence_length": size} for size in range(1, 400))
-    with pytest.raises(BenchtuiError, match="combine to 159,201 cases; at most 100,000"):
-        imported("\n".join(msgspec.json.encode(row).decode() for row in rows))
 
 
 def test_a_generation_without_steps_is_refused(imported: Any) -> None:

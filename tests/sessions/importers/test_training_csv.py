@@ -3,33 +3,31 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare import Verdict, baseline_of, throughput_ratio
+from benchtui.sessions.baseline import baseline_of
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.optimal import Wish, decide
+from benchtui.sessions.report import markdown
 from benchtui.sessions.results import measured
 
 
 def test_the_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
-    decision = decide(session, Wish("throughput"))
-    assert decision.best is not None
-    config = decision.best.config
-    assert (config.precision, config.compile, config.batch_size) == ("fp16", "reduce-overhead", 5)
-    assert decision.best.metrics.padded_tokens_per_s == pytest.approx(13_564.16, abs=0.01)
-    baseline = baseline_of(decision.best, measured(session), session.start.sweep.measure.baseline)
+    results = measured(session)
+    fastest = max(results, key=lambda row: row.metrics.samples_per_s)
+    config = fastest.config
+    assert (config.precision, config.compile, config.batch_size) == ("amp-fp16", "reduce-overhead", 5)
+    assert fastest.metrics.padded_tokens_per_s == pytest.approx(13_564.16, abs=0.01)
+    baseline = baseline_of(config, results, session.start.sweep.measure.baseline)
     assert baseline is not None
-    assert baseline.name == "cuda fp16 compile=off bs=1 seq=768"
-    ratio = throughput_ratio(baseline, decision.best)
-    assert ratio is not None
-    assert round(100 * (ratio.value - 1)) == 93
-    assert decision.verdict is Verdict.UNSURE
+    assert baseline.name == "cuda amp-fp16 compile=off bs=1 seq=768"
+    assert round(100 * (fastest.metrics.samples_per_s / baseline.metrics.samples_per_s - 1)) == 93
 
 
 def test_the_most_tokens_for_a_megabyte_are_those_of_batch_3(imported: Any, csv_file: Path) -> None:
     decision = decide(imported(csv_file), Wish("memory"))
     assert decision.best is not None
     config = decision.best.config
-    assert (config.precision, config.compile, config.batch_size) == ("fp16", "default", 3)
+    assert (config.precision, config.compile, config.batch_size) == ("amp-fp16", "default", 3)
     memory = decision.best.case.finished.memory
     assert memory is not None
     rate = decision.best.metrics.padded_tokens_per_s
@@ -47,20 +45,53 @@ def test_a_run_that_stands_there_twice_is_one_case_of_two_repeats(imported: Any,
     session = imported(csv_file)
     twice = [row for row in measured(session) if row.metrics.rounds_ms]
     (row,) = twice
-    assert (row.config.compile, row.config.batch_size, row.config.precision) == ("default", 2, "fp16")
+    assert (row.config.compile, row.config.batch_size, row.config.precision) == ("default", 2, "amp-fp16")
     assert row.metrics.latency_ms.n == 1000
     assert row.metrics.rounds_ms == pytest.approx((146.862849, 146.92656))
     assert row.metrics.latency_ms.mean == pytest.approx(146.894705)
     assert 10_422.8 < row.metrics.padded_tokens_per_s < 10_427.4
 
 
-def test_combinations_the_table_lacks_are_cases_not_measured(imported: Any, csv_file: Path) -> None:
+def test_combinations_the_table_lacks_are_no_cases_and_are_named(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
-    holes = [case for case in session.cases if case.state == "skipped"]
-    assert len(session.cases) == 2 * 3 * 5
-    assert len(holes) == 11
-    assert {case.finished.reason for case in holes} == {"not measured: the file has no such row"}
+    assert [case.state for case in session.cases] == ["ok"] * 19
     assert session.finished.outcome == "completed"
+    assert session.messages[-1].text == (
+        "not in the file, of all combinations of its options: cuda amp-fp16 compile=off bs=4 seq=768, "
+        "cuda amp-fp16 compile=off bs=5 seq=768, cuda fp32 compile=default bs=1 seq=768, 8 more"
+    )
+    assert "skipped" not in markdown(session)
+
+
+def test_the_scripts_fp16_is_autocast(imported: Any, csv_file: Path) -> None:
+    session = imported(csv_file)
+    assert session.start.sweep.axes.precision == ("amp-fp16", "fp32")
+    assert (
+        session.messages[1].text == "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
+    )
+
+
+def test_columns_that_are_not_taken_over_are_named_with_their_range(imported: Any, csv_file: Path) -> None:
+    session = imported(csv_file)
+    said = [message.text for message in session.messages]
+    assert (
+        "not taken over: compile_warmup_time (0 to 0.7619; the call of torch.compile, which compiles nothing), "
+        "gpu_utilization_avg (81.42 to 99.22; as nvidia-smi read it once after each step)"
+    ) in said
+    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in said)
+    assert "compile_warmup_time (0 to 0.7619" in markdown(session)
+
+
+def test_a_column_of_words_is_named_without_a_range(imported: Any) -> None:
+    session = imported(f"{HEAD},optimizer\na_F_def_,fp32,False,1,5,1,8,8,adamw\n", "training-csv")
+    assert session.messages[-1].text == "not taken over: optimizer"
+
+
+def test_a_rate_that_batch_and_step_contradict_is_marked(imported: Any) -> None:
+    head = f"{HEAD},padding"
+    fine, odd = "a_F_def_,fp32,False,4,5,1,31,8,max_length", "b_F_def_,fp32,False,8,5,1,31,8,max_length"
+    rows = measured(imported(f"{head}\n{fine}\n{odd}\n", "training-csv"))
+    assert [row.case.marks for row in rows] == [(), ("throughput doesn't agree with batch size over latency",)]
 
 
 def test_what_the_table_does_not_say_stays_unknown(imported: Any, csv_file: Path) -> None:

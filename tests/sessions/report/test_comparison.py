@@ -76,8 +76,8 @@ def test_the_reference_comparison_comes_out_as_printed(reference: Compared, read
         *memory,
     ]
     assert section.columns(*titles) == [expected]
-    assert section.columns("Verdict") == [["UNSURE"]]
-    assert "leaving aside device (cpu against cuda:0)" in section.text
+    assert section.columns("Verdict") == [["UNSURE: no interval"]]
+    assert "Cases are paired ignoring device: A is cpu, B is cuda:0." in section.text
 
 
 def test_both_systems_are_described_and_what_differs_comes_first(reference: Compared, read: Any) -> None:
@@ -97,10 +97,11 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
         bench.case(1, 5.0), bench.case(2, 40.0), bench.case(4, 40.0), bench.case(8, outcome="oom")
     )
     document = read(markdown(compared([Side.of("old", base), Side.of("new", new)])))
-    first, gain, loss, lost = document["Summary"].paragraphs
-    assert first == "B (new) against A (old): 3 cases compared, 1 FASTER, 1 SLOWER and 1 SAME."
-    assert gain.startswith("Largest gain: 2.00 × (1.99 to 2.02), cpu fp32 bs=1")
-    assert loss.startswith("Largest loss: 0.50 × (0.50 to 0.50), cpu fp32 bs=2")
+    first, gain, loss, unsure, lost = document["Summary"].paragraphs
+    assert first == "B (new) against A (old): 3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE."
+    assert gain.startswith("Largest gain: 2.00 × (1.87 to 2.14), cpu fp32 bs=1")
+    assert loss.startswith("Largest loss: 0.50 × (0.47 to 0.53), cpu fp32 bs=2")
+    assert unsure.startswith("Of the unsure ones cpu fp32 bs=4 differs most: 1.000 ×, but the interval")
     assert lost == "1 case measured in A and not in B."
     assert document["What differs"].text == "Same machine, same software, same work, same settings."
     assert "cpu fp32 bs=8: ok in A, out of memory in B" in document["B (new) against A (old)"].paragraphs

@@ -31,8 +31,8 @@ def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, re
     ]
     section = read(markdown(bench.session(*made, more=[CPU])))["Limits"]
     assert section.paragraphs[1] == (
-        "Of 4 cases, arithmetic holds back 2 and the bandwidth of memory holds back 1; cpu fp32 compile=off"
-        " bs=4 seq=128 comes nearest to the peak rate of products, with 80 % of it."
+        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the peak rate of"
+        " products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
     )
     shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the peak rate (%)", "Held back by")
     rows = section.columns(*shown)
@@ -65,4 +65,6 @@ def test_a_host_that_keeps_its_device_waiting_is_named(bench: Any, read: Any) ->
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
     section = read(markdown(bench.session(made, more=[gpu])))["Limits"]
     assert section.columns("Device at work (%)", "Held back by") == [["30.0", "host"]]
-    assert section.paragraphs[1].startswith("Of 1 case, the host holds back 1; cuda:0 amp-fp16")
+    assert section.paragraphs[1].startswith(
+        "The host limits 1 of 1 case. Nearest to the peak rate of products: cuda"
+    )

@@ -1,0 +1,219 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.importers import notes, read
+from benchtui.sessions.report import markdown
+from benchtui.sessions.results import measured, series
+from benchtui.sessions.scaling import scaling
+
+FLAT = {
+    "device": "cuda",
+    "batch_size": 8,
+    "mixed_precision": True,
+    "latency_ms_mean": 15.45,
+    "throughput_mean": 517.79,
+    "cpu_memory_mb_max": 1601.3,
+    "gpu_memory_mb_max": 746.88,
+    "gpu_avg_power_w": 216.24,
+    "sequence_length": 128,
+}
+CONTRADICTION = "throughput doesn't agree with batch size over latency"
+MB_IN_MIB = 1.048576
+
+
+@pytest.fixture
+def runner_file() -> Path:
+    return Path(__file__).parents[2] / "fixtures" / "batch-sweep-runner.jsonl"
+
+
+def lines(*values: object) -> str:
+    return "\n".join(json.dumps(value) for value in values)
+
+
+def line_of(path: Path, place: int = 0) -> dict[str, Any]:
+    return json.loads(path.read_text().splitlines()[place])
+
+
+def test_the_file_that_the_runner_writes_has_a_case_a_line(imported: Any, runner_file: Path) -> None:
+    session = imported(runner_file)
+    assert [case.state for case in session.cases] == ["ok"] * 10
+    assert [row.name for row in measured(session)][::5] == [
+        "cuda fp32 compile=off bs=8 seq=128",
+        "cpu fp32 compile=off bs=8 seq=128",
+    ]
+    assert [row.config.precision for row in measured(session)][7:] == ["amp-fp16"] * 3
+    assert (session.start.sweep.task, session.start.sweep.model) == (
+        "classify",
+        "distilbert-base-uncased-finetuned-sst-2-english",
+    )
+
+
+def test_figures_beside_the_mean_are_kept(imported: Any, runner_file: Path) -> None:
+    row = measured(imported(runner_file))[0]
+    assert (row.metrics.latency_ms.n, row.metrics.latency_ms.mean, row.metrics.samples_per_s) == (
+        20,
+        15.56,
+        514.72,
+    )
+    said = row.case.finished.reported
+    assert (said.latency_median_ms, said.latency_p90_ms, said.latency_p95_ms, said.latency_p99_ms) == (
+        15.5444,
+        15.7156,
+        15.8712,
+        16.1824,
+    )
+    assert said.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
+    assert (said.mean_power_w, said.energy_j) == (216.24, 33.6469)
+
+
+def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Path) -> None:
+    rows = measured(imported(runner_file))
+    gpu, cpu = rows[0], rows[5]
+    memory = gpu.case.finished.memory
+    assert memory.peak_rss_mb == pytest.approx(1601.66 * MB_IN_MIB)
+    assert memory.peak_device_mb == pytest.approx(746.88 * MB_IN_MIB)
+    assert memory.peak_allocated_mb is None
+    assert cpu.case.finished.memory.peak_device_mb is None
+
+
+def test_machine_software_and_model_are_those_of_the_file(imported: Any, runner_file: Path) -> None:
+    session = imported(runner_file)
+    host, runtime, model = session.start.host, session.runtime, session.cases[0].prepared.model
+    assert (host.hostname, host.platform) == ("kaggle", "Linux-6.6.56+-x86_64-with-glibc2.35")
+    assert (host.python, host.processor, host.cpu_count) == ("3.11.11", "x86_64", 4)
+    assert [gpu.name for gpu in host.gpus] == ["Tesla P100-PCIE-16GB"]
+    assert (runtime.torch, runtime.cuda, runtime.cudnn) == ("2.5.1+cu124", "12.4", 90300)
+    assert (model.parameters, model.hidden_size, model.hidden_layers, model.attention_heads) == (
+        66_955_010,
+        768,
+        6,
+        12,
+    )
+    text = markdown(session)
+    assert "- **Parameters**: 66,955,010" in text
+    assert "- **PyTorch**: 2.5.1+cu124" in text
+
+
+def test_the_earliest_time_of_the_file_is_when_it_was_measured(imported: Any, runner_file: Path) -> None:
+    session = imported(runner_file)
+    assert session.start.measured == "2025-05-06T14:57:40.190555"
+    assert "\n*Measured on 2025-05-06 14:57:40, imported on " in markdown(session)
+
+
+def test_what_is_not_taken_over_is_named_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
+    session = imported(runner_file)
+    said = "\n".join(message.text for message in session.messages)
+    assert "not taken over: dataset (glue/sst2), split (validation), warmup_runs (5), " in said
+    assert "metrics.gpu_latency_ms_p95, " in said
+    assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in said
+    assert "metrics.latency_ms_mean" not in said
+    assert "- **Import**: not taken over: dataset (glue/sst2)" in markdown(session)
+
+
+def test_what_the_runner_does_otherwise_than_its_names_say_is_told(runner_file: Path) -> None:
+    said = "\n".join(notes(read(runner_file)))
+    assert "the runner counts in MiB" in said
+    assert "the mean of the rates of single steps" in said
+    assert "sets autocast up and never enters it" in said
+
+
+def test_the_runner_leaves_autocast_out_on_a_processor(imported: Any, runner_file: Path) -> None:
+    value = line_of(runner_file, 5) | {"mixed_precision": True}
+    assert [row.config.precision for row in measured(imported(lines(value)))] == ["fp32"]
+
+
+def test_machines_that_differ_between_lines_are_no_machine(imported: Any, runner_file: Path) -> None:
+    first = line_of(runner_file)
+    other = first | {"batch_size": 16, "system_info": first["system_info"] | {"hostname": "other"}}
+    session = imported(lines(first, other))
+    assert session.start.host.hostname is None
+    assert session.start.host.platform == "Linux-6.6.56+-x86_64-with-glibc2.35"
+    assert any("system_info.hostname: 2 different ones" in message.text for message in session.messages)
+
+
+def test_energy_of_the_other_device_is_named_and_not_taken(imported: Any, runner_file: Path) -> None:
+    value = line_of(runner_file)
+    value["metrics"] |= {"cpu_energy_j": 5.0, "cpu_avg_power_w": 40.0}
+    session = imported(lines(value))
+    assert session.cases[0].finished.reported.mean_power_w == 216.24
+    said = session.messages[-1].text
+    assert "metrics.cpu_avg_power_w, metrics.cpu_energy_j" in said
+
+
+def test_combinations_without_a_row_are_named_and_not_planned(imported: Any, runner_file: Path) -> None:
+    session = imported(runner_file)
+    assert len(session.cases) == 10
+    said = session.messages[-1].text
+    assert said.startswith(
+        "not in the file, of all combinations of its options: cuda amp-fp16 compile=off bs=64"
+    )
+    assert said.endswith("7 more")
+
+
+def test_a_metric_that_is_missing_is_named_with_its_place(imported: Any, runner_file: Path) -> None:
+    value = line_of(runner_file)
+    del value["metrics"]["latency_ms_mean"]
+    with pytest.raises(BenchtuiError, match="line 1: metrics: missing required field `latency_ms_mean`"):
+        imported(lines(value))
+
+
+def test_a_flat_line_is_a_case_with_the_figures_of_its_source(imported: Any) -> None:
+    session = imported(
+        lines(FLAT, FLAT | {"batch_size": 16, "mixed_precision": False, "throughput_mean": None, "epoch": 1})
+    )
+    amp, plain = measured(session)
+    assert (amp.config.precision, amp.config.device) == ("amp-fp16", "cuda")
+    assert (amp.metrics.latency_ms.mean, amp.metrics.samples_per_s) == (15.45, 517.79)
+    assert amp.metrics.mean_power_w == 216.24
+    assert amp.case.finished.memory.peak_allocated_mb == 746.88
+    assert plain.config.precision == "fp32"
+    assert plain.metrics.samples_per_s == pytest.approx(16 / 0.01545)
+    assert "not taken over: epoch" in [message.text for message in session.messages]
+
+
+def test_a_flat_line_does_not_say_how_it_was_compiled_or_for_which_task(imported: Any) -> None:
+    session = imported(lines(FLAT))
+    (row,) = measured(session)
+    assert row.name == "cuda amp-fp16 compile=unknown pad=unknown bs=8 seq=128"
+    assert session.start.sweep.task == "unknown"
+
+
+def test_a_line_without_a_length_stands_in_its_own_words(imported: Any) -> None:
+    bare = {"device": "cpu", "batch_size": 4, "latency_ms_mean": 2.0}
+    session = imported(lines(bare, bare | {"batch_size": 8, "mixed_precision": False}))
+    assert [row.name for row in measured(session)] == ["cpu bs=4", "cpu fp32 bs=8"]
+    assert [row.metrics.samples_per_s for row in measured(session)] == [2000.0, 4000.0]
+    frame = session.to_frame()
+    assert frame["sequence_length"].isna().all()
+    assert frame["precision"].isna().all()
+    assert any("lines without sequence_length" in message.text for message in session.messages)
+    assert "seq=" not in markdown(session)
+
+
+def test_lines_with_a_length_form_a_series(imported: Any) -> None:
+    session = imported(lines(*(FLAT | {"batch_size": size, "throughput_mean": None} for size in (8, 16, 32))))
+    (found,) = series(measured(session))
+    assert len(scaling(found).steps) == 3
+
+
+def test_a_rate_that_its_batch_and_time_contradict_is_marked(imported: Any) -> None:
+    odd = {"device": "cpu", "batch_size": 8, "latency_ms_mean": 1, "throughput_mean": 999_999}
+    fine = {"device": "cpu", "batch_size": 16, "latency_ms_mean": 10, "throughput_mean": 1500}
+    first, second = measured(imported(lines(odd, fine)))
+    assert first.case.marks == (CONTRADICTION,)
+    assert second.case.marks == ()
+
+
+def test_models_cannot_be_mixed(imported: Any) -> None:
+    with pytest.raises(BenchtuiError, match=r"2 models \('a', 'b'\); a session has one: split the file"):
+        imported(lines(*(FLAT | {"model": name} for name in "ab")))
+
+
+def test_many_combinations_are_no_obstacle(imported: Any) -> None:
+    session = imported(lines(*(FLAT | {"batch_size": n, "sequence_length": n} for n in range(1, 400))))
+    assert len(session.cases) == 399
+    assert session.messages[-1].text.endswith("158,799 more")

@@ -1,0 +1,359 @@
+"""What the report makes of figures that mislead: ties, tails, peaks that are none, what a file doesn't say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions import importers, library
+from benchtui.sessions.anomalies import anomalies
+from benchtui.sessions.baseline import Judging
+from benchtui.sessions.comparing import Side, compared
+from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.facts import Energy, Host, Memory, Reported, Work
+from benchtui.sessions.figures import over_batch
+from benchtui.sessions.figures.plan import Plan, facts
+from benchtui.sessions.report import comparison, markdown
+from benchtui.sessions.results import measured
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def lead(document: Any, words: str, under: str = "Summary") -> str:
+    """The sentences of a section that begin with these words."""
+    return next(text for text in document[under].paragraphs if text.startswith(words))
+
+
+def swept(baseline: Baseline | None = None, **measure: Any) -> Sweep:
+    return Sweep(name="hand", model="tiny", measure=Measure(baseline=baseline, **measure))
+
+
+def amp(bench: Any, device_mb: float = 796.88, by: float = 1.003, sizes: tuple[int, ...] = (8, 16)) -> Any:
+    """The runner's table: the same memory and the same times with autocast and without."""
+
+    def case(size: int, precision: str, ms: float) -> Any:
+        figures = Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 * size / ms)
+        peak = Memory(peak_allocated_mb=(746.88 if precision == "fp32" else device_mb) + size)
+        end = {"reported": figures, "memory": peak}
+        return bench.case(size, device="cuda:0", precision=precision, end=end, model=None)
+
+    times = {size: 10.0 * size**0.5 for size in sizes}
+    pairs = [(case(size, "fp32", ms), case(size, "amp-fp16", ms / by)) for size, ms in times.items()]
+    return bench.session(*(each for pair in pairs for each in pair))
+
+
+def test_autocast_with_the_memory_and_times_of_fp32_was_probably_not_in_force(bench: Any, read: Any) -> None:
+    session = amp(bench, device_mb=746.88)
+    document = read(markdown(session))
+    ((case, what, sure),) = document["Anomalies"].tables[0][1:]
+    assert case == "cuda:0 amp-fp16 bs=8"
+    assert what == (
+        "same peak memory as fp32 and times within 0.30 % at batch sizes 8 and 16: autocast was probably not in"
+        " force"
+    )
+    assert sure == "not read back"
+    (found,) = anomalies(measured(session), ())
+    assert found.share == pytest.approx(1 - 1 / 1.003)
+    throughput = lead(document, "Highest throughput")
+    assert throughput.startswith("Highest throughput: cuda:0 fp32 bs=16: ")
+    assert "cuda:0 amp-fp16 bs=16 (401.20 samples/s) is 0.3 % ahead, which is within 2.0 %" in throughput
+    assert all("use cuda:0 fp32" in text for text in document["Recommendations"].paragraphs if ": use " in text)
+
+
+@pytest.mark.parametrize(
+    "others", [{"device_mb": 700.0}, {"by": 1.05}, {"sizes": (8,)}], ids=["memory", "time", "one size"]
+)
+def test_another_memory_another_time_or_a_single_pair_is_no_such_anomaly(
+    bench: Any, others: dict[str, Any]
+) -> None:
+    session = amp(bench, **({"device_mb": 746.88} | others))
+    assert "no effect" not in [each.kind for each in anomalies(measured(session), ())]
+
+
+def test_autocast_that_was_read_back_is_no_such_anomaly(bench: Any) -> None:
+    def case(size: int, precision: str, autocast: str | None) -> Any:
+        effective = bench.effective(autocast_dtype=autocast)
+        end = {"memory": Memory(peak_allocated_mb=700.0)}
+        return bench.case(size, 10.0, device="cuda:0", precision=precision, end=end, effective=effective)
+
+    rows = [case(size, *each) for size in (1, 2) for each in (("fp32", None), ("amp-fp16", "float16"))]
+    assert "no effect" not in [each.kind for each in anomalies(bench.results(*rows), ())]
+
+
+def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -> None:
+    row = {
+        "device": "",
+        "batch_size": 8,
+        "mixed_precision": False,
+        "latency_ms_mean": 9,
+        "throughput_mean": 888,
+    }
+    sides = []
+    for device in ("cpu", "cuda"):
+        source = tmp_path / f"{device}.jsonl"
+        source.write_text(json.dumps(row | {"device": device}) + "\n")
+        importers.write(importers.read(source), tmp_path / f"{device}.json")
+        sides.append(Side.of(device, Session.load(tmp_path / f"{device}.json")))
+    document = read(comparison.markdown(compared(sides)))
+    section = document["What differs"]
+    assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
+    assert section.text == "None of the sessions says which machine or software it ran on."
+    assert document["A: cpu (base)"].paragraphs[0].startswith("Date: Imported on 2")
+    twice = read(comparison.markdown(compared([sides[0], sides[0]])))
+    assert twice["What differs"].text == (
+        "None of the sessions says which machine or software it ran on; the rest is the same."
+    )
+
+
+def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench: Any) -> None:
+    def session(host: Host, torch: str | None = "2.9") -> Session:
+        made = Session()
+        made.apply_all(
+            each
+            for each in bench.events(bench.case(1, 10.0), host=host)
+            if torch or not isinstance(each, Runtime)
+        )
+        return made
+
+    box = Host(hostname="box", platform="Linux")
+    both = compared([Side.of("a", session(box)), Side.of("b", session(box))])
+    assert comparison.alike(both) == "Same machine, same software, same work, same settings."
+    assert comparison.silence(both) == ""
+    silent = compared([Side.of("a", session(box)), Side.of("b", session(box, None))])
+    assert comparison.silence(silent) == "b: which software it ran on isn't known."
+
+
+def drawn(document: Plan, name: str = "found") -> list[over_batch.Line]:
+    return list(document.draw.keywords[name])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
+def test_a_point_of_the_throughput_lies_within_its_bar(bench: Any, rounds: int) -> None:
+    """Even where a few steps take a hundred times as long, so that the mean is far from the median."""
+
+    def uneven(size: int, turn: int) -> list[float]:
+        slow = 1000.0 + 300 * turn
+        return [slow if place % 30 == 7 else size * 10.0 + turn + place % 5 / 10 for place in range(60)]
+
+    made = [
+        bench.case(size, ms=10.0, rounds=[uneven(size, turn) for turn in range(rounds)]) for size in (1, 2, 4)
+    ]
+    plan = over_batch.throughput(facts(bench.session(*made, sweep=swept(rounds=rounds))))
+    assert isinstance(plan, Plan)
+    (line,) = drawn(plan)
+    for point in line.points:
+        assert point.low is not None and point.high is not None
+        assert point.low < point.value < point.high
+
+
+def test_the_table_has_the_interval_of_the_figure(bench: Any, read: Any) -> None:
+    session = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0), sweep=swept(rounds=3))
+    plan = over_batch.throughput(facts(session))
+    assert isinstance(plan, Plan)
+    (line,) = drawn(plan)
+    shown = read(markdown(session))["CPU – FP32"].columns("95% interval (samples/s)")
+    assert shown == [[f"{point.low:.2f} to {point.high:.2f}"] for point in line.points]
+
+
+def test_the_interval_of_a_case_covers_what_its_rounds_differ_by(bench: Any, read: Any) -> None:
+    """Three rounds of which each is exact, and whose medians lie far apart."""
+    apart = bench.case(1, 10.0, rounds=[[ms + step / 1000 for step in range(30)] for ms in (9.0, 10.0, 14.0)])
+    session = bench.session(apart, sweep=swept(rounds=3))
+    ((half, between),) = read(markdown(session))["CPU – FP32"].columns("± 95% interval (%)", "p50 (ms)")
+    assert float(half) > 50
+    assert between == "10.01"
+    text = markdown(session)
+    assert "within this session" not in text
+    assert "by Student's t over the 3 rounds of each case: steps and fresh processes" in text
+
+
+PEAKS = Peaks(t=0.1, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
+
+
+def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: float = 0.05) -> Any:
+    work = Work(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9)
+    return bench.case(size, 100.0, end={"work": work})
+
+
+def test_the_nearest_to_the_peak_is_that_of_all_rows_whatever_holds_them_back(bench: Any, read: Any) -> None:
+    """The one with 20% is below a quarter of both peaks, so that nothing is named that holds it back."""
+    session = bench.session(
+        counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
+    )
+    section = read(markdown(session))["Limits"]
+    assert section.columns("Held back by") == [["memory"], ["–"]]
+    assert "Nearest to the peak rate of products: cpu fp32 compile=off bs=2 seq=128, with 20 % of it." in (
+        section.text
+    )
+
+
+def test_a_peak_that_a_case_exceeded_is_none_for_any(bench: Any, read: Any) -> None:
+    session = bench.session(counted(bench, 1, gflop=6.0), counted(bench, 2, gflop=15.0), more=[PEAKS])
+    section = read(markdown(session))["Limits"]
+    assert "Share of the peak rate (%)" not in section.tables[0][0]
+    assert "150" not in " ".join(cell for row in section.tables[0][1:] for cell in row[-4:])
+    assert "arithmetic" not in {cell for row in section.tables[0] for cell in row}
+    assert "a case exceeded" in section.text and "products" in section.text
+    assert "Nearest to the peak" not in section.text
+
+
+def test_one_baseline_is_that_of_the_whole_table(bench: Any, read: Any) -> None:
+    """A batch size alone names it, and more than one case has that: the first in the plan is the baseline."""
+    cases = [
+        bench.case(size, ms, precision=precision, device="cuda:0")
+        for precision, ms in (("fp32", 10.0), ("amp-fp16", 9.0))
+        for size in (8, 16)
+    ]
+    session = bench.session(*cases, sweep=swept(Baseline(batch_size=8)))
+    section = read(markdown(session))["Ranked, 128 tokens"]
+    assert section.text.startswith("Against cuda:0 fp32 bs=8, 800.00 samples/s; ")
+    changes = section.columns("Case", "Against the baseline (%)")
+    assert changes == [
+        ["cuda:0 amp-fp16 bs=16", "+122.22"],
+        ["cuda:0 fp32 bs=16", "+100.00"],
+        ["cuda:0 amp-fp16 bs=8", "+11.11"],
+        ["cuda:0 fp32 bs=8", "–"],
+    ]
+    session.judge_by(Judging(Baseline(precision="amp-fp16")))
+    again = read(markdown(session))["Ranked, 128 tokens"]
+    assert again.text.startswith("Against cuda:0 amp-fp16 bs=8, 888.89 samples/s; ")
+    assert again.columns("Verdict")[2] == ["the baseline"]
+
+
+def two_lengths(bench: Any, first: dict[str, Any]) -> Session:
+    """Batch sizes 1 and 4 at 16 and 32 tokens, the first of the latter with another end."""
+    made: Session = bench.session(
+        bench.case(1, 10.0, sequence_length=16),
+        bench.case(4, 35.0, sequence_length=16),
+        bench.case(1, sequence_length=32, **first),
+        bench.case(4, 60.0, sequence_length=32),
+        bench.case(8, 115.0, sequence_length=32),
+        sweep=swept(Baseline(batch_size=1)),
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        ({"outcome": "skipped", "end": {"reason": "dropped"}}, "was skipped"),
+        ({"outcome": "oom"}, "ran out of memory"),
+        ({"outcome": "failed"}, "failed"),
+        ({"outcome": None}, "hasn't been measured yet"),
+    ],
+)
+def test_a_case_is_never_held_against_one_of_another_length(
+    bench: Any, read: Any, first: dict[str, Any], why: str
+) -> None:
+    document = read(markdown(two_lengths(bench, first)))
+    reason = f"he baseline, cpu fp32 compile=off bs=1 seq=32, {why}."
+    ranked = document["Ranked, 32 tokens"]
+    assert ranked.text == f"T{reason}"
+    assert "Against the baseline (%)" not in ranked.tables[0][0]
+    summary = lead(document, "Highest throughput, 32 tokens")
+    assert f"No ratio to a baseline: t{reason}" in summary
+    assert "×" not in summary.partition(". The next")[0].partition("No ratio")[0]
+    assert document["Ranked, 16 tokens"].columns("Verdict")[1:] == [["the baseline"]]
+
+
+def test_of_rows_with_intervals_it_is_not_said_that_they_have_none(bench: Any, read: Any) -> None:
+    """A lead that something speaks against: an interval is there."""
+    steps = [10.0] * 20 + [13.0] * 10
+    cases = bench.steady(1, 12.0), bench.case(1, steps, rounds=[steps] * 3, threads=2)
+    document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))
+    assert "no interval" not in document["Summary"].text + document["Optimal configurations"].text
+    assert "without intervals" not in document["Summary"].text
+    without = [
+        bench.case(
+            size, end={"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 * size / ms)}
+        )
+        for size, ms in ((1, 10.0), (2, 15.0))
+    ]
+    assert "there is no interval to test it by" in read(markdown(bench.session(*without)))["Summary"].text
+
+
+def test_a_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
+    long = [40.0 if place % 50 == 49 else 10.0 + place % 7 / 100 for place in range(200)]
+    short = [11.5 + place % 7 / 100 for place in range(200)]
+    cases = [
+        bench.case(1, times, rounds=[times] * 3, threads=threads) for threads, times in ((2, long), (1, short))
+    ]
+    document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))
+    latency = lead(document, "Shortest step")
+    assert latency.startswith("Shortest step: cpu fp32 threads=2 bs=1: median ") and " 10.03 ms" in latency
+    assert "; but its p99 is longer: 40.00 against 11.56 ms" in latency
+    advice = lead(document, "For minimum latency", "Recommendations")
+    assert "clearly ahead" not in advice
+    assert "ahead of the next, but not in its slow steps (p99)" in advice
+    assert "p99: 40.00 ms" in document["Minimum latency"].paragraphs
+
+
+def test_the_steadiest_case_is_told_with_its_spread_and_its_slow_steps(bench: Any, read: Any) -> None:
+    shaky = [10.0 * (1 + 0.1 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
+    even = [14.0 * (1 + 0.01 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
+    document = read(markdown(bench.session(bench.case(1, shaky), bench.case(1, even, threads=2))))
+    section = document["Steadiest steps"]
+    assert "Configuration: cpu fp32 compile=off threads=2 bs=1 seq=128" in section.paragraphs
+    assert "Spread: std 0.29 % of the mean step" in section.paragraphs
+    assert "Slow steps: p99 14.07 ms, median 14.00 ms" in section.paragraphs
+    assert "use cpu fp32 threads=2 bs=1" in lead(document, "For steady steps", "Recommendations")
+
+
+@pytest.mark.parametrize(
+    ("precision", "said"), [("int8", True), ("bf16", True), ("amp-fp16", True), ("fp32", False)]
+)
+def test_an_option_that_changes_results_comes_with_a_word_on_accuracy(
+    bench: Any, read: Any, precision: str, said: bool
+) -> None:
+    fast = bench.case(1, 5.0, precision=precision, threads=2)
+    document = read(markdown(bench.session(bench.case(1, 10.0), fast)))
+    words = f"{precision}: accuracy not measured here"
+    for text in (
+        lead(document, "Highest throughput"),
+        lead(document, "For maximum throughput", "Recommendations"),
+    ):
+        assert (words in text) == said
+
+
+def test_more_memory_than_the_baseline_is_a_cost(bench: Any, read: Any) -> None:
+    base = bench.case(1, 10.0, end={"memory": Memory(peak_rss_mb=500.0)})
+    large = bench.case(8, 20.0, end={"memory": Memory(peak_rss_mb=670.0)})
+    summary = lead(read(markdown(bench.session(base, large))), "Highest throughput")
+    assert "It costs +34 % peak memory (500 to 670 MB)" in summary
+
+
+def test_energy_is_told_apart_over_rounds_alone(bench: Any, read: Any) -> None:
+    cases = [
+        bench.case(1, 10.0, device="cuda:0", precision=precision, end={"energy": Energy(energy_j=joules)})
+        for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
+    ]
+    least = lead(read(markdown(bench.session(*cases))), "Least energy")
+    assert "there is no interval to test it by" in least
+
+
+def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_case(
+    tmp_path: Path, read: Any
+) -> None:
+    """``reduce-overhead`` at batch size 5 leads by 0.4% over ``default`` at the same size, for more memory."""
+    importers.write(importers.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
+    session = Session.load(tmp_path / "gpt2.json")
+    text = markdown(session)
+    best = lead(read(text), "Highest throughput")
+    assert best.startswith("Highest throughput: cuda amp-fp16 compile=default bs=3: ")
+    assert "compile=reduce-overhead bs=5 " in best and "is 3.5 % ahead, which isn't established" in best
+    assert "it would cost +27 % peak memory (3,089 to 3,931 MB)" in best
+    assert "without intervals" not in text
+
+
+def test_the_demo_compiles_nothing_where_no_gain_is_established(read: Any) -> None:
+    session = Session.load(library.demo_path())
+    summary = read(markdown(session))["Summary"]
+    throughput = [text for text in summary.paragraphs if text.startswith("Highest throughput")]
+    assert [text.partition(": ")[2].partition(":")[0] for text in throughput] == [
+        f"cpu fp32 compile=off seq={length} bs=4" for length in (32, 128)
+    ]
+    assert all("it would cost +1" in text and "s of compiling" in text for text in throughput)
+    assert "no difference" not in markdown(session).lower()

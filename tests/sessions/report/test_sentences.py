@@ -1,0 +1,610 @@
+"""No sentence of a report that its results contradict: hundreds of drawn sessions, and planted faults."""
+
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from benchtui.sessions import importers
+from benchtui.sessions.baseline import Judging
+from benchtui.sessions.compare import Ratio, Verdict
+from benchtui.sessions.disturbance import disturbances, over_rounds
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Peaks,
+    RoundFinished,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.facts import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
+from benchtui.sessions.formats.results import as_json
+from benchtui.sessions.optimal import Decision
+from benchtui.sessions.report import document, findings, leaderboard, limits, markdown, option_findings, wording
+from benchtui.sessions.sampling import Bounds
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+
+from .checker import OPTIONS, objections
+
+ROOT = Path(__file__).parents[3]
+SEEDS = 300
+JUDGED = ("Summary", "Optimal configurations", "Recommendations", "Conclusion")
+COMPILED = Effective(weights_dtype="float32", output_dtype="float32", compiled=True)
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qint8"}
+
+
+def results_of(session: Session) -> dict[str, Any]:
+    """What ``benchtui export --format json`` writes."""
+    found: dict[str, Any] = json.loads(as_json(session))
+    return found
+
+
+def against_each(session: Session, results: dict[str, Any]) -> list[dict[str, Any]]:
+    """The same with each measured case as the baseline of the others of its sequence length."""
+    started, found = session.started, []
+    for row in results["cases"]:
+        if row["outcome"] == "ok" and not row["again"]:
+            named = {name: row[name] for name in (*OPTIONS, "batch_size")}
+            session.judge_by(Judging(baseline=Baseline(**named)))
+            found.append(results_of(session))
+            session.started = started
+    return found
+
+
+def objected(session: Session, report: str | None = None) -> list[str]:
+    """What the checker has against a session's report, or against another text in its place."""
+    results = results_of(session)
+    return objections(results, report or markdown(session), against_each(session, results))
+
+
+# --- drawn sessions
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How the steps of a case spread."""
+
+    spread: float
+    slow: float
+    """Share of steps that take 2.5 times as long."""
+
+
+@dataclass
+class Drawn:
+    """A session drawn from a seed: its axes, its noise and what befalls it."""
+
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.numpy = np.random.default_rng(self.seed)
+        choose = self.random.choice
+        self.rounds = choose([1, 1, 1, 2, 3, 3, 5])
+        self.steps = choose([4, 8, 12, 30, 45, 130])
+        self.spread = choose([0.002, 0.01, 0.03, 0.1])
+        self.between = choose([0.0, 0.001, 0.005, 0.03])
+        self.imported = self.happens(0.12)
+        self.task = choose(["classify", "classify", "lm-forward", "generate"])
+        self.with_memory = self.happens(0.8)
+        self.with_energy = self.happens(0.3)
+        self.with_limits = self.happens(0.35)
+        self.with_parts = self.happens(0.4)
+        self.disturbed = self.happens(0.2)
+        self.cut_off = self.happens(0.08)
+        self.effects = {
+            value: choose([1.0, 1.0, 0.99, 0.95, 0.7, 1.2]) for value in (*DTYPES, "amp-fp16", "default")
+        }
+
+    def happens(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def session(self) -> Session:
+        session = Session(keep_steps=False)
+        session.apply_all(self.events())
+        return session
+
+    def events(self) -> Iterator[AnyEvent]:
+        configs = self.configs()
+        measure = Measure(rounds=self.rounds, aa=bool(configs[-1].repeat), baseline=self.baseline(configs))
+        yield SessionStarted(
+            t=0.0,
+            id=f"drawn-{self.seed}",
+            created="2026-11-22T10:00:00Z",
+            sweep=Sweep(name="drawn", model="tiny", task=self.task, measure=measure),
+            plan=tuple(configs),
+            host=Host(platform="Linux", absent={"gpu": "no NVIDIA driver"}),
+            source="batch-sweep results.jsonl" if self.imported else None,
+        )
+        yield Runtime(t=0.0, torch="2.9")
+        yield from self.peaks(configs)
+        for index, config in enumerate(configs):
+            yield from self.case(index, config, self.outcome(config))
+        if not self.cut_off:
+            yield SessionFinished(
+                t=999.0, outcome=self.random.choice(["completed", "completed", "interrupted"])
+            )
+
+    def configs(self) -> list[Config]:
+        some = self.random.sample
+        sizes = sorted(some([1, 2, 4, 8, 16, 32], self.random.randint(1, 4)))
+        lengths = sorted(some([32, 128, 512], self.random.choice([1, 1, 2])))
+        precisions = ["fp32", *some(["amp-fp16", "bf16", "int8"], self.random.choice([0, 0, 1, 2]))]
+        compiles = ["off", "default"][: self.random.choice([1, 1, 2])]
+        devices = self.random.choice([["cpu"], ["cpu"], ["cuda:0"], ["cpu", "cuda:0"]])
+        found = [
+            Config(
+                device=device, precision=precision, compile=compile_, sequence_length=length, batch_size=size
+            )
+            for device in devices
+            for precision in precisions
+            for compile_ in compiles
+            for length in lengths
+            for size in sizes
+        ]
+        kept = found if self.happens(0.7) else [each for each in found if self.happens(0.7)] or found
+        kept = kept[:10]
+        return (
+            [*kept, msgspec.structs.replace(kept[0], repeat=1)]
+            if self.happens(0.3) and not self.imported
+            else kept
+        )
+
+    def baseline(self, configs: list[Config]) -> Baseline | None:
+        one = self.random.choice(configs)
+        return self.random.choice(
+            [
+                None,
+                Baseline(batch_size=configs[0].batch_size),
+                Baseline(compile="off", batch_size=one.batch_size),
+                Baseline(precision=one.precision, device=one.device),
+                Baseline(sequence_length=one.sequence_length, batch_size=one.batch_size),
+            ]
+        )
+
+    def outcome(self, config: Config) -> str | None:
+        if config.batch_size * config.sequence_length >= 4096 and self.happens(0.4):
+            return "oom"
+        if self.happens(0.08):
+            return self.random.choice(["skipped", "failed", "timeout", "oom"])
+        return None if self.cut_off and self.happens(0.1) else "ok"
+
+    def peaks(self, configs: list[Config]) -> Iterator[Peaks]:
+        if self.with_limits:
+            low = self.random.choice([1.0, 1.0, 0.02])
+            for device in dict.fromkeys(config.device for config in configs):
+                for precision in ("fp32", "fp16", "bf16"):
+                    yield Peaks(
+                        t=0.0,
+                        device=device,
+                        precision=precision,
+                        flops_per_s=2e11 * low * self.random.uniform(0.3, 3),
+                        bytes_per_s=2e10 * self.random.uniform(0.3, 3) if self.happens(0.9) else None,
+                    )
+
+    def typical_ms(self, config: Config) -> float:
+        """What a step of the case takes on the average."""
+        effect = self.effects.get(config.precision, 1.0) if config.precision != "fp32" else 1.0
+        effect *= self.effects["default"] if config.compile != "off" else 1.0
+        device = 0.1 if config.device.startswith("cuda") else 1.0
+        size = config.batch_size ** (0.6 + 0.6 * random.Random(self.seed + 1).random())
+        return 20.0 * effect * device * size * (config.sequence_length / 128) ** 0.9
+
+    def case(self, index: int, config: Config, outcome: str | None) -> Iterator[AnyEvent]:
+        if outcome == "skipped":
+            yield CaseFinished(t=index, case=index, outcome="skipped", reason="left out")
+        elif self.imported:
+            yield self.reported(index, config, outcome or "ok")
+        elif outcome == "ok":
+            yield from self.measured(index, config)
+        else:
+            yield CaseStarted(t=index, case=index, config=config)
+            if outcome:
+                yield CaseFinished(t=index, case=index, outcome=outcome, reason=f"{outcome} it was")  # type: ignore[arg-type]
+
+    def reported(self, index: int, config: Config, outcome: str) -> CaseFinished:
+        if outcome != "ok":
+            return CaseFinished(t=index, case=index, outcome=outcome)  # type: ignore[arg-type]
+        mean = self.typical_ms(config) * self.random.uniform(0.97, 1.03)
+        rate = 1000 * config.batch_size / mean * self.random.uniform(0.99, 1.01)
+        repeats = tuple(mean * each for each in (0.99, 1.0, 1.01)) if self.happens(0.2) else ()
+        reported = Reported(steps=50, latency_mean_ms=mean, samples_per_s=rate, repeats_mean_ms=repeats)
+        return CaseFinished(t=index, case=index, outcome="ok", reported=reported, memory=self.memory(config))
+
+    def measured(self, index: int, config: Config) -> Iterator[AnyEvent]:
+        """A case with its rounds one after the other."""
+        around = [self.environment(config) for _ in range(self.rounds)]
+        joules = [config.batch_size * self.steps * self.random.uniform(0.9, 1.0) for _ in range(self.rounds)]
+        own = Steadiness(
+            self.spread * self.random.choice([1, 1, 1, 3]), self.random.choice([0.0, 0.0, 0.03, 0.2])
+        )
+        prepared = CasePrepared(
+            t=index,
+            case=index,
+            model=Model(name="tiny", weights="pretrained"),
+            effective=self.effective(config),
+            marks=("random weights",) if self.seed % 5 == 0 else (),
+            new_tokens=8 if self.task == "generate" else None,
+        )
+        for turn in range(self.rounds):
+            yield CaseStarted(t=index, case=index, round=turn, config=config)
+            yield prepared
+            yield from self.steps_of(
+                index, config, turn, own, disturbed=around[turn].others_cpu_percent == 110.0
+            )
+            if turn < self.rounds - 1:
+                yield RoundFinished(
+                    t=index,
+                    case=index,
+                    round=turn,
+                    marks=disturbances(around[turn], 1.0),
+                    energy=Energy(energy_j=joules[turn]) if self.with_energy else None,
+                    **self.ended(config, around[turn]),
+                )
+        marks = [disturbances(each, 1.0) for each in around]
+        whole = Energy(energy_j=sum(joules), mean_power_w=50.0, source="counter")
+        yield CaseFinished(
+            t=index,
+            case=index,
+            outcome="ok",
+            marks=over_rounds(marks) if len(marks) > 1 else marks[0],
+            energy=whole if self.with_energy else None,
+            work=self.work(config) if self.with_limits and self.happens(0.9) else None,
+            **self.ended(config, around[-1]),
+        )
+
+    def ended(self, config: Config, around: Environment) -> dict[str, Any]:
+        """What is known at the end of a round."""
+        return {"environment": around, "measured_s": (0.0, 1.0), "memory": self.memory(config)}
+
+    def steps_of(
+        self, index: int, config: Config, turn: int, own: "Steadiness", *, disturbed: bool
+    ) -> Iterator[Steps]:
+        """The warm-up and the measured steps of a round."""
+        middle = self.typical_ms(config) * np.exp(self.numpy.normal(0, self.between))
+        times = middle * np.exp(self.numpy.normal(0, own.spread, self.steps)) * (1.1 if disturbed else 1.0)
+        times[self.numpy.random(self.steps) < own.slow] *= 2.5
+        if self.seed % 3:
+            cold = (40.0 if config.compile != "off" else 3.0) * self.random.uniform(0.5, 2)
+            warm = [float(middle * cold), float(middle)]
+            yield Steps(t=index, case=index, phase="warmup", round=turn, wall_ms=warm)
+        share = self.random.choice([0.02, 0.15, 0.6])
+        split = {"tokenize": share, "forward": 1 - share} if self.with_parts else {}
+        yield Steps(
+            t=index,
+            case=index,
+            phase="measure",
+            round=turn,
+            wall_ms=times.tolist(),
+            parts_ms={name: (times * part).tolist() for name, part in split.items()},
+            tokens=[config.batch_size * config.sequence_length // 2] * self.steps if self.seed % 2 else None,
+        )
+
+    def memory(self, config: Config) -> Memory | None:
+        if not self.with_memory or self.happens(0.02):
+            return None
+        peak = 500.0 + 3 * config.batch_size * config.sequence_length / 64
+        peak *= self.effects["default"] + 0.3 if config.compile != "off" else 1.0
+        peak *= self.random.choice([1.0, 1.0, 1.001])
+        on_gpu = config.device != "cpu"
+        return Memory(peak_rss_mb=peak + 300 * on_gpu, peak_allocated_mb=peak if on_gpu else None)
+
+    def environment(self, config: Config) -> Environment:
+        if self.disturbed and self.happens(0.4):
+            others = self.random.choice([30.0, 110.0])
+            return Environment(others_cpu_percent=others, processors=4)
+        if config.device != "cpu" and self.seed % 4 == 0:
+            return Environment(
+                sm_clock_mhz=self.random.choice([1500.0, 1500.0, 1200.0]), sm_clock_default_mhz=1500.0
+            )
+        return Environment(others_cpu_percent=1.0, processors=4)
+
+    def effective(self, config: Config) -> Effective | None:
+        if self.seed % 7 == 0:
+            return None
+        vain = self.seed % 11 == 0
+        autocast = "float16" if config.precision.startswith("amp-") and not vain else None
+        return Effective(
+            weights_dtype=DTYPES.get(config.precision, "float32") if not vain else "float32",
+            autocast_dtype=autocast,
+            output_dtype="float32",
+            attention="sdpa",
+            compiled=config.compile != "off" and not (vain and self.seed % 2),
+            threads=2,
+        )
+
+    def work(self, config: Config) -> Work:
+        flops = 1e9 * config.batch_size * config.sequence_length / 128
+        busy = None if config.device == "cpu" else self.typical_ms(config) * self.random.uniform(0.5, 1)
+        return Work(
+            flops=flops,
+            bytes_moved=1e8 + 1e7 * config.batch_size,
+            bytes_of_weights=8e7 if self.happens(0.95) else 4e9,
+            busy_ms=busy,
+        )
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_no_sentence_that_the_results_contradict(seed: int) -> None:
+    assert objected(Drawn(seed).session()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["sessions/demo/demo.json", "tests/fixtures/quick-cpu.json", "tests/fixtures/comprehensive-report.json"],
+)
+def test_nor_in_the_report_of_a_recorded_session(path: str) -> None:
+    assert objected(Session.load(ROOT / path, keep_steps=False)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
+)
+def test_nor_in_that_of_an_imported_one(tmp_path: Path, name: str) -> None:
+    importers.write(importers.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
+    assert objected(Session.load(tmp_path / "session.json", keep_steps=False)) == []
+
+
+# --- planted faults
+
+
+def told_and_objected(session: Session, words: str) -> list[str]:
+    """What is said against a report that has these words."""
+    report = markdown(session)
+    assert words in " ".join(report.split())
+    return objected(session, report)
+
+
+def test_the_same_is_not_said_of_what_is_unsure(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 10.3, compile="default", effective=COMPILED))
+    assert objected(session) == []
+    monkeypatch.setitem(option_findings._ADVICE, Verdict.UNSURE, option_findings._ADVICE[Verdict.SAME])
+    (found,) = told_and_objected(session, "compile=default makes no difference to off")
+    assert "that needs all to be same" in found
+
+
+def test_nor_of_a_case_against_its_baseline(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 9.5, threads=2))
+    assert objected(session) == []
+    swapped = SimpleNamespace(SAME=Verdict.UNSURE, UNSURE=Verdict.SAME, FASTER=Verdict.FASTER)
+    monkeypatch.setattr(wording, "Verdict", swapped)
+    found = told_and_objected(session, "the same as the baseline")
+    assert any("the verdict is unsure" in each for each in found)
+
+
+def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
+    either = Work(flops=5e8, bytes_moved=8e7, bytes_of_weights=1e7)
+    bound = Work(flops=6e8, bytes_moved=1e7, bytes_of_weights=1e7)
+    session = bench.session(
+        bench.case(1, 10.0, end={"work": either}), bench.case(2, 20.0, end={"work": bound}), more=[peaks]
+    )
+    assert objected(session) == []
+    nearest = limits._nearest
+    monkeypatch.setattr(limits, "_nearest", lambda found: nearest([row for row in found if row[1].bound]))
+    found = told_and_objected(session, "bs=2 seq=128, with 30 % of it")
+    assert all("the most is 50.0" in each for each in found)
+
+
+def test_a_baseline_has_the_same_sequence_length(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0, sequence_length=32), bench.case(1, 30.0), bench.case(2, 40.0))
+    assert objected(session) == []
+    monkeypatch.setattr(findings, "baseline_of", lambda config, results, named: results[0])
+    found = told_and_objected(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
+    assert any("the baseline has another sequence length" in each for each in found)
+
+
+def test_clearly_ahead_counts_slow_steps(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
+    session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
+    assert objected(session) == []
+    sureness = findings.sureness
+    monkeypatch.setattr(findings, "sureness", lambda choice: sureness(replace(choice, tail=None)))
+    found = told_and_objected(session, "clearly ahead of the next")
+    assert any("its slow steps are longer: ('p90', 17.0" in each for each in found)
+
+
+def test_a_lead_has_the_right_sign(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, compile="default", effective=COMPILED))
+    assert objected(session) == []
+    lead = wording._lead
+    monkeypatch.setattr(wording, "_lead", lambda ahead, how: lead(ahead, how).replace("is 1.0 %", "is -1.0 %"))
+    found = told_and_objected(session, "is -1.0 % ahead")
+    assert any("it is 1.01" in each for each in found)
+    assert any("the lead isn't small" in each for each in found)
+
+
+def test_a_leader_has_its_own_figure(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, compile="default", effective=COMPILED))
+    over_leader = wording._over_leader
+
+    def with_the_other(choice: Decision, kinds: Sequence[str]) -> str:
+        figures = [wording.figure(row, choice.wish.need) for row in (choice.leader, choice.best) if row]
+        return over_leader(choice, kinds).replace(*figures)
+
+    monkeypatch.setattr(wording, "_over_leader", with_the_other)
+    found = told_and_objected(session, "compile=default bs=1 (100.00 samples/s) is 1.0 % ahead")
+    assert any("is 101.01" in each for each in found)
+
+
+def test_a_sentence_of_another_shape_needs_a_fact(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 20.0))
+    conclusion = findings.conclusion
+    monkeypatch.setattr(findings, "conclusion", lambda *known: [*conclusion(*known), "Larger batches pay."])
+    (found,) = told_and_objected(session, "Larger batches pay.")
+    assert "unknown words: 'Larger batches pay'" in found
+
+
+def test_precisions_come_with_a_word_on_accuracy(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = bench.effective(weights_dtype="bfloat16")
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 5.0, precision="bf16", effective=half))
+    assert objected(session) == []
+    monkeypatch.setattr(wording, "_accuracy", lambda result: None)
+    assert all("nothing is said of accuracy" in each for each in told_and_objected(session, "use cpu bf16"))
+
+
+def test_compiling_that_is_no_faster_never_pays(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = {"compile": "default", "effective": COMPILED, "warmup_ms": [500.0]}
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, **compiled))
+    assert objected(session) == []
+    monkeypatch.setattr(
+        option_findings, "_repaid", lambda *known: "; where faster it pays for itself after 50 steps"
+    )
+    (found,) = told_and_objected(session, "pays for itself after 50 steps")
+    assert "no pair is faster" in found
+
+
+def test_an_import_was_not_measured_on_its_day(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0))
+    session.started = msgspec.structs.replace(session.start, source="another tool's file")
+    assert objected(session) == []
+    monkeypatch.setattr(document, "when", lambda start: f"Measured on {document.date(start.created)}")
+    (found,) = told_and_objected(session, "Measured on 2026-11-21")
+    assert "that was the import" in found
+
+
+def test_ranks_follow_throughput(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0), bench.case(4, 28.0))
+    assert objected(session) == []
+    monkeypatch.setattr(leaderboard, "sorted", lambda rows, **how: list(rows), raising=False)
+    assert any("not by throughput" in each for each in objected(session))
+
+
+# --- contradictions that drawn sessions found
+
+
+def said(session: Session, title: str) -> str:
+    """What stands in a section of its report, which has nothing against it."""
+    report = markdown(session)
+    assert objected(session, report) == []
+    return re.split(r"\n##+ ", report.partition(f"## {title}\n")[2])[0]
+
+
+def on_gpu(bench: Any, size: int, ms: float, mb: float, **options: Any) -> Any:
+    end = {"memory": Memory(peak_rss_mb=900.0, peak_allocated_mb=mb)}
+    return bench.case(size, ms, device="cuda:0", end=end, **options)
+
+
+def test_less_memory_is_no_cost(bench: Any) -> None:
+    rules = Measure(baseline=Baseline(batch_size=4))
+    session = bench.session(
+        on_gpu(bench, 4, 40.0, 800.0),
+        on_gpu(bench, 1, 5.0, 500.0),
+        sweep=Sweep(name="hand", model="tiny", measure=rules),
+    )
+    assert "peak memory" not in said(session, "Summary")
+
+
+def test_memory_of_a_process_is_not_held_against_that_of_a_device(bench: Any) -> None:
+    on_cpu = bench.case(1, 50.0, end={"memory": Memory(peak_rss_mb=400.0)})
+    session = bench.session(on_cpu, on_gpu(bench, 1, 5.0, 500.0))
+    assert "peak memory" not in said(session, "Recommendations")
+
+
+def test_a_series_is_called_by_all_that_varies(bench: Any) -> None:
+    compiled = {"compile": "default", "effective": COMPILED}
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(2, 30.0),
+        bench.case(1, 8.0, **compiled),
+        bench.case(2, 10.0, **compiled),
+    )
+    text = said(session, "Conclusion")
+    assert "On cpu with fp32 compile=default at 128 tokens, throughput is highest at batch size 2" in text
+
+
+def test_a_smaller_batch_that_does_not_fit_is_told(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, outcome="oom"), bench.case(4, 40.0))
+    assert "batch size 2 ran out of memory, although 4 didn't." in said(session, "Recommendations")
+
+
+def test_what_was_not_applied_never_pays(bench: Any) -> None:
+    vain = bench.case(1, 5.0, compile="default", warmup_ms=[500.0])
+    text = said(bench.session(bench.case(1, 10.0), vain), "Recommendations")
+    assert "(not applied in 1)." in text
+    assert "pays" not in text
+
+
+def test_nothing_is_advised_against_what_is_recommended(bench: Any) -> None:
+    half = {"precision": "bf16", "effective": bench.effective(weights_dtype="bfloat16")}
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(1, 20.0, **half),
+        bench.case(1, 90.0, **half, sequence_length=512),
+        bench.case(1, outcome="oom", sequence_length=512),
+    )
+    text = said(session, "Recommendations")
+    assert "For maximum throughput, 512 tokens**: use cpu bf16" in text
+    assert "**Precision**: bf16 against fp32 on cpu: throughput -50.00 % in 1 pair (slower in 1)." in text
+
+
+def test_a_bandwidth_that_was_exceeded_leaves_the_peak_rate(bench: Any) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e9)
+    work = Work(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
+    text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    assert "with 50 % of it. No share of the bandwidth is given for cpu fp32" in text
+
+
+def test_no_share_is_above_the_whole(bench: Any) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
+    work = Work(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
+    text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    assert "&gt; 100" in text
+    assert "200.0" not in text
+
+
+def test_an_interval_is_too_wide_only_where_it_is() -> None:
+    typical, fast = Bounds(1.24, 1.15, 1.33, 1.1, 1.4), Bounds(1.1, 0.9, 1.3, 0.85, 1.4)
+    why = wording.why_unsure(Ratio(1.24, typical, fast=fast))
+    assert why == "the interval of fast steps (0.90 to 1.30 ×) is too wide to call"
+    wide = wording.why_unsure(Ratio(1.1, fast, fast=fast))
+    assert wide == "the interval (0.90 to 1.30 ×) is too wide to call; differences below 30 % can't be resolved"
+
+
+# --- every figure is held against something
+
+
+def judged_numbers(report: str) -> list[tuple[int, int]]:
+    """Where the figures of sentences of judgment stand in a report."""
+    found, place, section = [], 0, ""
+    for line in report.splitlines(keepends=True):
+        section = line[3:].strip() if line.startswith("## ") else section
+        if section in JUDGED and line.startswith(("- ", "> ", *"0123456789")):
+            text = re.sub(r"^\d+\. ", lambda match: " " * len(match[0]), line)
+            for match in re.finditer(r"(?<![\w.:=-])[-+]?\d[\d,]*(?:\.\d+)?(?![\w.]*\w)", text):
+                found.append((place + match.start(), place + match.end()))
+        place += len(line)
+    return found
+
+
+def another(shown: str) -> str:
+    """A number of the same form that is larger by a third."""
+    digits = len(shown.partition(".")[2])
+    value = float(shown.replace(",", ""))
+    sign = "+" if shown.startswith("+") else ""
+    return f"{sign}{1.31 * value + (0 if digits else 1) + 3 * 10.0**-digits:.{digits}f}"
+
+
+def test_no_figure_of_a_sentence_can_be_changed_unnoticed() -> None:
+    session = Session.load(ROOT / "sessions/demo/demo.json", keep_steps=False)
+    report, results = markdown(session), results_of(session)
+    others, unnoticed = against_each(session, results), []
+    numbers = judged_numbers(report)
+    for start, end in numbers:
+        changed = report[:start] + another(report[start:end]) + report[end:]
+        if not objections(results, changed, others):
+            unnoticed.append(f"{report[max(0, start - 60) : start]}$ {report[end : end + 20]}")
+    assert len(numbers) > 150
+    assert unnoticed == []

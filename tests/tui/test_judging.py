@@ -1,0 +1,197 @@
+"""By what cases are judged, as options of commands and on the screen: baseline, margin, what fails a gate."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from benchtui.sessions import library
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Baseline
+from benchtui.tui.cli import app
+from benchtui.tui.copying import report_markdown
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, standalone_mode=False)
+
+
+@pytest.fixture
+def recorded(home: Path, make_story: Any) -> Any:
+    """Two sessions of the library, the second slower by as much as a test wants, of so many rounds."""
+
+    def write(by: float = 1.0, rounds: int = 3) -> None:
+        for name, factor in (("old", 1.0), ("new", by)):
+            story = make_story(library.folder() / f"{name}.json")
+            story.begin(batch_sizes=(1, 2), name=name, rounds=rounds)
+            for case in range(2):
+                story.case(case, 10.0 * factor * (case + 1), 30, rounds=rounds)
+            story.end().close()
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("by", "rounds", "options", "status", "said"),
+    [
+        (1.0, 3, (), 0, None),
+        (1.0, 3, ("--fail-on-unsure",), 0, "no case is surely more than 0% slower; 0 UNSURE"),
+        (1.0, 1, ("--fail-on", "0%"), 0, "no case is surely more than 0% slower; 2 UNSURE"),
+        (1.0, 1, ("--fail-on-unsure",), 1, "no case is surely more than 0% slower; 2 UNSURE (fails)"),
+        (1.0, 1, ("--fail-on", "5%", "--fail-on-unsure"), 1, "more than 5% slower; 2 UNSURE (fails)"),
+        (1.3, 3, ("--fail-on", "5%"), 1, "new: 2 cases surely more than 5% slower, such as cuda:0"),
+        (1.3, 3, ("--fail-on", "5%"), 1, "; 0 UNSURE"),
+        (1.3, 3, ("--fail-on-unsure",), 1, "new: 2 cases surely more than 0% slower"),
+        (
+            1.3,
+            3,
+            ("--fail-on", "40%", "--fail-on-unsure"),
+            0,
+            "no case is surely more than 40% slower; 0 UNSURE",
+        ),
+    ],
+)
+def test_a_gate_tells_the_unsure_and_fails_on_them_only_where_asked(
+    recorded: Any, by: float, rounds: int, options: tuple[str, ...], status: int, said: str | None
+) -> None:
+    recorded(by, rounds)
+    done = run("compare", "old", "new", *options)
+    assert done.exit_code == status, done.exception
+    assert (said in done.stderr) if said else done.stderr == ""
+
+
+@pytest.mark.parametrize(("margin", "word"), [(None, "SAME"), ("0.5%", "UNSURE"), ("5", "SAME")])
+def test_the_margin_is_that_of_the_command(recorded: Any, margin: str | None, word: str) -> None:
+    recorded(1.004)
+    options = ("--same-within", margin) if margin else ()
+    (against,) = json.loads(run("compare", "old", "new", "--format", "json", *options).stdout)["against"]
+    assert [row["verdict"] for row in against["rows"]] == [word] * 2
+    assert against["same_within"] == float((margin or "2%").rstrip("%")) / 100
+    gated = run("compare", "old", "new", "--fail-on-unsure", *options)
+    assert gated.exit_code == (word == "UNSURE")
+
+
+@pytest.mark.parametrize("margin", ["-1%", "much", "nan", "1000%"])
+@pytest.mark.parametrize("command", [("compare", "old", "new"), ("export", "old"), ("optimal", "old")])
+def test_a_margin_is_a_percentage(recorded: Any, command: tuple[str, ...], margin: str) -> None:
+    recorded()
+    done = run(*command, "--same-within", margin)
+    assert "is not a percentage from 0 to below 1000, such as 5%" in str(done.exception)
+
+
+def lengths_of(make_story: Any) -> Path:
+    """Two batch sizes in two precisions at two lengths, three rounds each; bf16 takes half the time."""
+    path = library.folder() / "swept.json"
+    story = make_story(path).begin(
+        batch_sizes=(1, 4), precision=("fp32", "bf16"), sequence_length=(16, 32), rounds=3
+    )
+    for place, config in enumerate(story.plan):
+        ms = 10.0 * config.batch_size * config.sequence_length / 16
+        story.case(place, ms if config.precision == "fp32" else ms / 2, 30, rounds=3)
+    story.end().close()
+    return path
+
+
+def rows(*options: str) -> list[dict[str, str]]:
+    done = run("export", "swept", "--format", "csv", *options)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def test_the_baseline_is_that_of_the_command_at_each_length(home: Path, make_story: Any) -> None:
+    lengths_of(make_story)
+    plain, named = rows(), rows("--baseline", "precision=bf16", "--baseline", "batch_size=4")
+    for found, precision, size in ((plain, "fp32", "1"), (named, "bf16", "4")):
+        for row in found:
+            base = found[int(row["baseline"])]
+            wanted = (precision, size, row["sequence_length"])
+            assert (base["precision"], base["batch_size"], base["sequence_length"]) == wanted
+    words = {(row["precision"], row["verdict"]) for row in named if row["case"] != row["baseline"]}
+    assert words == {("fp32", "slower"), ("bf16", "same")}
+    report = run("export", "swept", "--baseline", "precision=bf16").stdout
+    assert "Against cuda:0 bf16 seq=16 bs=1, " in report and "Against cuda:0 bf16 seq=32 bs=1, " in report
+    chosen = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=bf16").stdout
+    assert "the baseline" not in chosen, "the best case is the baseline itself"
+    other = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=fp32").stdout
+    assert "the throughput of the baseline, cuda:0 fp32 compile=off bs=1 seq=16: faster" in other
+
+
+def test_a_baseline_that_no_case_has_leaves_no_ratio_and_the_reason(home: Path, make_story: Any) -> None:
+    lengths_of(make_story)
+    option = ("--baseline", "batch_size=64")
+    assert {row["verdict"] for row in rows(*option)} == {""}
+    report = run("export", "swept", *option).stdout
+    assert "No case with batch\\_size=64 was planned at 16 tokens" in report.replace(
+        "batch_size", "batch\\_size"
+    )
+    said = run("optimal", "swept", *option).stdout
+    assert "no ratio to a baseline: no case with batch_size=64 was planned at 16 tokens" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("batchsize=1", "--baseline.batchsize: unknown entry (did you mean 'batch_size'?)"),
+        ("fp32", "--baseline: 'fp32' is not KEY=VALUE, such as precision=fp32"),
+        ("batch_size=many", "--baseline.batch_size: 'many' is not a whole number"),
+    ],
+)
+@pytest.mark.parametrize("command", ["export", "optimal"])
+def test_a_wrong_baseline_is_told(home: Path, make_story: Any, command: str, option: str, said: str) -> None:
+    lengths_of(make_story)
+    done = run(command, "swept", "--baseline", option)
+    assert isinstance(done.exception, BenchtuiError)
+    assert said in str(done.exception)
+
+
+@pytest.mark.parametrize("command", [("attach", "swept"), ("replay", "swept")])
+def test_the_screen_is_told_what_to_judge_by(
+    home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    lengths_of(make_story)
+    seen: dict[str, Any] = {}
+
+    class Left(Exception):
+        pass
+
+    def run_app(**options: Any) -> None:
+        seen.update(options)
+        raise Left
+
+    monkeypatch.setattr("benchtui.tui.app.run_app", run_app)
+    monkeypatch.setattr("benchtui.tui.cli._require_terminal", lambda: None)
+    run(*command, "--baseline", "batch_size=4", "--same-within", "5%")
+    assert seen["judging"] == Judging(Baseline(batch_size=4), 0.05)
+    run(*command)
+    assert seen["judging"] == LEFT_TO_THE_SWEEP
+
+
+BY_FOUR = Judging(Baseline(batch_size=4), 0.001)
+
+
+async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
+    opened: Any, story: Any, surroundings: Any
+) -> None:
+    story.begin(rounds=3)
+    for case, ms in enumerate((10.0, 10.0, 40.0)):
+        story.case(case, ms, 30, rounds=3)
+    story.end()
+    async with opened(story.path) as seen:
+        assert ["base" in line.split() for line in seen.table[:3]] == [True, False, False]
+        assert "= 1.00x" in seen.table[2]
+    async with opened(story.path, surroundings=replace(surroundings, judging=BY_FOUR)) as seen:
+        assert ["base" in line.split() for line in seen.table[:3]] == [False, False, True]
+        assert "? 1.00x" in seen.table[0] and " 2.00x" in seen.table[1]
+        await seen.pilot.press("Y")
+        await seen.app.workers.wait_for_complete()
+        report = seen.app.clipboard
+    assert report == report_markdown(story.path, BY_FOUR)
+    assert "Against cuda:0 fp32 bs=4, " in report
+    assert "lies within 0.1%" in report
+    assert "Against cuda:0 fp32 bs=1, " in report_markdown(story.path)

@@ -1,0 +1,174 @@
+"""No command and no screen writes over a session, by whatever path it is told to."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui import shelving
+from benchtui.tui.cli import app
+from benchtui.tui.copying import write_report
+from benchtui.tui.draft import Draft
+
+FORMS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("--format", "html"),
+    ("--format", "csv"),
+    ("--format", "json"),
+    ("--format", "parquet"),
+    ("--format", "csv", "--steps"),
+    ("--format", "json", "--steps"),
+    ("--format", "parquet", "--steps"),
+)
+EXPORTS = [("export", "a.json", *form) for form in FORMS]
+COMPARE = ("compare", "a.json", "b.json")
+REFUSED = "is a session, which is never overwritten"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)], standalone_mode=False)
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, make_story: Any) -> Path:
+    """A folder of the sessions a.json, b.json and other.json, with a link of each kind to the first two."""
+    for name in ("a", "b", "other"):
+        make_story(tmp_path / f"{name}.json").begin(batch_sizes=(1,)).case(0, 10.0, 30).end().close()
+    for name in ("a", "b"):
+        (tmp_path / f"{name}-symlink").symlink_to(tmp_path / f"{name}.json")
+        (tmp_path / f"{name}-hardlink").hardlink_to(tmp_path / f"{name}.json")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def refuses(folder: Path, target: Path, *arguments: object) -> None:
+    """Run a command that must refuse its target, in one line, and write nothing at all."""
+    before = contents(folder)
+    done = run(*arguments)
+    assert isinstance(done.exception, BenchtuiError), done.output
+    assert str(done.exception) == f"{target}: {REFUSED}"
+    assert done.stdout == ""
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", [("compare",), ("compare", "--format", "json"), ("export",)])
+@pytest.mark.parametrize(
+    "name", ["a.json", "b.json", "a-symlink", "b-symlink", "a-hardlink", "b-hardlink", "other.json"]
+)
+def test_several_sessions_are_not_written_over(command: tuple[str, ...], name: str, sessions: Path) -> None:
+    target = sessions / name
+    refuses(sessions, target, *command, sessions / "a.json", sessions / "b.json", "-o", target)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+@pytest.mark.parametrize("name", ["a.json", "a-symlink", "a-hardlink", "other.json"])
+def test_one_session_is_not_written_over(form: tuple[str, ...], name: str, sessions: Path) -> None:
+    refuses(sessions, sessions / name, "export", sessions / "a.json", *form, "-o", sessions / name)
+
+
+def test_an_input_is_known_by_its_identity_where_it_begins_otherwise(sessions: Path) -> None:
+    first = sessions / "a.json"
+    started, *rest = json.loads(first.read_text())
+    longer = dict(reversed(started.items()))  # as a tool that sorts its keys would leave it
+    first.write_text(json.dumps([longer, *rest], indent=2))
+    for more in ((), (sessions / "b.json",)):
+        refuses(sessions, sessions / "a-symlink", "export", first, *more, "-o", sessions / "a-symlink")
+
+
+@pytest.mark.parametrize("name", ["throughput.svg", "throughput.png", "jitter.png"])
+def test_figures_are_all_written_or_none(name: str, sessions: Path) -> None:
+    figures = sessions / "figures"
+    figures.mkdir()
+    target = (sessions / "other.json").rename(figures / name)
+    report = sessions / "report.md"
+    refuses(sessions, target, "export", sessions / "a.json", "--figures", figures, "-o", report)
+
+
+def test_figures_are_not_written_over_the_session_they_show(sessions: Path) -> None:
+    session = (sessions / "a.json").rename(sessions / "throughput.svg")
+    refuses(sessions, session, "export", session, "--figures", sessions)
+
+
+def test_a_refused_report_leaves_no_figures_behind(sessions: Path) -> None:
+    target = sessions / "b.json"
+    refuses(sessions, target, "export", sessions / "a.json", "--figures", sessions / "figures", "-o", target)
+    assert not (sessions / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("compare", "a.json", "b.json"), *(("export", "a.json", *form) for form in FORMS)],
+    ids=" ".join,
+)
+def test_other_files_are_written_over(arguments: tuple[str, ...], sessions: Path) -> None:
+    if "parquet" in arguments:
+        pytest.importorskip("pyarrow.parquet")
+    target = sessions / "report"
+    target.write_text("before")
+    command, *rest = arguments
+    done = run(command, *(sessions / each if each.endswith(".json") else each for each in rest), "-o", target)
+    assert done.exit_code == 0, done.exception
+    assert target.read_bytes() not in (b"", b"before")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "a.json", "b.json"),
+        ("export", "a.json", "b.json"),
+        *(("export", "a.json", *f) for f in FORMS),
+    ],
+    ids=" ".join,
+)
+def test_a_fifo_that_nothing_reads_is_refused_at_once(arguments: tuple[str, ...], sessions: Path) -> None:
+    if "parquet" in arguments:
+        pytest.importorskip("pyarrow.parquet")
+    os.mkfifo(sessions / "fifo")
+    command = [sys.executable, "-c", "from benchtui.tui.cli import main; main()", *arguments, "-o", "fifo"]
+    done = subprocess.run(command, cwd=sessions, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "benchtui: fifo: can't be written: nothing reads from it"
+
+
+def test_a_fifo_with_a_reader_is_written(sessions: Path) -> None:
+    os.mkfifo(sessions / "fifo")
+    reader = os.open(sessions / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run("export", sessions / "a.json", "-o", sessions / "fifo").exit_code == 0
+        assert os.read(reader, 1 << 16).decode() == run("export", sessions / "a.json").stdout
+    finally:
+        os.close(reader)
+
+
+def test_the_monitors_report_is_not_written_over_a_session(sessions: Path) -> None:
+    before = contents(sessions)
+    for name in ("a.json", "a-symlink", "other.json"):
+        with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
+            write_report(sessions / "a.json", sessions / name)
+    assert contents(sessions) == before
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_screen_refuses_without_a_question(over: bool, sessions: Path) -> None:
+    before = contents(sessions)
+    for name in ("a.json", "a-symlink", "other.json"):
+        with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
+            shelving.write(partial(str, "report"), sessions / name, (sessions / "a.json",), over)
+    assert contents(sessions) == before
+
+
+def test_the_editor_saves_no_sweep_over_a_session(sessions: Path) -> None:
+    before = contents(sessions)
+    with pytest.raises(BenchtuiError, match=REFUSED):
+        Draft.of("quick").save(sessions / "a-symlink")
+    assert contents(sessions) == before

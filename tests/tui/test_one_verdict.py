@@ -1,0 +1,447 @@
+"""One session, one word for a pair: on every screen, in the report, its figures, its exports and the commands.
+
+Sessions are drawn at random: rounds, disturbed cases, an A/A pair, a baseline that has no figures, results of a
+source that kept no steps. Beside them stand the recorded ones.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from benchtui.sessions import importers
+from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.compare import Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.comparing import compared, loaded
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    RoundFinished,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.facts import Environment, Host, Memory, Model, ProcessSpread, Reported
+from benchtui.sessions.figures.plan import facts
+from benchtui.sessions.figures.rows import places
+from benchtui.sessions.formats import results as exported
+from benchtui.sessions.journal import Journal, read
+from benchtui.sessions.metrics import metrics
+from benchtui.sessions.optimal import Wish, decide, lengths
+from benchtui.sessions.report import comparison
+from benchtui.sessions.report.leaderboard import leaderboard
+from benchtui.sessions.results import measured, varied
+from benchtui.sessions.session import Session
+from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.themes import UNICODE
+from benchtui.tui import abreast
+from benchtui.tui.cases import SIGNS, CaseBook
+from benchtui.tui.charts import LineChart
+from benchtui.tui.cli import app
+from benchtui.tui.comparison_text import comparison_text
+from benchtui.tui.judge import Judge
+from benchtui.tui.widgets.versus import Detail, detail_lines
+
+Words = dict[int, str | None]
+"""By the number of a case: the word against its baseline, ``base`` for that itself, None without a ratio."""
+
+FILES = Path(__file__).parents[1] / "fixtures"
+DEMO = Path(__file__).parents[2] / "sessions" / "demo" / "demo.json"
+RECORDED = [
+    DEMO,
+    *sorted(path for path in FILES.glob("*.json") if b"session_started" in path.read_bytes()[:99]),
+]
+SOURCES = [
+    FILES / name for name in ("gpt2-training-results.csv", "batch-sweep-runner.jsonl", "optimum-benchmark.json")
+]
+"""Results of other tools; the table of training runs has one row twice, which tells of its noise."""
+JUDGINGS = [
+    LEFT_TO_THE_SWEEP,
+    Judging(same_within=0.2),
+    Judging(Baseline(batch_size=4)),
+    Judging(Baseline(precision="bf16", batch_size=4), same_within=0.0),
+]
+SEEDS = range(18)
+MIRRORED = {"faster": "slower", "slower": "faster", "same": "same", "unsure": "unsure"}
+
+
+def drawn(seed: int, again: int = 0) -> list[AnyEvent]:
+    """The events of a session; ``again`` draws other times for the same plan."""
+    rounds = (1, 3, 5)[seed % 3]
+    imported, disturbed, aa = seed % 6 == 5, seed % 2 == 1, seed % 4 == 0
+    dice = Random(seed)
+    device = dice.choice(("cpu", "cuda:0"))
+    axes = product((16, 32), ("fp32", "bf16"), (1, 4))
+    plan = [
+        Config(device=device, precision=precision, batch_size=size, sequence_length=length)
+        for length, precision, size in axes
+    ]
+    plan += [Config(device=device, batch_size=1, sequence_length=16, repeat=1)] if aa else []
+    pace = {config: dice.choice((1.0, 1.0, 1.001, 0.7, 1.03)) for config in plan}
+    noise, jitter = dice.choice((0.0003, 0.001, 0.03)), dice.choice((0.001, 0.02))
+    skipped = 4 if seed % 5 == 2 else None  # the first case of the second length
+    dice.seed(f"{seed} {again}")
+    baseline = Baseline(batch_size=1, precision="fp32") if seed % 3 else None
+    start = SessionStarted(
+        t=0.0,
+        id=f"drawn {seed} {again}",
+        created="2026-11-21T10:00:00Z",
+        sweep=Sweep(name="drawn", model="tiny", measure=Measure(rounds=rounds, baseline=baseline, aa=aa)),
+        plan=tuple(plan),
+        host=Host(hostname="box", platform="Linux", cpu_count=4),
+        source="a tool: its file" if imported else None,
+        process_spread={"cpu": ProcessSpread(between=0.004, freedom=12)} if seed % 7 == 3 else {},
+    )
+    events: list[AnyEvent] = [start, Runtime(t=0.0, torch="2.9")]
+    for index, config in enumerate(plan):
+        if index == skipped:
+            events.append(CaseFinished(t=1.0, case=index, outcome="skipped", reason="dropped from the queue"))
+            continue
+        middle_ms = 0.4 * config.batch_size * config.sequence_length * pace[config]
+        mine = dice.random() < 0.5 if disturbed else False
+        one = (middle_ms * dice.lognormvariate(0, noise) for _ in range(rounds))
+        times = [[each * dice.lognormvariate(0, jitter) for _ in range(40)] for each in one]
+        events += _reported(index, config, times) if imported else _run(index, config, times, mine)
+    return [*events, SessionFinished(t=99.0, outcome="completed")]
+
+
+def _run(index: int, config: Config, times: list[list[float]], disturbed: bool) -> Iterator[AnyEvent]:
+    t = float(index)
+    others = Environment(others_cpu_percent=60.0 if disturbed else 0.0, processors=4)
+    marks = ("disturbed: others used 60% of a processor",) if disturbed else ()
+    yield CaseStarted(t=t, case=index, config=config)
+    yield CasePrepared(t=t, case=index, model=Model(name="tiny", weights="pretrained"))
+    for turn, each in enumerate(times):
+        yield Steps(t=t, case=index, phase="measure", round=turn, wall_ms=each)
+        if turn < len(times) - 1:
+            yield RoundFinished(t=t, case=index, round=turn, environment=others, marks=marks)
+    memory = Memory(peak_rss_mb=100.0 + config.batch_size, peak_allocated_mb=50.0 + config.batch_size)
+    yield CaseFinished(t=t, case=index, outcome="ok", memory=memory, environment=others, marks=marks)
+
+
+def _reported(index: int, config: Config, times: list[list[float]]) -> Iterator[AnyEvent]:
+    means = [sum(each) / len(each) for each in times]
+    mean = sum(means) / len(means)
+    figures = Reported(
+        steps=40,
+        latency_mean_ms=mean,
+        samples_per_s=1000 * config.batch_size / mean,
+        repeats_mean_ms=tuple(means) if index % 2 and len(means) > 1 else (),
+    )
+    yield CaseStarted(t=float(index), case=index, config=config)
+    yield CaseFinished(t=float(index), case=index, outcome="ok", reported=figures)
+
+
+@cache
+def written(seed: int, again: int, folder: Path) -> Path:
+    path = folder / f"{'ab'[again]}{seed}.json"
+    journal = Journal(path)
+    for event in drawn(seed, again):
+        journal.append(event)
+    journal.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("drawn")
+
+
+@cache
+def imported(source: Path, folder: Path) -> Path:
+    path = folder / f"{source.stem}.session.json"
+    importers.write(importers.read(source), path)
+    return path
+
+
+@pytest.fixture(
+    params=[*SEEDS, *RECORDED, *SOURCES], ids=lambda each: each.name if isinstance(each, Path) else f"{each}"
+)
+def path(request: pytest.FixtureRequest, folder: Path) -> Path:
+    if isinstance(request.param, int):
+        return written(request.param, 0, folder)
+    return imported(request.param, folder) if request.param in SOURCES else request.param
+
+
+def judged(path: Path, judging: Judging) -> Session:
+    session = Session.load(path)
+    session.judge_by(judging)
+    return session
+
+
+def on_the_monitor(path: Path, judging: Judging) -> Words:
+    """By the table, which is drawn while cases still end."""
+    session = Session()
+    book: CaseBook | None = None
+    for event in read(path).events:
+        session.apply(event)
+        book = book or CaseBook(session, UNICODE, judging=judging)
+        if isinstance(event, CaseFinished):
+            book.renew([session.cases[event.case]])
+            for case in session.cases:
+                book.row(case.index).cells["base"]
+    if book is None:
+        return {}
+    cells = {case.index: book.row(case.index).cells["base"] for case in session.cases}
+    return {index: _word_of(*cell) for index, cell in cells.items() if not session.cases[index].config.repeat}
+
+
+def _word_of(text: str, role: str) -> str | None:
+    if text in ("base", UNICODE.absent):
+        return "base" if text == "base" else None
+    sign = text[: -len(text.lstrip("=? "))] if text[0] in "=?" else ""
+    (word,) = [str(word) for word, known in SIGNS.items() if known == (sign, role)]
+    return word
+
+
+def on_the_charts(path: Path, judging: Judging) -> Words:
+    """By the line below the chart, at every point."""
+    session = Session.load(path)
+    judge = Judge(session, judging)
+    for case in session.cases:
+        judge.take_in(case)
+    chart = LineChart(session, lambda case: metrics(case) if case.state == "ok" else None, UNICODE, judge)
+    found: Words = {}
+    for line in chart.chart.lines:
+        for point in line.points:
+            chart.choice.line, chart.choice.x = line.key, point.x
+            said = [text.strip() for text, _ in chart.readout()]
+            word = next((each for each in said if each in MIRRORED), None)
+            found[point.case.index] = word or ("base" if said[-1] == "the baseline" else None)
+    return {index: word for index, word in found.items() if not session.cases[index].config.repeat}
+
+
+def in_the_leaderboard(path: Path, judging: Judging) -> list[str | None]:
+    """In the order of its ranks, by length."""
+    session = judged(path, judging)
+    results = measured(session)
+    blocks = leaderboard(session, results, varied(case.config for case in session.cases), None)
+    rows = [dict(zip(block.table.titles, row, strict=True)) for block in blocks for row in block.table.rows]
+    cells = [row.get("Verdict") for row in rows]
+    return ["base" if cell == "the baseline" else cell and cell.split(":")[0] for cell in cells]
+
+
+def ranked(path: Path, judging: Judging) -> list[int]:
+    """The numbers of the cases in the order of the leaderboard."""
+    session = judged(path, judging)
+    found = []
+    for length in lengths(session):
+        rows = [each for each in measured(session) if each.config.sequence_length == length]
+        rated = [each for each in rows if each.metrics.samples_per_s]
+        rated.sort(key=lambda each: each.metrics.samples_per_s or 0.0, reverse=True)
+        found += [each.case.index for each in rated] if len(rated) > 1 else []
+    return found
+
+
+def in_rows(rows: list[dict[str, Any]]) -> Words:
+    """Of the rows of an export, whose numbers may be text."""
+    plain = [row for row in rows if str(row["again"]).lower() == "false"]
+    return {
+        int(row["case"]): "base" if str(row["case"]) == str(row["baseline"]) else row["verdict"] or None
+        for row in plain
+    }
+
+
+def in_the_figure(path: Path, judging: Judging) -> list[str]:
+    return sorted(str(place.ratio.verdict) for place in places(facts(judged(path, judging))))
+
+
+@pytest.mark.parametrize("judging", JUDGINGS, ids=["as swept", "within 20%", "against bs 4", "against bf16"])
+def test_a_session_has_one_word_for_each_case(path: Path, judging: Judging) -> None:
+    session = judged(path, judging)
+    words = in_rows(list(csv.DictReader(io.StringIO(exported.as_csv(session)))))
+    assert in_rows(json.loads(exported.as_json(session))["cases"]) == words
+    assert on_the_monitor(path, judging) == words
+    assert on_the_charts(path, judging) == words
+    board = in_the_leaderboard(path, judging)
+    if any(board):  # a column that nothing stands in is left out
+        assert board == [words[index] for index in ranked(path, judging)]
+    told = sorted(word for word in words.values() if word in MIRRORED)
+    assert in_the_figure(path, judging) == told
+
+
+def test_the_drawn_sessions_have_every_word(folder: Path) -> None:
+    """So that what agrees above isn't one word alone."""
+    found = [
+        word
+        for seed in SEEDS
+        for word in in_rows(
+            json.loads(exported.as_json(judged(written(seed, 0, folder), LEFT_TO_THE_SWEEP)))["cases"]
+        ).values()
+    ]
+    assert {*MIRRORED, "base", None} == set(found)
+    assert all(found.count(word) >= 5 for word in MIRRORED)
+
+
+def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
+    session = Session.load(path)
+    book = CaseBook(session, UNICODE)
+    book.renew(session.cases)
+    for row in json.loads(exported.as_json(session))["cases"]:
+        if row["speedup"] is not None and row["baseline"] != row["case"]:
+            assert book.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{row['speedup']:.2f}x"
+
+
+def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:
+    session = Session.load(path)
+    book = CaseBook(session, UNICODE)
+    book.renew(session.cases)
+    for result in measured(session):
+        told = result.metrics.latency_ms.interval_percent
+        assert book.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
+
+
+def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
+    """Steps of cases that have ended are let go of, and their figures stand for them."""
+    session = Session.load(path)
+    book, after = CaseBook(session, UNICODE), CaseBook(session, UNICODE)
+    book.renew(session.cases)
+    before = _cells(session, book)
+    for case in session.cases:
+        if case.state == "ok" and len(case.measured):
+            case.figures = metrics(case)
+            case.forget_steps()
+    book.renew(())
+    after.renew(session.cases)
+    assert _cells(session, book) == _cells(session, after) == before
+    assert exported.as_csv(Session.load(path, keep_steps=False)) == exported.as_csv(Session.load(path))
+
+
+def _cells(session: Session, book: CaseBook) -> list[tuple[str, str]]:
+    rows = [book.row(case.index).cells for case in session.cases]
+    return [(cells["base"][0], cells["interval"][0]) for cells in rows]
+
+
+def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rounds each, the first case's too many to be summed up between two pictures."""
+    session, book = Session(), None
+    plan = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
+    sweep = Sweep(name="long", model="tiny", measure=Measure(rounds=2))
+    start = SessionStarted(t=0.0, id="l", created="2026-11-21T10:00:00Z", sweep=sweep, plan=plan, host=Host())
+    session.apply(start)
+    dice = Random(1)
+    for index, (config, steps, apart) in enumerate(zip(plan, (60, 10, 10), (1.3, 1.0, 1.0), strict=True)):
+        times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
+        session.apply_all(_run(index, config, times, disturbed=False))
+    monkeypatch.setattr("benchtui.tui.judge.MANY", 50)
+    book = CaseBook(session, UNICODE)
+    book.renew(session.cases)
+    case = session.cases[2]
+    assert book.judge.verdict(case) is None, "its baseline isn't summed up yet"
+    assert book.judge._known_noise()["cpu"].freedom == 4 + 2
+    session.cases[0].figures = metrics(session.cases[0])
+    book.renew(())
+    (result,) = [each for each in measured(session) if each.case is case]
+    found = book.judge.verdict(case)
+    assert found is not None
+    assert found.high == throughput_ratio(measured(session)[0], result).high  # type: ignore[union-attr]
+
+
+def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
+    done = CliRunner().invoke(app, ["optimal", str(path), "--json", *options])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    return list(json.loads(done.stdout))
+
+
+def test_the_best_case_against_the_next_has_the_word_that_the_table_would_have(path: Path) -> None:
+    """With the best case as the baseline, the table says of the next what ``optimal`` says of the best."""
+    for said in optimal(path):
+        best, other = said["best"], said["runner_up"]
+        if other is None:
+            continue
+        options = ("device", "precision", "batch_size", "sequence_length", "attention", "compile", "threads")
+        wanted = [f"--baseline={option}={best[option]}" for option in options if best[option] != "unknown"]
+        done = CliRunner().invoke(app, ["export", str(path), "--format", "json", *wanted])
+        words = in_rows(json.loads(done.stdout)["cases"])
+        if words[best["case"]] == "base":
+            assert words[other["case"]] == MIRRORED[said["verdict"]]
+        assert said["ahead"]["verdict"].lower() == said["verdict"]
+
+
+@pytest.mark.parametrize("need", ["throughput", "latency", "balanced"])
+def test_a_tie_is_none_that_the_table_tells_apart(path: Path, need: Any) -> None:
+    session = Session.load(path)
+    for length in lengths(session):
+        choice = decide(session, Wish(need, sequence_length=length))
+        ratio = {"throughput": throughput_ratio, "latency": latency_ratio}.get(need)
+        others = [row for row in measured(session) if row.config.sequence_length == length]
+        if choice.best is None or ratio is None:
+            continue
+        own = next(row for row in others if row.case is choice.best.case)
+        words = {
+            row.case.index: found.verdict for row in others if row is not own and (found := ratio(row, own))
+        }
+        tied = {row.case.index for row in choice.ties}
+        assert not {index for index in tied if words[index] in (Verdict.FASTER, Verdict.SLOWER)}
+        assert Verdict.SLOWER not in words.values(), "a case surely better than the one that is chosen"
+        if choice.clear:
+            assert set(words.values()) == {Verdict.FASTER}
+
+
+def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
+    seed = re.fullmatch(r"a(\d+)", path.stem)
+    return [(path, path), *([(path, written(int(seed[1]), 1, folder))] if seed else [])]
+
+
+@pytest.mark.parametrize("within", [None, 0.1])
+def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, within: float | None) -> None:
+    for paths in pairs_of(path, folder):
+        found = compared(loaded(paths, Judging(same_within=within)))
+        (against,) = found.against
+        words = {row.case.index: row.verdict.name if row.verdict else None for row in against.rows}
+        assert _on_the_page(found) == words
+        assert _below_the_page(found) == words
+        said = [word for word in words.values() if word]
+        margin = ["--same-within", f"{100 * within}%"] if within is not None else []
+        assert _by_the_command(paths, margin) == words
+        for text in (comparison_text(found), comparison.markdown(found)):
+            assert re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE)\b", _table_of(text)) == said
+            for word in MIRRORED:
+                amount = said.count(word.upper())
+                assert (f"{amount} {word.upper()}" in text) == bool(amount)
+
+
+def _table_of(text: str) -> str:
+    """The lines of a comparison that are rows of cases."""
+    lines = text.splitlines()
+    return "\n".join(line for line in lines if re.match(r"^(\| |  )(cpu|cuda)\S* ", line))
+
+
+def _on_the_page(found: Any) -> Words:
+    rows = {entry.row.case.index: abreast.row(entry, UNICODE) for entry in abreast.entries(found)}
+    states = {index: row.cells["state"][0].split()[-1].upper() for index, row in rows.items()}
+    return {index: state if state.lower() in MIRRORED else None for index, state in states.items()}
+
+
+def _below_the_page(found: Any) -> Words:
+    shown: Words = {}
+    for entry in abreast.entries(found):
+        lines = detail_lines(Detail(entry), 140, 12, UNICODE)
+        texts = ["".join(text for text, _ in line) for line in lines]
+        word = texts[0].split()[-1].upper()
+        shown[entry.row.case.index] = word if word.lower() in MIRRORED else None
+        assert any(text.startswith("unsure: ") for text in texts) == (word == "UNSURE")
+    return shown
+
+
+def _by_the_command(paths: tuple[Path, Path], margin: list[str]) -> Words:
+    done = CliRunner().invoke(app, ["compare", *map(str, paths), "--format", "json", *margin])
+    (against,) = json.loads(done.stdout)["against"]
+    assert against["counts"] == {
+        word.upper(): sum(row["verdict"] == word.upper() for row in against["rows"]) for word in MIRRORED
+    }
+    return {(row["base"] or row["new"])["case"]: row["verdict"] for row in against["rows"]}
