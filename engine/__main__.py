@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import GIVES_UP, Answer, Resumption, log_path
+from benchtui.engine.control import Answer, Resumption, log_path, say_last
+from benchtui.engine.descendants import adopt_orphans
 from benchtui.engine.executors.base import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
@@ -20,6 +21,7 @@ def main() -> int:
 
     With ``--station`` alone, run the cases that an engine elsewhere sends over the input.
     """
+    adopt_orphans()
     if sys.argv[1:] == ["--station"]:
         return _serve()
     parser = argparse.ArgumentParser(prog="python -m benchtui.engine", description=__doc__)
@@ -44,9 +46,10 @@ def main() -> int:
     try:
         supervisor.run()
     except BenchtuiError as error:
-        sys.stderr.write(f"{GIVES_UP}{error}\n")  # into the log, which tells the client
+        say_last(arguments.id, str(error))
         return 1
-    log_path(arguments.id).unlink(missing_ok=True)
+    if not supervisor.log_needed:
+        log_path(arguments.id).unlink(missing_ok=True)
     return 0
 
 

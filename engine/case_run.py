@@ -116,10 +116,16 @@ class CaseRun:
         """What the worker saw, engine and other cases taken out, with what the driver says of the GPU."""
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         strangers = self._strangers_percent(seen, beside, begin_s, end_s)
-        still_s = self._readings.stood_still_s(begin_s, end_s)
+        still_s = self._stood_still_s(begin_s, end_s)
         seen = replace(seen, beside=beside, others_cpu_percent=strangers, stood_still_s=still_s)
         gpu = self._gpu()
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
+
+    def _stood_still_s(self, begin_s: float, end_s: float) -> float | None:
+        """How long nothing ran, and how long all but the worker did."""
+        everything_s = self._readings.stood_still_s(begin_s, end_s)
+        alone_s = self._readings.worker_stopped_s(self.pid, begin_s, end_s)
+        return everything_s if alone_s is None else (everything_s or 0.0) + alone_s
 
     def _strangers_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
         """Processors used by neither engine nor workers; None where other cases' part of it wasn't read."""

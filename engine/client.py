@@ -21,8 +21,9 @@ from benchtui.engine.control import (
     Resumption,
     ask,
     log_path,
-    runtime_folder,
+    remove_stale,
     socket_path,
+    sockets,
 )
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import SessionStarted
@@ -105,7 +106,7 @@ class Engine:
             return False
         except PermissionError:
             return True
-        return True
+        return not _is_zombie(self.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +182,7 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
 
 def running() -> list[Engine]:
     """Every engine of this user that answers, the newest first; what dead ones left behind is removed."""
-    sockets = sorted(runtime_folder().glob("*.sock"), key=_age)
-    return [engine for path in sockets if (engine := _answering(path)) is not None]
+    return [engine for path in sockets() if (engine := _answering(path)) is not None]
 
 
 def examine() -> "list[Finding]":
@@ -212,6 +212,14 @@ def _far(path: Path) -> FarEngine | None:
     return None
 
 
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended and only waits for its parent's look (Linux: proc(5))."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
+    except (OSError, IndexError):
+        return False
+
+
 def _grows(path: Path) -> bool:
     try:
         return time.time() - path.stat().st_mtime < _QUIET_S
@@ -238,16 +246,8 @@ def _answering(path: Path) -> Engine | None:
         answer = ask(path, Command(command="status"), timeout_s=2.0)
     except BenchtuiError as error:
         if isinstance(error.__cause__, ConnectionRefusedError):
-            for left_over in (path, path.with_suffix(".log")):
-                left_over.unlink(missing_ok=True)
+            remove_stale(path)
         return None
     if answer.id is None or answer.path is None or answer.pid is None:
         return None
     return Engine(answer.id, Path(answer.path), answer.pid)
-
-
-def _age(path: Path) -> float:
-    try:
-        return -path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

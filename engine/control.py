@@ -5,10 +5,11 @@ It lies in a runtime folder of the user's under the engine's id, for the user's 
 """
 
 import os
-import selectors
+import re
 import socket
 import stat
-from collections.abc import Callable
+import struct
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -18,9 +19,14 @@ import msgspec
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Record
 
-_CHUNK = 65536
-_LONGEST_LINE = 64_000_000
-"""A command that adds as many cases as a plan may have is half as long."""
+LONGEST_LINE = 64_000_000
+"""Bytes of a command; one that adds as many cases as a plan may have is half as long."""
+LONGEST_PATH = 107
+"""Bytes of a socket's path on Linux: 108 with the NUL at its end (unix(7))."""
+_ID = "0" * 12
+"""An engine's id is as long."""
+_OURS = re.compile(r"[0-9a-f]{12}\.sock")
+"""Names of engines' sockets; what is called otherwise is neither asked nor removed."""
 
 Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again"]
 
@@ -61,12 +67,16 @@ class Answer(Record, frozen=True, kw_only=True):
     """Whether a session was to be resumed of which nothing is left to run."""
 
 
-Handle = Callable[[Command], Answer]
-
-
 def runtime_folder() -> Path:
-    """The folder of sockets and logs, mode 0700; raises BenchtuiError where it isn't the user's own."""
+    """The folder of sockets and logs, made where it is missing.
+
+    One that is there is never changed: others may have a use for it.
+
+    Raises:
+        BenchtuiError: where its path is too long for a socket, it can't be made, or isn't the user's alone.
+    """
     folder = Path(os.environ.get("BENCHTUI_RUNTIME_DIR") or f"/tmp/benchtui-{os.getuid()}")
+    _require_short(folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
@@ -77,13 +87,48 @@ def runtime_folder() -> Path:
             f"{folder}: the runtime folder is not a folder of yours; remove it, or name another in"
             " BENCHTUI_RUNTIME_DIR"
         )
-    folder.chmod(0o700)
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o777 != 0o700:
+        raise BenchtuiError(
+            f"{folder}: the runtime folder has mode {mode:04o}, and must be open to nobody but you (0700); name"
+            " another in BENCHTUI_RUNTIME_DIR, or `chmod 700` this one if nothing else uses it"
+        )
     return folder
+
+
+def _require_short(folder: Path) -> None:
+    path = folder / f"{_ID}.sock"
+    length = len(os.fsencode(path))
+    if length > LONGEST_PATH:
+        raise BenchtuiError(
+            f"{folder}: the runtime folder has too long a path for a socket: {length} bytes with its name,"
+            f" at most {LONGEST_PATH} are allowed; name a shorter one in BENCHTUI_RUNTIME_DIR"
+        )
 
 
 def socket_path(session_id: str) -> Path:
     """Where the engine of a session listens."""
     return runtime_folder() / f"{session_id}.sock"
+
+
+def sockets() -> list[Path]:
+    """The sockets of this user's engines, those that dead ones left behind included; the newest first."""
+    found = []
+    for path in runtime_folder().glob("*.sock"):
+        with suppress(OSError):  # its engine has just ended
+            status = path.lstat()
+            if _OURS.fullmatch(path.name) and stat.S_ISSOCK(status.st_mode):
+                found.append((status.st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def remove_stale(path: Path) -> None:
+    """Remove a socket that ``sockets`` gave, and its engine's log."""
+    log = path.with_suffix(".log")
+    path.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        if stat.S_ISREG(log.lstat().st_mode):
+            log.unlink()
 
 
 GIVES_UP = "the engine gives up: "
@@ -95,58 +140,15 @@ def log_path(session_id: str) -> Path:
     return runtime_folder() / f"{session_id}.log"
 
 
-class ControlServer:
-    """The engine's end of the socket, served from the engine's own loop."""
-
-    def __init__(self, session_id: str, selector: selectors.BaseSelector, handle: Handle) -> None:
-        """Listen; raises BenchtuiError where the socket can't be made."""
-        self._selector = selector
-        self._handle = handle
-        self._path = socket_path(session_id)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.bind(str(self._path))
-            self._path.chmod(0o600)
-            self._socket.listen()
-        except OSError as error:
-            raise BenchtuiError(f"{self._path}: the control socket can't be made: {error.strerror}") from error
-        self._socket.setblocking(False)
-        selector.register(self._socket, selectors.EVENT_READ, self._accept)
-
-    def close(self) -> None:
-        """Stop listening and remove the socket."""
-        self._selector.unregister(self._socket)
-        self._socket.close()
-        self._path.unlink(missing_ok=True)
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            client, _ = self._socket.accept()
-            client.setblocking(False)
-            line = bytearray()
-            self._selector.register(client, selectors.EVENT_READ, lambda: self._read(client, line))
-
-    def _read(self, client: socket.socket, line: bytearray) -> None:
-        try:
-            chunk = client.recv(_CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:
-            chunk = b""
-        line += chunk
-        if chunk and b"\n" not in chunk and len(line) < _LONGEST_LINE:
-            return
-        if chunk:
-            with suppress(OSError):
-                client.sendall(msgspec.json.encode(self._answer(bytes(line))) + b"\n")
-        self._selector.unregister(client)
-        client.close()
-
-    def _answer(self, line: bytes) -> Answer:
-        try:
-            return self._handle(msgspec.json.decode(line, type=Command))
-        except msgspec.MsgspecError as error:
-            return Answer(ok=False, error=f"not a command: {error}")
+def say_last(session_id: str, why: str) -> None:
+    """Tell the client why the engine gives up: in its log, or a new one where that was taken away."""
+    line = f"{GIVES_UP}{why}\n"
+    sys.stderr.write(line)
+    with suppress(OSError, BenchtuiError):
+        log = log_path(session_id)
+        if not log.exists():
+            log.touch(mode=0o600)
+            log.write_text(line, "utf-8")
 
 
 def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
@@ -157,13 +159,24 @@ def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(timeout_s)
-            client.connect(str(path))
+            _connect(client, path, timeout_s)
             client.sendall(msgspec.json.encode(command) + b"\n")
-            line = client.makefile("rb").readline(_LONGEST_LINE)
+            line = client.makefile("rb").readline(LONGEST_LINE)
         answer = msgspec.json.decode(line, type=Answer)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BenchtuiError(f"no engine answers at {path}: {error}") from error
     if not answer.ok:
         raise BenchtuiError(f"the engine refuses to {command.command}: {answer.error}")
     return answer
+
+
+def _connect(client: socket.socket, path: Path, timeout_s: float) -> None:
+    """Connect in time, also where others crowd at the socket.
+
+    With Python's own timeout the connection is refused where the queue is full; the kernel's waits in line.
+    """
+    whole_s = int(timeout_s)
+    limit = struct.pack("ll", whole_s, round((timeout_s - whole_s) * 1e6))
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+    client.connect(str(path))
+    client.settimeout(timeout_s)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from benchtui.engine import peaks
 from benchtui.engine.processes import PeaksQuestion, Processes, TorchQuestion
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks, Runtime
 from benchtui.sessions.limits import PeakKey
 
@@ -46,20 +47,27 @@ class Preparation:
         if self._probe is None:
             if not self.left_s:
                 yield from self._idle(now_s)
-                self._probe, self._due_s = self._processes.probe(), monotonic() + PROBE_S
+                yield from self._ask(now_s)
         elif not self.ended and (self._probe.ended or not self.left_s):
-            self.ended = True
-            answer = self._probe.result(now_s)
-            if isinstance(answer, str):
-                yield Message(t=now_s, level="error", text=f"torch doesn't answer: {answer}")
-            else:
-                yield replace(answer, node=self._node)
+            yield self._told(self._probe.result(now_s), now_s)
 
     def end(self) -> None:
         """Kill what is asked."""
         if self._probe and not self.ended:
             self._probe.result(0.0)
         self.ended = True
+
+    def _ask(self, now_s: float) -> Iterator[Message | Runtime]:
+        try:
+            self._probe, self._due_s = self._processes.probe(), monotonic() + PROBE_S
+        except BenchtuiError as error:
+            yield self._told(str(error), now_s)
+
+    def _told(self, answer: Runtime | str, now_s: float) -> Message | Runtime:
+        self.ended = True
+        if isinstance(answer, str):
+            return Message(t=now_s, level="error", text=f"torch doesn't answer: {answer}")
+        return replace(answer, node=self._node)
 
     def _idle(self, now_s: float) -> Iterator[Idle]:
         told = self._tell_idle(now_s) if self._tell_idle else None
@@ -75,6 +83,8 @@ class PeakErrand:
         self._left = deque(wanted)
         self._node = node
         self._asked: tuple[PeakKey, PeaksQuestion] | None = None
+        self._unasked: list[tuple[PeakKey, str]] = []
+        """Peaks for which no process could be started, and why."""
         self._due_s = 0.0
         self._ask()
 
@@ -95,12 +105,13 @@ class PeakErrand:
 
     def collect(self, now_s: float) -> Iterator[Peaks | Message]:
         """What has been measured, and what couldn't be."""
-        if self._asked is None or not (self._asked[1].ended or not self.left_s):
-            return
-        key, question = self._asked
-        for event in peaks.told(question.result(), key, now_s):
-            yield replace(event, node=self._node) if isinstance(event, Peaks) else event
-        self._ask()
+        if self._asked and (self._asked[1].ended or not self.left_s):
+            key, question = self._asked
+            yield from self._told(question.result(), key, now_s)
+            self._ask()
+        unasked, self._unasked = self._unasked, []
+        for key, why in unasked:
+            yield from self._told(why, key, now_s)
 
     def end(self) -> None:
         """Kill what is measured."""
@@ -109,9 +120,15 @@ class PeakErrand:
             self._asked[1].result()
         self._asked = None
 
+    def _told(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
+        for event in peaks.told(answer, key, now_s):
+            yield replace(event, node=self._node) if isinstance(event, Peaks) else event
+
     def _ask(self) -> None:
-        if not self._left:
-            self._asked = None
-            return
-        key = self._left.popleft()
-        self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + peaks.LONGEST_S
+        self._asked = None
+        while self._left and self._asked is None:
+            key = self._left.popleft()
+            try:
+                self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + peaks.LONGEST_S
+            except BenchtuiError as error:
+                self._unasked.append((key, str(error)))

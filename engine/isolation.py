@@ -9,7 +9,9 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
+from benchtui.engine.descendants import adopt_orphans
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def isolate() -> None:
@@ -23,9 +25,8 @@ def isolate() -> None:
     with suppress(
         OSError, AttributeError
     ):  # Linux alone; without it the closed pipe ends the worker a step later
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    adopt_orphans()
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 

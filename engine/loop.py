@@ -4,6 +4,7 @@ import selectors
 import signal
 import socket
 from collections.abc import Callable, Iterable
+from time import monotonic
 
 
 class Loop:
@@ -11,23 +12,35 @@ class Loop:
 
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
+        self.timers: list[Callable[[], float]] = []
+        """Each does what is due, and gives the seconds until it has to be called again."""
+        self._due_s = 0.0
 
     def wait(self, sources: Iterable[int], timeout_s: float | None) -> None:
-        """Block until a source is readable or the time is up; commands and signals are served on the way.
+        """Block until a source is readable or the time is up; commands, signals, timers are served meanwhile.
 
-        Without a time only a source, a command or a signal ends it.
+        Without a time only a source, a command, a signal or a timer ends it.
         """
         registered = list(sources)
         for source in registered:
             self.selector.register(source, selectors.EVENT_READ)
         try:
-            ready = self.selector.select(None if timeout_s is None else max(0.0, timeout_s))
+            ready = self.selector.select(self._nearest_s(timeout_s))
         finally:
             for source in registered:
                 self.selector.unregister(source)
         for key, _ in ready:
-            if key.data:
+            # one that was served before may have closed this one
+            if key.data and self.selector.get_map().get(key.fd) == key:
                 key.data()
+        # last: what has come while the engine stood still was in time
+        self._due_s = monotonic() + min((timer() for timer in self.timers), default=0.0)
+
+    def _nearest_s(self, timeout_s: float | None) -> float | None:
+        if self.timers:
+            due_s = self._due_s - monotonic()
+            timeout_s = due_s if timeout_s is None else min(timeout_s, due_s)
+        return None if timeout_s is None else max(0.0, timeout_s)
 
     def catch_signals(self, stop: Callable[[str], None]) -> None:
         """Call ``stop`` with the reason on SIGTERM and SIGINT, outlive SIGHUP."""

@@ -11,6 +11,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from benchtui.engine import hub
+from benchtui.engine.error_text import first_line
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Weights
 
@@ -58,7 +59,7 @@ def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
     try:
         return load_from(place.path, local_files_only=place.source != "hub" or not hub.reachable())
     except (OSError, ValueError, KeyError, ImportError) as error:
-        said = next(iter(str(error).strip().splitlines()), type(error).__name__) + _remedy(what, place)
+        said = (first_line(error) or type(error).__name__) + _remedy(what, place)
         raise BenchtuiError(
             f"model {place.name!r}: {what} can't be loaded from the {place.source}: {said}"
         ) from error

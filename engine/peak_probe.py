@@ -6,6 +6,7 @@ import torch
 
 from benchtui.engine import isolation, precision
 from benchtui.engine.devices import Device, Lap, oom, open_device
+from benchtui.engine.error_text import described, text_of
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
@@ -104,7 +105,6 @@ def _tried(name: str, look: Callable[[Device], Measured]) -> Measured | str:
     try:
         return look(open_device(name))
     except BenchtuiError as error:
-        return str(error)
+        return text_of(error)
     except Exception as error:  # noqa: BLE001  (a process of its own: whatever torch raises is why there is no figure)
-        said = next(iter(str(error).strip().splitlines()), "")
-        return oom.reason(name, error) or f"{type(error).__name__}: {said}"
+        return oom.reason(name, error) or described(error)

@@ -1,5 +1,6 @@
 """The processes of this machine that touch torch: workers, and those that answer a question."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -15,11 +16,18 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from benchtui.engine.descendants import kill_descendants
+from benchtui.engine import fork_server
+from benchtui.engine.descendants import (
+    adopts_orphans,
+    is_running,
+    is_stopped,
+    kill_descendants,
+    kill_orphans,
+)
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import Lines
 from benchtui.engine.job import Examined, Job
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, ShortageError
 from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
@@ -33,8 +41,13 @@ _MOST_CHUNKS = 16
 not hold the loop."""
 _PROBE_END_S = 1.0
 _NO_SERVER = "its fork server is gone"
+_SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _TEARDOWN_S = 20.0
-"""How long a worker may take to end once it has told its outcome, a look at its step included."""
+"""How long a worker may take to end once it has told its outcome, a look at its step included; and once it was
+killed, which takes a driver seconds that has to let go of much memory."""
+_LOOK_S = 2.0
+"""How long after the kill to look whether the fork server, which has to say so, runs at all."""
+_STOPPED = "its fork server stood still, and was replaced"
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
@@ -54,54 +67,99 @@ class Processes:
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
+        self._cases: list[CaseProcess] = []
+        """Those that haven't ended."""
+        self._questions: list[TorchQuestion | PeaksQuestion] = []
         self.expect(SYNTHETIC)
 
     def expect(self, dataset: str) -> None:
         """Have the server import what reads a dataset too; to be said before the first process."""
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
-        self._context.set_forkserver_preload([*self.preloaded, *library])
+        self._context.set_forkserver_preload(["benchtui.engine.subreaper", *self.preloaded, *library])
 
     def probe(self) -> "TorchQuestion":
         """Start the fork server, and ask torch."""
-        return TorchQuestion(self._context)
+        question = TorchQuestion(self._context)
+        self._questions.append(question)
+        return question
 
     def start(self, job: Job) -> "CaseProcess":
         """Start a worker."""
-        return CaseProcess(self._context, job)
+        case = CaseProcess(self._context, job, self._ended)
+        self._cases.append(case)
+        return case
 
     def peaks(self, key: PeakKey) -> "PeaksQuestion":
         """Start measuring what a device does at most."""
-        return PeaksQuestion(self._context, key)
+        question = PeaksQuestion(self._context, key)
+        self._questions.append(question)
+        return question
+
+    def close(self) -> None:
+        """End the fork server and all that it and its workers have started."""
+        server = fork_server.server_pid()
+        if server is not None:
+            kill_descendants(server)
+            fork_server.kill_server(server)
+            self._kill_orphans(server, frozenset())
+
+    def _ended(self, case: "CaseProcess") -> None:
+        """End what a dead worker has left behind."""
+        self._cases.remove(case)
+        living = {each.pid for each in [*self._cases, *self._questions]}
+        if None not in living:  # one on its way is below the fork server, and its number isn't known yet
+            self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
+
+    def _kill_orphans(self, server: int | None, living: frozenset[int]) -> None:
+        """End the orphans that the fork server has adopted, and those of a dead one, which this process has."""
+        adopters = [server] if server is not None else []
+        kill_orphans([*adopters, os.getpid()] if adopts_orphans() else adopters, living)
 
 
 class CaseProcess:
     """One case on its way: a worker process, its events and its end."""
 
-    def __init__(self, context: ForkServerContext, job: Job) -> None:
-        """Start the worker; raises BenchtuiError where that can't be done."""
+    def __init__(self, context: ForkServerContext, job: Job, on_end: Callable[["CaseProcess"], None]) -> None:
+        """Start the worker.
+
+        Raises:
+            ShortageError: where that can't be done for want of files.
+            BenchtuiError: where it can't be done.
+        """
+        self._on_end = on_end
         self._case = job.case
         self._timeout_s = job.sweep.measure.timeout_s
         self._deadline_s = monotonic() + self._timeout_s
         self._ending: CaseFinished | None = None
+        self._killed_s: float | None = None
+        """Monotonic clock when it was killed."""
+        self._given_up: str | None = None
+        """Why its end isn't waited for any more."""
         self._stderr_tail = b""
         self._oom_kills = _oom_kills()
-        self._events, events_out = context.Pipe(duplex=False)
-        self._stderr, stderr_out = context.Pipe(duplex=False)
+        self._events, events_out = _pipe(context, "the worker")
+        try:
+            self._stderr, stderr_out = _pipe(context, "the worker")
+        except BenchtuiError:
+            self._events.close()
+            events_out.close()
+            raise
         self._process: BaseProcess = context.Process(
             target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
         )
         try:
-            self._process.start()
+            fork_server.start(self._process)
         except (OSError, EOFError) as error:
             self._events.close()
             self._stderr.close()
-            why = _NO_SERVER if isinstance(error, EOFError) else error
-            raise BenchtuiError(f"the worker can't be started: {why}") from error
+            raise _not_started("the worker", error) from error
         finally:
             events_out.close()
             stderr_out.close()
         self.pid = self._process.pid or 0
         """The worker's process id, which is asked for after its end as well."""
+        self.server = fork_server.server_pid()
+        """The fork server that it is a copy of."""
         self._lines = Lines(self._events)
 
     @property
@@ -124,12 +182,13 @@ class CaseProcess:
         for event in self._read_events(now_s):
             if isinstance(event, CaseFinished):
                 self._ending = self._ending or event
-                self._deadline_s = monotonic() + _TEARDOWN_S
+                if self._killed_s is None:
+                    self._deadline_s = monotonic() + _TEARDOWN_S
             elif isinstance(event, Examined):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
             else:
                 yield event
-        if not alive:
+        if not alive or self._given_up:
             yield self._finish(now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
@@ -137,11 +196,28 @@ class CaseProcess:
         self._ending = self._ending or CaseFinished(
             t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
         )
+        if self._killed_s is None:
+            self._killed_s = monotonic()
+            self._deadline_s = self._killed_s + _LOOK_S
         _kill(self.pid)
 
     def _overdue(self, now_s: float) -> None:
-        self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
-        self._deadline_s = monotonic() + _TEARDOWN_S
+        if self._killed_s is None:
+            self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
+        elif self.server is not None and is_stopped(self.server):
+            self._give_up(_STOPPED)
+        elif monotonic() < self._killed_s + _TEARDOWN_S:
+            self._deadline_s = monotonic() + _LOOK_S
+        elif is_running(self.pid):
+            self._given_up = f"its process {self.pid} can't be killed, and is still there"
+        else:
+            self._give_up(_STOPPED)
+
+    def _give_up(self, why: str) -> None:
+        """Wait no longer for the fork server to say that the worker has ended."""
+        self._given_up = why
+        if self.server is not None:
+            fork_server.kill_server(self.server)
 
     def _read_events(self, now_s: float) -> Iterator[WorkerEvent | Examined]:
         try:
@@ -160,17 +236,27 @@ class CaseProcess:
                 self._stderr.close()
 
     def _finish(self, now_s: float) -> CaseFinished:
-        self._process.join()
+        code = self._release()
         self._read_stderr()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # whatever the case left behind
+        self._on_end(self)
         for pipe in (self._events, self._stderr):
             pipe.close()
-        code = self._process.exitcode or 0
-        self._process.close()
         ending = self._ending or _death(self._case, code, _oom_kills() > self._oom_kills, now_s)
         said = _last_line(self._stderr_tail)
-        return msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+        ending = msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+        return _with_note(ending, self._given_up) if self._given_up else ending
+
+    def _release(self) -> int:
+        """Let go of the process; gives its exit status."""
+        if self._process.is_alive():  # one that can't be killed: the engine isn't to wait for it at its own end
+            multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
+            return 0
+        self._process.join()
+        code = self._process.exitcode or 0
+        self._process.close()
+        return code
 
 
 class _Question(Generic[Answer]):
@@ -179,12 +265,18 @@ class _Question(Generic[Answer]):
     def __init__(
         self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
     ) -> None:
+        """Start asking; raises BenchtuiError where that can't be done."""
         self._answers = msgspec.json.Decoder(kind | Failure)
-        self._answer, self._answer_out = context.Pipe(duplex=False)
+        self._answer, self._answer_out = _pipe(context, "its process")
         self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
         # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
         self._starting = threading.Thread(target=self._start, daemon=True)
         self._starting.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that answers; None while it is on its way."""
+        return self._process.pid if self._process.pid or self._starting.is_alive() else 0
 
     @property
     def source(self) -> int:
@@ -203,7 +295,7 @@ class _Question(Generic[Answer]):
 
     def _start(self) -> None:
         with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe says that none will answer
-            self._process.start()
+            fork_server.start(self._process)
         self._answer_out.close()
 
     def _received(self) -> Answer | str:
@@ -218,7 +310,7 @@ class _Question(Generic[Answer]):
             return f"its process ended with exit status {self._process.exitcode}"
         self._starting.join()  # the answer may have come before starting was seen to be done
         self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
-        self._process.join()
+        self._process.join(_TEARDOWN_S)
         answer = self._answers.decode(message)
         return answer.error if isinstance(answer, Failure) else answer
 
@@ -250,6 +342,20 @@ class PeaksQuestion(_Question[Peaks]):
             self.kill()
             return "not done in time"
         return self._received()
+
+
+def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
+    """The ends of a pipe for a new process, to read and to write; raises BenchtuiError where there is none."""
+    try:
+        return context.Pipe(duplex=False)
+    except OSError as error:
+        raise _not_started(process, error) from error
+
+
+def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
+    why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
+    kind = ShortageError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
+    return kind(f"{process} can't be started: {why}")
 
 
 def _run_probe(answer: Connection) -> None:
@@ -299,6 +405,13 @@ def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinis
     return CaseFinished(
         t=now_s, case=case, outcome="failed", reason=f"the worker was killed by {name}", signal=name
     )
+
+
+def _with_note(end: CaseFinished, note: str) -> CaseFinished:
+    """An end that says as well what became of the process."""
+    if end.reason is None:
+        return msgspec.structs.replace(end, marks=(*end.marks, note))
+    return msgspec.structs.replace(end, reason=f"{end.reason}; {note}")
 
 
 def _signal_name(number: int) -> str:

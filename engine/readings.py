@@ -3,8 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from benchtui.engine.telemetry.stops import Stops
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.facts import GpuReadings
+
+STOOD_STILL_S = 1.0
+"""Shorter than this a worker isn't said to have stood still."""
 
 T = TypeVar("T")
 Points = list[tuple[float, T]]
@@ -23,6 +27,7 @@ class Readings:
         """From when on so many workers have been at work."""
         self.lost: dict[int, str] = {}
         """By index, each GPU that the driver lost, and what it said."""
+        self.stops = Stops(STOOD_STILL_S)
 
     def forget(self, before_s: float) -> None:
         """Drop what was read before this moment of session time."""
@@ -67,6 +72,11 @@ class Readings:
         """How long the engine was kept from running within a span of session time; None for not at all."""
         known = [(event.t, event.stood_still_s) for event in self._events if event.stood_still_s]
         return sum(for_s for until_s, for_s in known if until_s - for_s <= end_s and until_s >= begin_s) or None
+
+    def worker_stopped_s(self, pid: int, begin_s: float, end_s: float) -> float | None:
+        """How long a worker alone was stopped within a span of session time; None for less than a second."""
+        stopped_s = self.stops.stopped_s(pid, begin_s, end_s)
+        return round(stopped_s, 4) if stopped_s >= STOOD_STILL_S else None
 
     def throttle(self, index: int, begin_s: float, end_s: float) -> tuple[str, ...]:
         """Every reason that held a GPU's clock down between two moments of session time."""

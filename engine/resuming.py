@@ -30,7 +30,7 @@ class Left:
             NothingLeftError: where nothing is left to run.
             BenchtuiError: where it can't be read or written, or is none that can be resumed.
         """
-        self.journal = Journal(path, resumed=True)
+        self.journal = Journal(path, resumed=True, spare=True)
         """Nothing is written yet."""
         self._path = path
         self._how = how

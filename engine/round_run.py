@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from benchtui.engine.executors.base import Execution
 from benchtui.engine.queue import Turn
 from benchtui.engine.rounds import Again, Rounds
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, ShortageError
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -17,6 +17,9 @@ from benchtui.sessions.events import (
 
 Launch = Callable[[Turn], Execution]
 """Starts a case's process; raises BenchtuiError where that can't be done."""
+
+SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
+"""Pauses after a process couldn't be started for want of files; after another try the case fails."""
 
 
 class RoundRun:
@@ -35,6 +38,8 @@ class RoundRun:
         self._disturbed: CaseFinished | None = None
         """How the attempt before ended, where that stands unless there is another."""
         self._attempt = 0
+        self._shortages = 0
+        """How often in this round a process couldn't be started for want of files."""
         self._last = False
         """Whether this attempt is the last, however disturbed."""
         self._due_s = 0.0
@@ -61,24 +66,39 @@ class RoundRun:
                 yield event
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Kill the case; while it rests, the disturbed measurement is what it ends with."""
+        """Kill the case; while it rests, the disturbed measurement is what it ends with, where there is one."""
         self._last = True
         if self._run:
             self._run.end(outcome, reason, now_s)
-        elif self._disturbed:
-            self.ended = self._disturbed
+        else:
+            self.ended = self._disturbed or self._end(outcome, reason, now_s)
 
     def _begin(self, now_s: float) -> Iterator[AnyEvent]:
         case, turn = self.turn.case, self.turn.round
         if again := self._again:
             yield CaseRepeated(t=now_s, case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s)
+            self._again = None
         try:
             self._run = self._launch(self.turn)
         except BenchtuiError as error:
-            self.ended = CaseFinished(t=now_s, case=case.index, outcome="failed", reason=str(error))
+            if isinstance(error, ShortageError) and self._shortages < len(SHORTAGE_PAUSES_S):
+                yield self._wait(error, now_s)
+            else:
+                self.ended = self._end("failed", str(error), now_s)
             return
         pid, node = self._run.pid, self.turn.node
         yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
+
+    def _wait(self, shortage: ShortageError, now_s: float) -> Message:
+        """Let some time pass before the next try."""
+        pause_s = SHORTAGE_PAUSES_S[self._shortages]
+        self._shortages += 1
+        self._due_s = now_s + pause_s
+        text = f"{self.turn.case.name}: {shortage}; tried again in {pause_s:g} s"
+        return Message(t=now_s, level="warning", text=text)
+
+    def _end(self, outcome: Outcome, reason: str, now_s: float) -> CaseFinished:
+        return CaseFinished(t=now_s, case=self.turn.case.index, outcome=outcome, reason=reason)
 
     def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:
         self._run = None

@@ -64,7 +64,14 @@ class Station:
         self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
         batch = max(BATCH, round(charge.report_s / PERIOD_S))
-        self._sampler = Sampler(self._nvml, clock=self.now_s, emit=self._sampled, batch=batch, rapl=rapl)
+        self._sampler = Sampler(
+            self._nvml,
+            clock=self.now_s,
+            emit=self._sampled,
+            batch=batch,
+            rapl=rapl,
+            stops=self._readings.stops,
+        )
         self._sampler.start()
 
     def now_s(self) -> float:
@@ -98,14 +105,16 @@ class Station:
         return run
 
     def close(self) -> None:
-        """Stop reading, and remove what cases left in their folders."""
+        """Stop reading, end all processes, and remove what cases left in their folders."""
         if self._sampler:
             self._sampler.stop()
+        self._processes.close()
         if self._scratch:
             self._scratch.remove()
 
     def _ended(self, run: CaseRun) -> None:
         self._runs = [each for each in self._runs if each is not run]
+        self._readings.stops.forget(run.pid)
         self._count()
 
     def _count(self) -> None:

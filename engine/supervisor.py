@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.engine import client
 from benchtui.engine.commands import obey
-from benchtui.engine.control import Answer, Command, ControlServer
+from benchtui.engine.control import Answer, Command, log_path
+from benchtui.engine.control_server import ControlServer
 from benchtui.engine.course import Course
 from benchtui.engine.executors.base import Errand, Execution, Executor, Node, Setting, StationEvent
 from benchtui.engine.job import Job
@@ -22,7 +23,7 @@ from benchtui.engine.loop import Loop
 from benchtui.engine.peaks import peak_keys
 from benchtui.engine.queue import Turn
 from benchtui.engine.rounds import Rounds
-from benchtui.engine.session_log import SessionLog
+from benchtui.engine.session_log import RecordError, SessionLog
 from benchtui.engine.telemetry.visible import VARIABLE, visible_gpus
 from benchtui.engine.versions import untested
 from benchtui.sessions import library
@@ -65,11 +66,16 @@ class Supervisor:
         resumed = left.resumed(executor.host, executor.nodes) if left else None
         self._sweep = _on(executor.nodes, sweep)
         self._id = session_id
-        self._path = path
         self._loop = Loop()
-        self._log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         self._others = client.running()
-        self._control = ControlServer(session_id, self._loop.selector, self._on_command)
+        # before the file is made: nothing is left of a session that can't be reached
+        self._control = ControlServer(session_id, self._loop, self._on_command)
+        try:
+            journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, spare=True), 0.0)
+            self._log = SessionLog(journal, at_s, log_path(session_id))
+        except BenchtuiError:
+            self._control.close()
+            raise
         self._rounds = Rounds(self._sweep.measure)
         self._course = Course(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
         if left:
@@ -78,7 +84,7 @@ class Supervisor:
         """Session time at which this engine goes on; None where it begins the session."""
         try:
             self._log.write(resumed or self._session_started())
-        except OSError as error:
+        except RecordError as error:
             self._control.close()
             raise self._cut_off(error) from error
 
@@ -86,7 +92,8 @@ class Supervisor:
         """Run every case, and close the session; the journal tells how it went.
 
         Raises:
-            BenchtuiError: where the session can't be written any further; the record ends there, readable.
+            BenchtuiError: where the session can't be written any further, or the system refuses what the sweep
+                can't go on without; the record ends there, readable.
         """
         self._loop.catch_signals(self._course.stop)
         try:
@@ -99,6 +106,11 @@ class Supervisor:
         finally:
             self._control.close()
             self._log.close()
+
+    @property
+    def log_needed(self) -> bool:
+        """Whether the engine's log holds what the record points at."""
+        return self._log.engine_log_needed
 
     def _measure(self) -> None:
         try:
@@ -116,10 +128,12 @@ class Supervisor:
 
     def _cut_off(self, error: OSError) -> BenchtuiError:
         """Say in the record why it ends here, where there is room for that; gives the same as an error."""
+        written = isinstance(error, RecordError)
+        what = "the session can't be written any further" if written else "the sweep can't go on"
         reason = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
         with suppress(OSError):
             self._log.tell(f"the record ends here, unfinished: {reason}", "error")
-        return BenchtuiError(f"{self._path}: the session can't be written any further: {reason}")
+        return BenchtuiError(f"{self._log.path}: {what}: {reason}")
 
     def _tell_nodes(self) -> None:
         for node in self._executor.nodes:
@@ -197,7 +211,7 @@ class Supervisor:
             made = obey(command, self._course)
         except BenchtuiError as error:
             return Answer(ok=False, error=str(error))
-        return Answer(ok=True, id=self._id, path=str(self._path), pid=os.getpid(), cases=made)
+        return Answer(ok=True, id=self._id, path=str(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: StationEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it

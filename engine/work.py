@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 
 from benchtui.engine import compiled
 from benchtui.engine.devices import Device, Lap, oom
+from benchtui.engine.error_text import described, text_of
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.facts import Work
 
@@ -138,10 +139,9 @@ def _tried(device: Device, look: Callable[[], T]) -> T | str:
     try:
         return look()
     except BenchtuiError as error:
-        return str(error)
+        return text_of(error)
     except Exception as error:  # noqa: BLE001  (the step is the model's or the user's, and its case has ended well)
-        said = next(iter(str(error).strip().splitlines()), "")
-        return oom.reason(str(device.torch_device), error) or f"{type(error).__name__}: {said}"
+        return oom.reason(str(device.torch_device), error) or described(error)
 
 
 def _uncompiled() -> AbstractContextManager[object]:

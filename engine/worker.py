@@ -1,11 +1,14 @@
 """One case in its own process: prepares, measures, and sends what happens as events."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from time import monotonic
+from typing import NoReturn
 
 import msgspec
 import torch
@@ -14,6 +17,7 @@ from benchtui.engine import isolation, precision
 from benchtui.engine.compiled import CompileWatch
 from benchtui.engine.descendants import kill_descendants
 from benchtui.engine.devices import Device, oom, open_device
+from benchtui.engine.error_text import described, text_of
 from benchtui.engine.executors.base import WorkerEvent
 from benchtui.engine.executors.lines import send
 from benchtui.engine.job import Examined, Job
@@ -54,7 +58,8 @@ class _Case:
 
     def __init__(self, job: Job, emit: Emit) -> None:
         self._job = job
-        self._emit = emit
+        self._send = emit
+        self._pid = os.getpid()
 
     def run(self) -> None:
         """Prepare and measure, tell the outcome whatever happens, and look at the step that was measured."""
@@ -63,9 +68,9 @@ class _Case:
             ended, step_s = self._measure(device, workload)
             self._emit(ended)
         except CaseSkippedError as error:
-            self._end("skipped", str(error))
+            self._end("skipped", text_of(error))
         except BenchtuiError as error:
-            self._end("failed", str(error))
+            self._end("failed", text_of(error))
         except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
             self._failed(error)
         else:
@@ -147,13 +152,25 @@ class _Case:
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return
-        traceback.print_exception(error)
-        said = next(iter(str(error).strip().splitlines()), "")
-        what = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        self._end("failed", own.place(error, self._job.sweep.task) + what)
+        with suppress(BaseException):  # what the exception is asked for may raise as well
+            traceback.print_exception(error)
+        self._end("failed", own.place(error, self._job.sweep.task) + described(error))
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))
+
+    def _emit(self, event: WorkerEvent | Examined) -> None:
+        if os.getpid() != self._pid:
+            self._end_copy()
+        self._send(event)
+
+    def _end_copy(self) -> NoReturn:
+        """End the case from within a copy of the worker, which the step has made and has come back in."""
+        failed = CaseFinished(t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED)
+        self._send(failed)
+        if os.getppid() == self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+        os._exit(1)
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s

@@ -9,5 +9,9 @@ class CaseSkippedError(BenchtuiError):
     """A case turned out to make no sense; its text is the recorded reason."""
 
 
+class ShortageError(BenchtuiError):
+    """The system is short of files; that may be over after a while."""
+
+
 class NothingLeftError(BenchtuiError):
     """A session was to be resumed of which nothing is left to run."""

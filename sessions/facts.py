@@ -157,7 +157,8 @@ class Environment(Record, frozen=True, kw_only=True):
     beside: Count = 0
     """Most other cases of the same sweep that ran at the same time."""
     stood_still_s: Amount | None = None
-    """How long engine and case were kept from running: the machine suspended, or both stopped."""
+    """How long engine and case were kept from running, the machine suspended or both stopped, and how long the
+    worker alone was stopped."""
     gpu_processes: Count | None = None
     """Other processes on the GPU, the most at any moment; null where the driver doesn't list them."""
 

@@ -5,7 +5,6 @@ was cut off lacks that bracket and perhaps the end of its last line, and is read
 """
 
 import errno
-import fcntl
 import os
 import threading
 from collections.abc import Generator, Iterator
@@ -18,7 +17,9 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
+from benchtui.sessions.locked_file import created, lock, opened
 from benchtui.sessions.mending import mend
+from benchtui.sessions.spare import Harm, Spare, harm, head, is_at, saved_beside
 from benchtui.sessions.sweep import Seconds
 from benchtui.sessions.visible import shortened
 
@@ -70,38 +71,75 @@ class Recording:
 class Journal:
     """Writes a session file, as the only one that does; safe to call from several threads."""
 
-    def __init__(self, path: Path, *, resumed: bool = False) -> None:
+    def __init__(self, path: Path, *, resumed: bool = False, spare: bool = False) -> None:
         """Create the file for its owner alone, or open one that is to be gone on with.
 
-        One that is gone on with stays as it is until the first event is appended.
+        One that is gone on with stays as it is until the first event is appended. With a spare copy the session
+        goes on beside a file that others have damaged.
 
         Raises:
             BenchtuiError: where it exists, or can't be made; where it can't be written, or another engine
                 writes it.
         """
         self._lock = threading.Lock()
-        self._fd = _resumed(path) if resumed else _created(path)
+        self._fd = opened(path) if resumed else created(path)
         self._begun = False
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size
+        self.path = path.absolute()
+        """Where the session is written, which others may make another file."""
+        self._named = is_at(self._fd, self.path) is not False
+        """Whether the file system tells files apart as it should."""
+        self._spare = Spare(self.path.parent) if spare else None
 
-    def append(self, event: AnyEvent) -> None:
+    def append(self, event: AnyEvent) -> Harm | None:
         """Write one event as one whole line; a finished case, or a resume, is on disk before this returns.
 
+        Gives what others did to the file, where the session had to be saved beside it.
+
         Raises:
-            OSError: where the disk is full or gone, or the file was removed; nothing of the line is left in the
-                file then.
+            OSError: where the disk is full or gone, or others have damaged the file and it can't be saved;
+                nothing of the line is left in the file then.
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
-            self._write(self._lead() + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
+            lead = self._lead()
+            found = self._save_from_harm() if self._begun else None
+            self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._begun = True
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
+            return found
 
     def close(self) -> None:
         """Close the file; the closing bracket has come with the last event, or is missing."""
         os.close(self._fd)
+        if self._spare:
+            self._spare.drop()
+
+    def save_from_harm(self) -> Harm | None:
+        """Look whether others have damaged the file, before the next event; as ``append`` does."""
+        with self._lock:
+            return self._save_from_harm() if self._begun else None
+
+    def _save_from_harm(self) -> Harm | None:
+        """Go on in another file where others have damaged this one, which isn't touched any more."""
+        what = harm(self._fd, self.path if self._named else None, self.bytes_written)
+        if what is None:
+            return None
+        gone = errno.ENOENT if what == "the file was removed" else errno.EIO
+        if self._spare is None:
+            raise OSError(gone, what)
+        try:
+            saved, fd = self._spare.save(self.path)
+        except OSError as error:
+            raise OSError(gone, what) from error
+        with suppress(OSError):  # a file system without locks
+            lock(fd)
+        os.close(self._fd)
+        found = Harm(what, self.path, saved)
+        self._fd, self.path = fd, saved
+        return found
 
     def _lead(self) -> bytes:
         """What has to stand before the next line."""
@@ -109,11 +147,22 @@ class Journal:
             return b""
         lead = mend(self._fd) if self.bytes_written else b"[\n"
         self.bytes_written = os.lseek(self._fd, 0, os.SEEK_END)
+        if self._spare:
+            self._spare.begin(self._fd, self.bytes_written)
         return lead
 
     def _write(self, line: bytes) -> None:
-        if not os.fstat(self._fd).st_nlink:
-            raise FileNotFoundError(errno.ENOENT, "the file was removed")
+        try:
+            self._write_whole(line)
+        except OSError:
+            if not (self._spare and self._spare.drop()):  # its room may be what is missing
+                raise
+            self._write_whole(line)
+        if self._spare:
+            self._spare.add(line)
+        self.bytes_written += len(line)
+
+    def _write_whole(self, line: bytes) -> None:
         view = memoryview(line)
         try:
             while view:
@@ -122,7 +171,6 @@ class Journal:
             os.ftruncate(self._fd, self.bytes_written)  # half a line would break the next one too
             os.lseek(self._fd, 0, os.SEEK_END)
             raise
-        self.bytes_written += len(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +193,9 @@ class Tail:
         self._begun: list[bytes] = []
         """What has been read of a line that isn't whole yet."""
         self._broken: BenchtuiError | None = None
+        self._head = head(self._file.fileno())
+        self._saved = saved_beside(path, self._head)
+        """Where the session had been saved already."""
         self.go(spot or Spot())
 
     @property
@@ -181,16 +232,33 @@ class Tail:
         if self._broken:
             raise self._broken
         begun = bool(self._begun)
-        lines = self._lines(self._file.read(most_bytes))
+        data = self._file.read(most_bytes)
+        if not data and most_bytes and self.follow():
+            data = self._file.read(most_bytes)
+        lines = self._lines(data)
         events = self._good(lines)
         if self._broken and not events and begun:
             return self._read_anew()
+        if (
+            self._broken
+        ):  # nobody may go on behind the line that is no event, nor be given those before it twice
+            lines = _up_to(lines, len(events))
+        size = sum(map(len, lines)) + len(lines)
+        self._spot = Spot(self._spot.offset + size, self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
-        if not self._broken:  # else nobody may go on behind the line that is no event
-            size = sum(map(len, lines)) + len(lines)
-            self._spot = Spot(self._spot.offset + size, self._spot.line + len(lines))
         return events
+
+    def follow(self) -> bool:
+        """Go on in the file to which the session was saved meanwhile, where others have damaged this one."""
+        self._head = self._head or head(self._file.fileno())
+        saved = saved_beside(self._path, self._head)
+        if saved is None or saved in (self._saved, self._path):
+            return False
+        self._file.close()
+        self._path, self._saved, self._file = saved, saved, _open(saved)
+        self.go(self._spot)
+        return True
 
     def _read_anew(self) -> list[Read]:
         """Read a line from its beginning: who resumed the session may have put another one in its place."""
@@ -273,9 +341,20 @@ def is_torn(rest: bytes) -> bool:
 
 def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
     for number, line in enumerate(lines, first):
-        body = line.strip().removesuffix(b",")
-        if body not in (b"", b"[", b"]"):
+        if body := _body(line):
             yield _steps(body) or _event(body, f"{path}, line {number}")
+
+
+def _body(line: bytes) -> bytes:
+    """The event in a line; nothing where there is none."""
+    body = line.strip().removesuffix(b",")
+    return b"" if body in (b"[", b"]") else body
+
+
+def _up_to(lines: list[bytes], events: int) -> list[bytes]:
+    """The lines before that of the event with this number, counted from 0."""
+    places = [at for at, line in enumerate(lines) if _body(line)]
+    return lines[: places[events]] if events < len(places) else lines
 
 
 def _steps(body: bytes) -> Steps | None:
@@ -314,40 +393,6 @@ def _tag(event: Read) -> str:
     if isinstance(event, Unknown):
         return event.event
     return str(event.__struct_config__.tag)
-
-
-def _created(path: Path) -> int:
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
-    except OSError as error:
-        raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
-    with suppress(OSError):  # a file system without locks: nobody can resume a session there
-        _lock(fd)
-    return fd
-
-
-def _resumed(path: Path) -> int:
-    try:
-        fd = os.open(path, os.O_RDWR)
-    except OSError as error:
-        raise BenchtuiError(f"{path}: the session can't be written: {error.strerror}") from error
-    try:
-        _lock(fd)
-    except OSError as error:
-        os.close(fd)
-        if isinstance(error, BlockingIOError):
-            said = f"is being written by a running sweep; `benchtui attach {path}` shows it"
-        else:
-            said = f"can't be locked, and so not be resumed: {error.strerror}"
-        raise BenchtuiError(f"{path}: {said}") from error
-    return fd
-
-
-def _lock(fd: int) -> None:
-    """Keep other writers from a file for as long as this process has it open; raises OSError where one has."""
-    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _open(path: Path) -> IO[bytes]:

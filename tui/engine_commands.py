@@ -1,5 +1,6 @@
 """The commands that steer a running sweep. As in ``cli``, only click is imported here."""
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -9,15 +10,28 @@ from benchtui.tui.options import complete_session, printable
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
 
+END_S = 45.0
+"""How long to wait for the end of an engine, which may have to wait for what it has killed."""
+_LOOK_S = 0.05
+
 _running_argument = click.argument("session", required=False, shell_complete=complete_session)
 
 
 @click.command()
 @_running_argument
 def stop(session: str | None) -> None:
-    """Stop a running sweep: the only one that runs, or the one that writes SESSION."""
+    """Stop a running sweep: the only one that runs, or the one that writes SESSION.
+
+    Returns once its engine has ended; with status 1 where that takes longer than 45 seconds.
+    """
     engine = _meant(session)
     engine.stop()
+    due_s = time.monotonic() + END_S
+    while engine.alive():
+        if time.monotonic() > due_s:
+            click.echo(f"still ending after {END_S:g} s; session {engine.path}", err=True)
+            raise SystemExit(1)
+        time.sleep(_LOOK_S)
     click.echo(f"stopped; session {engine.path}", err=True)
 
 

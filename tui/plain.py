@@ -8,6 +8,7 @@ import msgspec
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseAdded,
     CaseFinished,
@@ -29,12 +30,14 @@ from benchtui.sessions.marks import Mark, Marks, words
 from benchtui.sessions.memory_forecast import MemoryForecast
 from benchtui.sessions.metrics import Metrics, metrics
 from benchtui.sessions.session import Session
+from benchtui.sessions.spare import place_of
 from benchtui.sessions.timeline import Timeline
 from benchtui.tui.player import Aim
 from benchtui.tui.text import amount
 
 _PERIOD_S = 0.25
 _BATCH_BYTES = 1 << 16
+_SAVED_S = 2.0
 
 
 def follow(engine: Engine, session: Session) -> Iterator[Read]:
@@ -56,7 +59,12 @@ def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
     try:
         while session.finished is None or not tail.at_end:
             alive = engine is not None and engine.alive()  # first: what a dying engine wrote last is still read
-            events = tail.read(_BATCH_BYTES)
+            try:
+                events = tail.read(_BATCH_BYTES)
+            except BenchtuiError:
+                if not (alive and _follows(tail)):
+                    raise
+                continue
             for event in events:
                 session.apply(event)
                 yield event
@@ -70,6 +78,14 @@ def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
                 time.sleep(_PERIOD_S)
     finally:
         tail.close()
+
+
+def _follows(tail: Tail) -> bool:
+    """Wait for a running engine to save the session from a file that something else wrote to."""
+    due_s = time.monotonic() + _SAVED_S
+    while not (followed := tail.follow()) and time.monotonic() < due_s:
+        time.sleep(_PERIOD_S)
+    return followed
 
 
 def lines(
@@ -239,6 +255,7 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
+    path = place_of(path, session.started.id) if session.started else path
     onward = f"; benchtui run --resume {path} goes on" if session.left else ""
     cases = amount(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"

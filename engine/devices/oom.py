@@ -4,6 +4,8 @@ import re
 
 import torch
 
+from benchtui.engine.error_text import first_line, text_of
+
 _HOST = re.compile(r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*?(\d+) bytes")
 _GPU = re.compile(
     r"CUDA out of memory\. Tried to allocate ([\d.]+ \w+)\."
@@ -24,14 +26,14 @@ def reason(device: str, error: BaseException) -> str | None:
 
     It may have been wrapped on its way, as compilers do, and the device needn't be open.
     """
-    said = str(error)
+    said = text_of(error)
     if match := _GPU.search(said):
         asked, total, free = match.groups()
         return f"out of memory on {device}: {asked} asked for in one piece, {free} of {total} free"
     if refusal := next((words for words in _REFUSALS if words in said), None):
         return f"out of memory on {device}: {refusal}"
     if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, in other words
-        return f"out of memory on {device}: {said.splitlines()[0]}"
+        return f"out of memory on {device}: {first_line(error)}"
     host = "cpu" if device == "cpu" else "the host"
     if match := _HOST.search(said):
         return f"out of memory on {host}: {int(match[1]) / 1e6:,.0f} MB asked for in one piece"

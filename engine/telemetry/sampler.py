@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
 from benchtui.engine.telemetry.rapl import Rapl
+from benchtui.engine.telemetry.stops import Stops
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.facts import GpuReadings, HostReadings
 
@@ -46,6 +47,7 @@ class Sampler:
         period_s: float = PERIOD_S,
         batch: int = BATCH,
         rapl: Rapl | None = None,
+        stops: Stops | None = None,
     ) -> None:
         self._nvml = nvml
         self._clock = clock
@@ -53,6 +55,7 @@ class Sampler:
         self._period_s = period_s
         self._batch = batch
         self._host = HostReader(rapl)
+        self._stops = stops
         self._worker_pids: tuple[int, ...] = ()
         self._samples: list[_Sample] = []
         self._told: dict[int, dict[str, str]] = {}
@@ -103,6 +106,8 @@ class Sampler:
     def _sample(self) -> _Sample:
         at_s = self._clock()
         host = self._host.read(at_s, self._worker_pids)
+        if self._stops:
+            self._stops.look(at_s, self._worker_pids)
         return _Sample(at_s, () if self._nvml is None else self._nvml.sample(), host)
 
     def _event(self, samples: Sequence[_Sample]) -> Telemetry:

@@ -5,6 +5,7 @@ of samples that a step handles; ``tokens``, if it has it, is read after each ste
 """
 
 import importlib.util
+import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.facts import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, own_code
+
+FORKED = (
+    "the step forked and came back in both processes, which measure the same case then;"
+    " let what it forks end with os._exit"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class Own:
         self._config = config
         self._lap: Lap = _no_lap
         self._parts: tuple[str, ...] | None = None
+        self._pid = os.getpid()
         function = _function(sweep.task)
         self._step = function(self._case(sweep, device))
         self.samples = self._whole_number("samples", least=1)
@@ -76,6 +83,8 @@ class Own:
         self._lap = pass_on
         self._step.step()
         self._lap = _no_lap
+        if os.getpid() != self._pid:
+            raise BenchtuiError(FORKED)
         pass_on("rest" if parts else "step")
         self._check_parts(tuple(parts))
 

@@ -16,6 +16,7 @@ from datasets.exceptions import DatasetsError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from benchtui.engine import hub
+from benchtui.engine.error_text import text_of
 from benchtui.sessions.errors import BenchtuiError
 
 TEXT_COLUMNS = ("text", "sentence", "review", "content")
@@ -163,4 +164,4 @@ def _text_column(schema: Iterable[Any], source: str) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
+    return " ".join(text_of(error).split())[:300].rstrip(".") or type(error).__name__

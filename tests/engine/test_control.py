@@ -1,84 +1,279 @@
-import selectors
+import os
 import socket
 import stat
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from benchtui.engine import control
-from benchtui.engine.control import Answer, Command, ControlServer, ask, runtime_folder, socket_path
+from benchtui.engine import client, control_server
+from benchtui.engine.control import (
+    LONGEST_LINE,
+    Answer,
+    Command,
+    ask,
+    log_path,
+    runtime_folder,
+    socket_path,
+)
+from benchtui.engine.control_server import MOST_CLIENTS, ControlServer
+from benchtui.engine.loop import Loop
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import MOST_CASES, Config
 
+ME = "0123456789ab"
+STATUS = b'{"command":"status"}\n'
+
+
+class Served:
+    """A server in a thread: refuses ``skip``, breaks over ``pause``, obeys the rest; keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.turns = 0
+        self.raised: list[BaseException] = []
+        self._loop = Loop()
+        self._server = ControlServer(ME, self._loop, self._handle)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _handle(self, command: Command) -> Answer:
+        self.asked.append(command.command)
+        match command.command:
+            case "skip":
+                return Answer(ok=False, error="no case is running")
+            case "pause":
+                raise ZeroDivisionError("of all things")
+            case "add":
+                return Answer(ok=True, id=ME, cases=tuple(range(MOST_CASES)))
+        return Answer(ok=True, id=ME)
+
+    def _serve(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self._loop.wait((), 0.05)
+                self.turns += 1
+        except BaseException as error:  # noqa: BLE001 the test is told
+            self.raised.append(error)
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._server.close()
+        assert self.raised == []
+
 
 @pytest.fixture
-def server(home: Path) -> Iterator[list[str]]:
-    """A server in a thread that obeys everything but ``skip``; what it was asked for is collected."""
-    asked: list[str] = []
+def server(home: Path) -> Iterator[Served]:
+    served = Served()
+    yield served
+    served.close()
+    assert not socket_path(ME).exists()
 
-    def handle(command: Command) -> Answer:
-        asked.append(command.command)
-        return (
-            Answer(ok=False, error="no case is running")
-            if command.command == "skip"
-            else Answer(ok=True, id="me")
-        )
 
-    selector = selectors.DefaultSelector()
-    server = ControlServer("me", selector, handle)
+def connected() -> socket.socket:
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(20)
+    client.connect(str(socket_path(ME)))
+    return client
+
+
+def said(line: bytes) -> bytes:
+    """What a line is answered with."""
+    with connected() as client:
+        client.sendall(line)
+        return client.makefile("rb").readline()
+
+
+def gone(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def until(reached: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def test_a_command_is_answered(server: Served) -> None:
+    assert ask(socket_path(ME), Command(command="status")).id == ME
+    assert server.asked == ["status"]
+
+
+def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
+    with pytest.raises(BenchtuiError, match="refuses to skip: no case is running"):
+        ask(socket_path(ME), Command(command="skip"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json\n",
+        b'{"command":"explode"}\n',
+        b'{"command":"status","x":' + b"[" * 100_000 + b"\n",
+        b'{"command":"status","x":' + b'{"a":' * 100_000 + b"\n",
+        b'{"command":"\xff"}\n',
+        b'{"command":"status","\xff":1}\n',
+        b'{"command":"\\ud800"}\n',
+        b'{"command":"skip","cases":[1e999]}\n',
+        b'{"command":"skip","cases":[' + b"9" * 5000 + b"]}\n",
+        b'{"command":"stop"}\n{"command":"stop"}\n',
+        b"\0\n",
+        b"\n",
+        b"x" * 100_000,
+    ],
+    ids=lambda line: repr(line[:40]),
+)
+def test_what_is_no_command_is_answered_in_one_line(
+    server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(control_server, "LONGEST_LINE", 90_000 if line.startswith(b"x") else LONGEST_LINE)
+    answer = msgspec.json.decode(said(line), type=Answer)
+    assert not answer.ok and answer.error is not None
+    assert answer.error.startswith("not a command: ") and "\n" not in answer.error and len(answer.error) < 400
+    assert server.asked == []
+    assert ask(socket_path(ME), Command(command="status")).ok
+
+
+def test_half_a_command_is_not_obeyed(server: Served) -> None:
+    with connected() as client:
+        client.sendall(b'{"command":"stop"}')
+        client.shutdown(socket.SHUT_WR)
+        assert b"not a command: 18 bytes without an end of line" in client.makefile("rb").readline()
+    with connected():
+        pass
+    assert ask(socket_path(ME), Command(command="status")).ok
+    assert server.asked == ["status"]
+
+
+def test_a_command_that_breaks_something_ends_nothing(server: Served) -> None:
+    with pytest.raises(BenchtuiError, match="refuses to pause: the command failed: ZeroDivisionError"):
+        ask(socket_path(ME), Command(command="pause"))
+    assert ask(socket_path(ME), Command(command="status")).ok
+
+
+def test_a_command_may_name_every_case_of_a_large_plan(server: Served) -> None:
+    cases = tuple(range(MOST_CASES))
+    assert ask(socket_path(ME), Command(command="order", cases=cases)).ok
+    config = Config(device="cuda:15", precision="amp-bf16", compile="reduce-overhead", padding="longest")
+    assert len(msgspec.json.encode(config)) * MOST_CASES < LONGEST_LINE
+
+
+def test_an_answer_that_is_longer_than_the_socket_holds_comes_whole(server: Served) -> None:
+    assert ask(socket_path(ME), Command(command="add")).cases == tuple(range(MOST_CASES))
+
+
+@pytest.mark.parametrize("line", [b"", b'{"command":', b'{"command":"add"}\n'], ids=["mute", "half", "deaf"])
+def test_a_client_that_says_or_reads_nothing_is_dropped(
+    server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(control_server, "PATIENCE_S", 0.3)
+    with connected() as client:
+        client.sendall(line)
+        began_s = time.monotonic()
+        until(lambda: not server._server._clients and time.monotonic() - began_s > 0.1)
+        assert 0.2 < time.monotonic() - began_s < 10
+
+
+def test_clients_that_come_slowly_and_go_on_are_kept(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_server, "PATIENCE_S", 0.5)
+    with connected() as client:
+        for byte in STATUS:
+            client.sendall(bytes([byte]))
+            time.sleep(0.05)
+        assert b'"ok":true' in client.makefile("rb").readline()
+
+
+def test_one_client_more_takes_the_place_of_the_one_that_was_idle_longest(server: Served) -> None:
+    speaking = connected()
+    speaking.sendall(STATUS[:5])
+    idle = [connected() for _ in range(MOST_CLIENTS - 1)]
+    until(lambda: len(server._server._clients) == MOST_CLIENTS)
+    assert ask(socket_path(ME), Command(command="status")).ok
+    newest = connected()
+    until(lambda: gone(idle[0]))
+    assert not any(map(gone, (speaking, newest, *idle[2:])))
+    speaking.setblocking(True)
+    speaking.sendall(STATUS[5:])
+    assert b'"ok":true' in speaking.makefile("rb").readline()
+    for each in (speaking, newest, *idle):
+        each.close()
+
+
+def test_a_flood_is_served_at_a_bounded_pace_and_leaves_nobody_out(server: Served) -> None:
     ended = threading.Event()
 
-    def serve() -> None:
+    def flood() -> None:
         while not ended.is_set():
-            for key, _ in selector.select(0.05):
-                key.data()
+            said(STATUS)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    yield asked
+    threads = [threading.Thread(target=flood) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    before, began_s = len(server.asked), time.monotonic()
+    time.sleep(1)
+    rate = (len(server.asked) - before) / (time.monotonic() - began_s)
+    assert ask(socket_path(ME), Command(command="stop")).ok
     ended.set()
-    thread.join()
-    server.close()
-    selector.close()
-    assert not socket_path("me").exists()
+    for thread in threads:
+        thread.join()
+    assert rate <= 1.3 * MOST_CLIENTS / control_server.WINDOW_S
 
 
-def test_a_command_is_answered(server: list[str]) -> None:
-    assert ask(socket_path("me"), Command(command="status")).id == "me"
-    assert server == ["status"]
-
-
-def test_a_refusal_reaches_the_one_who_asked(server: list[str]) -> None:
-    with pytest.raises(BenchtuiError, match="refuses to skip: no case is running"):
-        ask(socket_path("me"), Command(command="skip"))
-
-
-def test_a_broken_command_is_answered_and_the_server_lives_on(
-    server: list[str], monkeypatch: pytest.MonkeyPatch
+def test_where_no_file_is_left_for_a_client_it_waits_and_nothing_spins(
+    server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "_LONGEST_LINE", 90_000)
-    for line in (b"not json\n", b'{"command":"explode"}\n', b"x" * 100_000):
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(socket_path("me")))
-            client.sendall(line)
-            assert b'"ok":false' in client.recv(4096)
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(socket_path("me")))
-    assert ask(socket_path("me"), Command(command="status")).ok
+    monkeypatch.setattr(control_server, "PAUSE_S", 0.4)
+    short = [True]
+    accept = ControlServer._next_client
+
+    def refused(self: ControlServer) -> object:
+        if short:
+            raise OSError(24, "Too many open files")
+        return accept(self)
+
+    monkeypatch.setattr(ControlServer, "_next_client", refused)
+    with connected() as client:
+        client.sendall(STATUS)
+        before = server.turns
+        time.sleep(0.5)
+        assert server.turns - before < 30
+        short.clear()
+        assert b'"ok":true' in client.makefile("rb").readline()
 
 
-def test_a_command_may_name_every_case_of_a_large_plan(server: list[str]) -> None:
-    cases = tuple(range(MOST_CASES))
-    assert ask(socket_path("me"), Command(command="order", cases=cases)).ok
-    config = Config(device="cuda:15", precision="amp-bf16", compile="reduce-overhead", padding="longest")
-    assert len(msgspec.json.encode(config)) * MOST_CASES < control._LONGEST_LINE
+@pytest.mark.parametrize("what", ["socket", "folder", "replaced"])
+def test_a_socket_that_is_removed_is_made_again(
+    server: Served, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    path = socket_path(ME)
+    path.unlink()
+    if what == "folder":
+        path.parent.rmdir()
+    elif what == "replaced":
+        path.write_text("somebody else's")
+        server._server._look_s = 0.0
+        time.sleep(0.2)
+        assert path.read_text() == "somebody else's"
+        path.unlink()
+    server._server._look_s = 0.0
+    until(path.exists)
+    until(lambda: client.running() or ask(path, Command(command="status")).ok)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_socket_and_folder_are_the_users_alone(server: list[str]) -> None:
-    assert stat.S_IMODE(socket_path("me").stat().st_mode) == 0o600
+def test_socket_and_folder_are_the_users_alone(server: Served) -> None:
+    assert stat.S_IMODE(socket_path(ME).stat().st_mode) == 0o600
     assert stat.S_IMODE(runtime_folder().stat().st_mode) == 0o700
 
 
@@ -87,9 +282,75 @@ def test_where_nothing_listens_the_path_is_named(home: Path) -> None:
         ask(socket_path("gone"), Command(command="status"))
 
 
+@pytest.mark.parametrize("answer", [b"\xff\n", b'{"ok":true,"x":' + b"[" * 100_000 + b"\n", b'{"ok":"\xff"}\n'])
+def test_an_answer_that_is_none_is_told_in_one_line(home: Path, answer: bytes) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(socket_path(ME)))
+        listening.listen()
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(BenchtuiError, match="no engine answers at"):
+            ask(socket_path(ME), Command(command="status"))
+        thread.join()
+
+
 def test_a_link_in_place_of_the_runtime_folder_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = home / "link"
     link.symlink_to(home)
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(link))
     with pytest.raises(BenchtuiError, match="not a folder of yours"):
         runtime_folder()
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o755, 0o770, 0o701, 0o500])
+def test_a_runtime_folder_that_others_may_enter_is_refused_and_left_as_it_is(
+    home: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    shared = home / "shared"
+    shared.mkdir()
+    (shared / "x.sock").touch()
+    shared.chmod(mode)
+    monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(shared))
+    with pytest.raises(BenchtuiError, match=rf"shared: the runtime folder has mode {mode:04o}, .*chmod 700"):
+        client.running()
+    assert stat.S_IMODE(shared.stat().st_mode) == mode
+    assert (shared / "x.sock").exists()
+
+
+def test_what_is_not_an_engines_is_never_removed(home: Path) -> None:
+    folder = runtime_folder()
+    kept = [folder / name for name in ("x.sock", f"{ME}.sock", "0123456789AB.sock", "x.log", f"{ME}.log")]
+    for path in kept:
+        path.touch()
+    (folder / "abcdefabcdef.sock").symlink_to(folder / "deaf.sock")
+    for name in ("deaf.sock", "aaaaaaaaaaaa.sock"):
+        with socket.socket(socket.AF_UNIX) as deaf:
+            deaf.bind(str(folder / name))
+    (folder / "aaaaaaaaaaaa.log").mkdir()
+    before = set(os.listdir(folder))
+    assert client.running() == []
+    assert before - set(os.listdir(folder)) == {"aaaaaaaaaaaa.sock"}
+
+
+def test_a_runtime_folder_whose_path_is_too_long_for_a_socket_is_refused_before_it_is_made(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
+    fits /= "é" * 10 + "x" * (107 - len(str(fits)) - 20 - len(f"//{ME}.sock"))
+    monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(fits))
+    served = Served()
+    assert ask(socket_path(ME), Command(command="status")).ok
+    served.close()
+    longer = fits.with_name(f"{fits.name}x")
+    monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(longer))
+    for ask_for in (runtime_folder, client.running, lambda: log_path(ME)):
+        with pytest.raises(BenchtuiError, match=r"x: the runtime folder has too long a path .*: 108 bytes"):
+            ask_for()
+    assert not longer.exists()

@@ -1,6 +1,7 @@
 """Engines of light cases, and what is left of them."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,16 +23,16 @@ def begin(home: Path) -> Iterator[Begin]:
     watched: list[Watched] = []
 
     def run(sweep: Sweep, environment: dict[str, str] | None = None) -> Watched:
-        name = f"light-{len(started)}"
-        folder = home / name
+        engine = uuid.uuid4().hex[:12]
+        folder = home / f"light-{len(started)}"
         folder.mkdir()
-        process = light.launch(folder / "s.json", sweep, environment, session_id=name)
+        process = light.launch(folder / "s.json", sweep, environment, session_id=engine)
         started.append(process)
         deadline_s = time.monotonic() + PATIENCE_S
         while not (folder / "s.json").exists():
             assert process.poll() is None and time.monotonic() < deadline_s
             time.sleep(0.01)
-        watched.append(Watched(Engine(name, folder / "s.json", process.pid)))
+        watched.append(Watched(Engine(engine, folder / "s.json", process.pid)))
         return watched[-1]
 
     yield run

@@ -130,7 +130,7 @@ def light_resume(path: Path) -> int:
 
 
 def _light(path: Path, wanted: Sweep | Resumption) -> int:
-    process = light.launch(path, wanted, session_id=f"{path.stem}-{type(wanted).__name__}")
+    process = light.launch(path, wanted)
     process.returncode = 0  # it is waited for by its number
     return process.pid
 

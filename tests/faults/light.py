@@ -3,24 +3,29 @@
 ``python tests/faults/light.py PATH ID < sweep.json`` comes up in a third of a second, so that it can be started
 and killed many times. A step sleeps for 2 ms, and its end is noted in PATH.steps as case, monotonic clock. The
 sweep's name says how cases behave: ``hang`` stops in C code with the interpreter locked, ``brief`` has no step,
-``linger`` stays for a while after it has told its end, as a case does whose step is looked at.
+``linger`` stays for a while after it has told its end, as a case does whose step is looked at. Of others the
+first case alone misbehaves: ``orphan WAY`` leaves a process in a session of its own, noted in PATH.orphans, and
+dies in that way; ``stop server`` stops the fork server and hangs.
 """
 
 import ctypes
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
+import psutil
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine import isolation, processes, supervisor
+from benchtui.engine import isolation, processes, round_run, supervisor
 from benchtui.engine.control import Resumption
 from benchtui.engine.executors import far
 from benchtui.engine.executors.cluster import Cluster, Member
@@ -43,6 +48,8 @@ CLOCK = "BENCHTUI_TEST_CLOCK"
 """Set to ``back``, the wall clock runs backwards by a day a call."""
 KINDS = "BENCHTUI_TEST_KINDS"
 """Kinds of the nodes of a played cluster, joined by commas; each node is a station of its own process."""
+PAUSES = "BENCHTUI_TEST_PAUSES"
+"""Pauses after a process couldn't be started for want of files, in seconds, joined by commas."""
 SILENT = "BENCHTUI_TEST_SILENT"
 """Seconds after which a station that is silent is lost."""
 
@@ -57,13 +64,14 @@ def launch(
     path: Path,
     wanted: Sweep | Resumption,
     environment: Mapping[str, str] | None = None,
-    session_id: str = "light",
+    session_id: str | None = None,
     stdout: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start the engine on a sweep, or on what is left of a session; doesn't wait for it to come up.
 
     Its errors go where the client looks for them.
     """
+    session_id = session_id or uuid.uuid4().hex[:12]
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     resume = ["--resume"] if isinstance(wanted, Resumption) else []
@@ -106,8 +114,13 @@ class _Case:
 
     def _step(self) -> None:
         began_s = time.monotonic()
-        if self._job.sweep.name == "hang":
+        name = self._job.sweep.name
+        if name == "stop server" and self._job.case == 0:
+            os.kill(os.getppid(), signal.SIGSTOP)
+        if name == "hang" or (name == "stop server" and self._job.case == 0):
             ctypes.PyDLL(None).pause()
+        if name.startswith("orphan ") and self._job.case == 0:
+            _leave_an_orphan(name.removeprefix("orphan "))
         time.sleep(STEP_S)
         ended_s = time.monotonic()
         os.write(self._notes, f"{self._job.case} {ended_s}\n".encode())
@@ -134,6 +147,30 @@ class _Case:
 
     def _now_s(self) -> float:
         return time.monotonic() - self._job.zero_s
+
+
+def _leave_an_orphan(way: str) -> None:
+    """Start what is in a session of its own, and die by oneself."""
+    orphan = subprocess.Popen(["sleep", "2999"], start_new_session=True).pid
+    if way == "fork":
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if (grandchild := os.fork()) == 0:
+                time.sleep(2999)
+            os.write(writer, str(grandchild).encode())
+            os._exit(0)
+        orphan = int(os.read(reader, 20))
+    Path(os.environ[NOTES]).with_suffix(".orphans").write_text(str(orphan))
+    if way == "segfault":
+        ctypes.string_at(0)
+    if way == "server":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(2999)
+    if way == "engine":
+        os.kill(psutil.Process(os.getppid()).ppid(), signal.SIGKILL)
+        time.sleep(2999)
+    os.kill(os.getpid(), signal.SIGKILL) if way == "kill" else os._exit(3)
 
 
 def run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
@@ -187,6 +224,8 @@ def main() -> int:
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
     engine_main._serve = lambda: serve(Station(LightProcesses()))
     far.SILENT_S = float(os.environ.get(SILENT, far.SILENT_S))
+    if pauses := os.environ.get(PAUSES):
+        round_run.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):

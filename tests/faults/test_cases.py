@@ -1,5 +1,6 @@
 """Cases that end badly, in one sweep: each is a recorded outcome, and the others are measured."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -7,6 +8,7 @@ import psutil
 import pytest
 from watching import Watched
 
+from benchtui.engine.control import log_path
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Sweep
@@ -20,6 +22,10 @@ WAYS = {
     "shouts": "shout",
     "leaves children behind": "lambda: [subprocess.Popen(['sleep', '1000']) for _ in range(20)]",
     "is well": "lambda: time.sleep(0.001)",
+    "raises what has no text": "unsayable",
+    "raises half a surrogate pair": "surrogate",
+    "raises 5 MB": "endless",
+    "forks and comes back": "os.fork",
     "runs out of memory": "greed",
 }
 """What a case does in its step, by its batch size, from 1 up: one larger than the last wouldn't be run."""
@@ -38,18 +44,27 @@ def greed():
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, resource.RLIM_INFINITY))
     torch.ones(1_000_000_000)
+class Unsayable(Exception):
+    def __str__(self):
+        raise ZeroDivisionError("no text")
+def unsayable():
+    raise Unsayable
+def surrogate():
+    raise ValueError("half \\udc80 of it")
+def endless():
+    raise ValueError("x" * 5_000_000)
 return Step([{", ".join(WAYS.values())}][case.batch_size - 1])"""
 
 
 @pytest.fixture(scope="module")
-def ended() -> dict[str, tuple[Session, int]]:
-    """The session, once it has been run, and the engine's peak of memory in bytes."""
+def ended() -> dict[str, tuple[Session, int, int]]:
+    """The session, once it has been run, the engine's peak of memory and the size of its log, in bytes."""
     return {}
 
 
 @pytest.fixture
 def case(
-    ended: dict[str, tuple[Session, int]],
+    ended: dict[str, tuple[Session, int, int]],
     start: Callable[[Sweep], Watched],
     own: Callable[..., Sweep],
 ) -> Callable[[str], CaseState]:
@@ -65,7 +80,9 @@ def case(
             return not watched.engine.alive()
 
         watched.until(look)
-        ended["session"] = watched.until_ended(), most
+        session = watched.until_ended()
+        log = log_path(watched.engine.session_id)
+        ended["session"] = session, most, log.stat().st_size if log.exists() else 0
     cases = ended["session"][0].cases
     return lambda way: cases[list(WAYS).index(way)]
 
@@ -98,13 +115,53 @@ def test_memory_that_the_host_refuses_is_out_of_memory(case: Callable[[str], Cas
 
 
 def test_gigabytes_of_output_neither_block_nor_fill_anything(
-    case: Callable[[str], CaseState], ended: dict[str, tuple[Session, int]]
+    case: Callable[[str], CaseState], ended: dict[str, tuple[Session, int, int]]
 ) -> None:
     shouting = case("shouts")
-    session, most = ended["session"]
+    session, most, _ = ended["session"]
     assert shouting.state == "ok" and len(shouting.measured) == ITERATIONS
     assert most < 300e6, "the engine's memory stays what it was"
     assert sum(len(message.text) for message in session.messages) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("raises what has no text", "Unsayable: (no text: its __str__ raised ZeroDivisionError)"),
+        ("raises half a surrogate pair", "ValueError: half \\udc80 of it"),
+    ],
+)
+def test_an_exception_without_a_readable_text_keeps_its_place(
+    case: Callable[[str], CaseState], way: str, said: str
+) -> None:
+    end = case(way).finished
+    assert end is not None and end.reason is not None
+    assert end.outcome == "failed"
+    assert re.fullmatch(r".*own\.py:\d+: " + re.escape(said), end.reason)
+
+
+def test_a_text_of_megabytes_is_cut_in_the_record_and_whole_in_the_log(
+    case: Callable[[str], CaseState], ended: dict[str, tuple[Session, int, int]]
+) -> None:
+    end = case("raises 5 MB").finished
+    assert end is not None and end.reason is not None
+    assert re.search(r"own\.py:\d+: ValueError: xxx", end.reason)
+    assert len(end.reason) < 4400
+    assert "… (1,000 kB in all, the rest is in the engine's log, " in end.reason
+    assert re.search(r"log, /\S+\.log\)$", end.reason)
+    assert 1_000_000 < ended["session"][2] < 1_100_000, "the log stays where the record points at it"
+
+
+def test_a_step_that_forks_and_comes_back_fails_with_that_as_the_reason(
+    case: Callable[[str], CaseState],
+) -> None:
+    end = case("forks and comes back").finished
+    assert end is not None
+    assert (end.outcome, end.reason) == (
+        "failed",
+        "the step forked and came back in both processes, which measure the same case then;"
+        " let what it forks end with os._exit",
+    )
 
 
 def test_the_others_are_measured(case: Callable[[str], CaseState]) -> None:

@@ -138,7 +138,7 @@ def test_a_sweep_whose_engine_was_killed_leaves_nothing_and_is_resumed(begin: Be
 def assert_resumed(watched: Watched, **how: bool) -> None:
     """Another engine measures what is left, each case once."""
     path = watched.engine.path
-    process = light.launch(path, Resumption(**how), LIKE, session_id="again")
+    process = light.launch(path, Resumption(**how), LIKE)
     assert process.wait(60) == 0
     again = Watched(watched.engine)
     again.read()

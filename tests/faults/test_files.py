@@ -5,6 +5,7 @@ import resource
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import pytest
 from watching import PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
-from benchtui.engine.control import Answer, runtime_folder
+from benchtui.engine.control import Answer, Resumption, runtime_folder
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
+from benchtui.tui import plain
 
 Begin = Callable[..., Watched]
 
@@ -147,3 +150,156 @@ def test_a_runtime_folder_that_is_not_the_users_is_refused_in_one_line(
         assert ran.returncode == 2
         assert ran.stderr.count("\n") == 1 and f"{place}: the runtime folder " in ran.stderr
     assert not list(home.glob("elsewhere/*"))
+
+
+def truncate(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def shorten(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def replace(path: Path) -> None:
+    path.with_name("edited").write_text("[]\n")
+    path.with_name("edited").replace(path)
+
+
+def replace_moved(path: Path) -> None:
+    path.rename(path.with_name("moved.json"))
+    path.write_text("[]\n")
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def add_to(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"something else")
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (truncate, "the file was truncated"),
+        (shorten, "the file was truncated"),
+        (replace, "another file took its place"),
+        (replace_moved, "another file took its place"),
+        (remove, "the file was removed"),
+        (add_to, "something else wrote to the file"),
+    ],
+)
+def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on_beside_it(
+    begin: Begin, damage: Callable[[Path], None], what: str
+) -> None:
+    watched = begin(light.sweep(cases=6, steps=200))
+    path = watched.engine.path
+    watched.until(lambda: watched.session.done > 1)
+    damage(path)
+    damaged, damaged_s = (path.read_bytes() if path.exists() else None), time.monotonic()
+    saved = path.with_name("s.rescued.json")
+    watched.until(saved.exists)
+    assert time.monotonic() - damaged_s < 1.0
+    assert [engine.path for engine in client.running()] == [saved]
+    watched.until_ended()
+    assert watched.states == ["ok"] * 6, "a reader of the old file goes on in the new one"
+    session = Session.load(saved)
+    assert session.finished is not None and session.finished.outcome == "completed"
+    assert [len(case.measured) for case in session.cases] == [200] * 6
+    told = [message.text for message in session.messages if message.level == "error"]
+    assert told == [f"{path}: {what} while the sweep runs; the whole session goes on in {saved}"]
+    assert (path.read_bytes() if path.exists() else None) == damaged, "what others wrote is theirs"
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+    assert {each.name for each in path.parent.iterdir()} <= {
+        "s.json",
+        "s.json.steps",
+        "s.rescued.json",
+        "moved.json",
+    }
+
+
+@pytest.mark.parametrize("text", [b"", b"something else\n"])
+def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Begin, text: bytes) -> None:
+    watched = begin(light.sweep(cases=4, steps=200))
+    session = Session(keep_steps=False)
+    seen = []
+    for event in plain.follow(watched.engine, session):
+        seen.append(event)
+        if isinstance(event, CaseFinished) and event.case == 0:
+            if text:
+                with watched.engine.path.open("ab") as file:
+                    file.write(text)
+            else:
+                os.truncate(watched.engine.path, 0)
+    assert [case.state for case in session.cases] == ["ok"] * 4
+    saved = watched.engine.path.with_name("s.rescued.json")
+    said = plain.summary_line(session, watched.engine.path, watched.engine)
+    assert said == f"4 cases: 4 ok; session {saved}"
+
+
+def test_a_session_that_is_damaged_twice_goes_on_in_a_third_file(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=8, steps=200))
+    path = watched.engine.path
+    watched.until(lambda: watched.session.done > 1)
+    truncate(path)
+    saved = path.with_name("s.rescued.json")
+    watched.until(saved.exists)
+    time.sleep(0.2)
+    truncate(saved)
+    watched.until_ended()
+    assert watched.states == ["ok"] * 8
+    session = Session.load(path.with_name("s.rescued-2.json"))
+    assert session.finished is not None and len(session.messages) >= 2
+
+
+def test_a_session_that_was_resumed_is_saved_whole(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=6, steps=300))
+    watched.until(lambda: watched.session.done > 1)
+    watched.engine.stop()
+    watched.until_ended()
+    process = light.launch(watched.engine.path, Resumption(anyway=True), session_id="again")
+    again = Watched(client.Engine("again", watched.engine.path, process.pid))
+    again.until(lambda: again.session.resumed)
+    truncate(watched.engine.path)
+    again.until_ended()
+    process.wait()
+    assert again.states == ["ok"] * 6
+    session = Session.load(watched.engine.path.with_name("s.rescued.json"))
+    assert [case.state for case in session.cases] == ["ok"] * 6
+
+
+def test_a_session_that_was_moved_goes_on_where_it_is(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=4, steps=100))
+    watched.until(lambda: watched.session.done)
+    moved = watched.engine.path.with_name("moved.json")
+    watched.engine.path.rename(moved)
+    watched.until_ended()
+    assert [case.state for case in Session.load(moved).cases] == ["ok"] * 4
+    assert not list(moved.parent.glob("*.rescued*"))
+
+
+@pytest.mark.parametrize("what", ["open", "long"])
+def test_a_runtime_folder_for_all_or_too_long_for_a_socket_is_refused_before_anything_is_made(
+    home: Path, command: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    place = home / ("runtime" if what == "open" else "r" * 120)
+    if what == "open":
+        place.mkdir()
+        place.chmod(0o1777)
+        (place / "x.sock").touch()
+        (place / "x.log").touch()
+    (home / "tiny.toml").write_text(f'model = "{tiny_model}"\nweights = "random"\n')
+    monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(place))
+    for arguments in (["run", "tiny.toml", "-o", "s.json"], ["attach", "--plain"], ["stop"], ["sessions"]):
+        ran = subprocess.run(
+            [command, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=home
+        )
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1 and f"{place}: the runtime folder has " in ran.stderr
+    assert not (home / "s.json").exists()
+    if what == "open":
+        assert stat.S_IMODE(place.stat().st_mode) == 0o1777
+        assert sorted(path.name for path in place.iterdir()) == ["x.log", "x.sock"]
+    else:
+        assert not place.exists()

@@ -13,6 +13,7 @@ from kills import CASES, Left, kill_at, light_launch, light_resume, resume
 from watching import Watched, wait_gone
 
 from benchtui.engine import client
+from benchtui.engine.control import runtime_folder
 
 SEED = 20261121
 
@@ -40,7 +41,7 @@ def test_an_engine_killed_at_any_instant_loses_no_more_than_what_was_on_its_way(
     assert [left for left in found if left.faults] == []
     assert {left.state for left in found} == {"no session", "cut off"}
     assert client.running() == [], "and what it left in the runtime folder is swept up"
-    assert list(Path(client.runtime_folder()).glob("*.sock")) == []
+    assert list(runtime_folder().glob("*.sock")) == []
 
 
 @pytest.mark.parametrize("victim", ["worker", "fork server"])

@@ -41,6 +41,20 @@ def test_a_case_during_which_everything_stood_still_is_marked(begin: Begin) -> N
     assert "stood still" in markdown(session)
 
 
+def test_a_case_whose_worker_alone_stood_still_is_marked(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=2, steps=600))
+    watched.until_steps(0)
+    started = next(event for event in watched.events if isinstance(event, CaseStarted))
+    worker = psutil.Process(started.pid)
+    worker.suspend()
+    time.sleep(STILL_S)  # this is the fault itself
+    worker.resume()
+    session = watched.until_ended()
+    marks = [[mark for mark in case.marks if "stood still" in mark] for case in session.cases]
+    assert [len(each) for each in marks] == [1, 0], marks
+    assert marks[0][0] in ("disturbed: stood still for 2 s", "disturbed: stood still for 3 s")
+
+
 def test_a_clock_that_is_set_back_touches_no_time_of_the_record(begin: Begin) -> None:
     watched = begin(light.sweep(cases=3, steps=50), {light.CLOCK: "back"})
     session = watched.until_ended()

@@ -115,9 +115,9 @@ def test_sockets_that_nobody_listens_at_are_swept_up(begin: Begin) -> None:
     stale = []
     for number in range(20):
         with socket.socket(socket.AF_UNIX) as deaf:
-            deaf.bind(str(socket_path(f"stale-{number}")))
-        stale.append(socket_path(f"stale-{number}"))
-    socket_path("no-socket").write_text("")
+            deaf.bind(str(socket_path(f"{number:012x}")))
+        stale.append(socket_path(f"{number:012x}"))
+    socket_path(f"{99:012x}").write_text("")
     watched = begin(light.sweep(name="hang"))
     watched.until(lambda: client.find(watched.engine.path))
     assert [path for path in stale if path.exists()] == []

@@ -1,0 +1,233 @@
+"""What clients of the control socket do to a running sweep, and how it is found once its socket was removed."""
+
+import resource
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import light
+import psutil
+import pytest
+from watching import PATIENCE_S, Watched
+
+from benchtui.engine import client
+from benchtui.engine.control import runtime_folder, socket_path
+
+Begin = Callable[..., Watched]
+STATUS = b'{"command":"status"}\n'
+SHORT = "the worker can't be started: Too many open files"
+IDLE, BUSY, STORM_S = 3_000, 200, 10.0
+SHARE = 0.35
+"""Of a processor, in a storm on a machine that has two and is busy; without any bound it was 0.58."""
+FILES = 64
+"""Files that an engine in want of them may have: it has fewer by itself."""
+
+
+def shortages(watched: Watched) -> list[str]:
+    """Warnings of the record that a case waits for files."""
+    warnings = [message.text for message in watched.session.messages if message.level == "warning"]
+    return [text for text in warnings if SHORT in text]
+
+
+@contextmanager
+def no_more_files(pid: int) -> Iterator[None]:
+    """Let a process open no file."""
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def connected(watched: Watched) -> socket.socket:
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(PATIENCE_S)
+    one.connect(str(socket_path(watched.engine.session_id)))
+    return one
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"command":"status","x":' + b"[" * 100_000 + b"\n",
+        b'{"command":"\xff"}\n',
+        b"\xff" * 1_000_000 + b"\n",
+    ],
+    ids=["deep", "no UTF-8", "long"],
+)
+def test_what_a_client_sends_ends_no_sweep(begin: Begin, line: bytes) -> None:
+    watched = begin(light.sweep(cases=2, steps=300))
+    watched.until_steps(0)
+    with connected(watched) as one:
+        one.sendall(line)
+        assert b'"not a command: ' in one.makefile("rb").readline()
+    watched.until_ended()
+    assert watched.states == ["ok", "ok"]
+
+
+def test_clients_that_say_nothing_use_up_neither_files_nor_processor(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=4, steps=1000))
+    watched.until_steps(0)
+    engine = psutil.Process(watched.engine.pid)
+    soft = resource.prlimit(engine.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(engine.pid, resource.RLIMIT_NOFILE, (FILES, soft[1]))
+    before, began_s = sum(engine.cpu_times()[:2]), time.monotonic()
+    with ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(connected(watched))
+        watched.until(lambda: watched.states[1] == "ok")
+        assert engine.num_fds() < FILES
+        used = (sum(engine.cpu_times()[:2]) - before) / (time.monotonic() - began_s)
+        watched.until_ended()
+    assert watched.states == ["ok"] * 4
+    assert used < 0.25
+
+
+def test_a_case_for_which_no_file_is_left_is_started_later(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=3, steps=200))
+    watched.until_steps(0)
+    with no_more_files(watched.engine.pid):
+        watched.until(lambda: shortages(watched))
+        assert socket_path(watched.engine.session_id).exists()
+    session = watched.until_ended()
+    assert watched.states == ["ok"] * 3
+    name = session.cases[1].config.name
+    assert shortages(watched)[0] == f"{name}: {SHORT}; tried again in 1 s"
+    assert session.finished is not None and session.finished.outcome == "completed"
+
+
+def test_a_case_that_never_finds_files_fails_with_that_reason_and_the_sweep_is_closed(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=3, steps=200), {light.PAUSES: "0.1,0.1"})
+    watched.until_steps(0)
+    with no_more_files(watched.engine.pid):
+        session = watched.until_ended()
+    assert watched.states == ["ok", "failed", "failed"]
+    reasons = {case.finished.reason for case in session.cases[1:] if case.finished}
+    assert reasons == {SHORT}
+    assert [text.partition("; ")[2] for text in shortages(watched)] == ["tried again in 0.1 s"] * 2 * 2
+    assert session.finished is not None and session.finished.outcome == "completed"
+
+
+def test_a_sweep_that_waits_for_files_is_stopped_like_any_other(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=2, steps=200), {light.PAUSES: "600"})
+    watched.until_steps(0)
+    with no_more_files(watched.engine.pid):
+        watched.until(lambda: shortages(watched))
+    watched.engine.stop()
+    session = watched.until_ended()
+    assert watched.states == ["ok", "interrupted"]
+    assert session.finished is not None and session.finished.outcome == "interrupted"
+
+
+@pytest.mark.parametrize("what", ["folder", "socket"])
+def test_a_sweep_whose_socket_was_removed_is_found_watched_and_stopped(
+    begin: Begin, command: str, home: Path, what: str
+) -> None:
+    watched = begin(light.sweep(cases=1, steps=1_000_000))
+    watched.until_steps(0)
+    path = watched.engine.path
+    if what == "folder":
+        shutil.rmtree(runtime_folder())
+    else:
+        socket_path(watched.engine.session_id).unlink()
+    watched.until(lambda: client.find(path) == watched.engine)
+    stopped = subprocess.run([command, "stop"], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert stopped.returncode == 0, stopped.stderr
+    watched.until_ended()
+    assert watched.states == ["interrupted"]
+    assert not socket_path(watched.engine.session_id).exists()
+
+
+def test_an_engine_whose_log_was_removed_says_why_it_gives_up(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=1, steps=1_000_000))
+    watched.until_steps(0)
+    shutil.rmtree(runtime_folder())
+    shutil.rmtree(watched.engine.path.parent)  # no room for a copy beside it either
+    watched.until_ended()
+    said = watched.engine.last_words()
+    assert said == f"{watched.engine.path}: the session can't be written any further: the file was removed"
+
+
+@pytest.mark.long
+def test_a_storm_of_clients_costs_a_bounded_part_of_a_processor(begin: Begin) -> None:
+    watched = begin(light.sweep(cases=1, steps=8_000))
+    watched.until_steps(0)
+    engine = psutil.Process(watched.engine.pid)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard < IDLE + 500:
+        pytest.skip(f"{IDLE:,} connections need as many files; at most {hard:,} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    path = str(socket_path(watched.engine.session_id))
+    storm = Storm(path)
+    before, began_s = sum(engine.cpu_times()[:2]), time.monotonic()
+    storm.begin()
+    try:
+        time.sleep(STORM_S / 2)
+        assert client.find(watched.engine.path) == watched.engine, "the user's own commands still get through"
+        time.sleep(max(0.0, STORM_S - (time.monotonic() - began_s)))
+        share = (sum(engine.cpu_times()[:2]) - before) / (time.monotonic() - began_s)
+        files = engine.num_fds()
+    finally:
+        storm.end()
+    watched.until_ended()
+    assert watched.states == ["ok"]
+    assert storm.answered > BUSY, "else it was none"
+    assert files < FILES
+    assert share < SHARE, f"{share:.2f} of a processor, {storm.answered} answers"
+
+
+class Storm:
+    """Clients that hold connections and say nothing, and others that ask without end."""
+
+    def __init__(self, path: str) -> None:
+        self.answered = 0
+        self.idled = 0
+        """Connections that said nothing, as far as they got into the socket's queue."""
+        self._path = path
+        self._ended = threading.Event()
+        self._counting = threading.Lock()
+        self._idle = [threading.Thread(target=self._hold)]
+        self._busy = [threading.Thread(target=self._ask) for _ in range(BUSY)]
+
+    def begin(self) -> None:
+        """First the idle ones, as many as the socket's queue holds and more."""
+        for thread in self._idle:
+            thread.start()
+        while self.idled < 2 * FILES + BUSY:
+            time.sleep(0.01)
+        for thread in self._busy:
+            thread.start()
+
+    def end(self) -> None:
+        self._ended.set()
+        for thread in (*self._idle, *self._busy):
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+
+    def _hold(self) -> None:
+        with ExitStack() as stack:
+            left = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(IDLE)]
+            for one in left:
+                one.setblocking(False)
+            while left and not self._ended.wait(0.001):
+                while left and left[-1].connect_ex(self._path) == 0:
+                    left.pop()
+                    self.idled += 1
+            self._ended.wait()
+
+    def _ask(self) -> None:
+        while not self._ended.is_set():
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as one:
+                one.connect(self._path)  # without a timeout it waits its turn
+                one.settimeout(5)
+                one.sendall(STATUS)
+                answer = one.recv(4096)
+                with self._counting:
+                    self.answered += bool(answer)
