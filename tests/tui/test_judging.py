@@ -5,6 +5,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from benchtui.sessions import library
 from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Baseline
+from benchtui.tui import shelving
 from benchtui.tui.cli import app
 from benchtui.tui.copying import report_markdown
 
@@ -195,3 +197,12 @@ async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
     assert "Against cuda:0 fp32 bs=4, " in report
     assert "lies within 0.1%" in report
     assert "Against cuda:0 fp32 bs=1, " in report_markdown(story.path)
+
+
+def test_so_does_the_report_that_the_library_writes(story: Any, surroundings: Any) -> None:
+    story.begin().case(0, 10.0, 30).case(1, 20.0, 30).case(2, 40.0, 30).end()
+    item: Any = SimpleNamespace(path=story.path, name="trial")
+    for judging, size in ((BY_FOUR, 4), (LEFT_TO_THE_SWEEP, 1)):
+        here = replace(surroundings, judging=judging)
+        shelving.work("export", item, f"{size}.md", here, ())()
+        assert f"Against cuda:0 fp32 bs={size}, " in (here.folder / f"{size}.md").read_text()
