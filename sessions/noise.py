@@ -22,6 +22,9 @@ ASSUMED = 0.02
 quiet processor is below it, what a shared machine shows is above."""
 ASSUMED_FREEDOM = 4.0
 """What that assumption weighs, in degrees of freedom: five repeats outweigh it."""
+WHOLE_S = 0.5
+"""Measured span that the assumption is about. A shorter one sees a moment of the machine's pace, which changes
+within tenths of a second: on a shared processor medians over 0.06 s vary three times as much as over 0.5 s."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions of one machine, beyond that between processes."""
 SAME_WITHIN = 0.02
@@ -53,6 +56,11 @@ class Noise:
     def margin(self) -> float:
         """Margin of equivalence: never below what the session's two equal cases differ by, up to a limit."""
         return max(self.same_within, min(2 * (self.floor or 0.0), MOST_FLOOR))
+
+    def variance(self, span_s: float) -> float:
+        """Relative variance between fresh processes that measure for so many seconds each."""
+        short = max(WHOLE_S / span_s - 1, 0.0) if span_s > 0 else 0.0
+        return self.between**2 + ASSUMED**2 * short * ASSUMED_FREEDOM / self.freedom
 
 
 class Measured(Protocol):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions import evidence
 from benchtui.sessions.case_state import CaseState, peak_mb
 from benchtui.sessions.evidence import Evidence, with_noise
-from benchtui.sessions.noise import Noise, kind_of
+from benchtui.sessions.noise import Noise
 from benchtui.sessions.sampling import Sample
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config
@@ -128,14 +128,11 @@ def measured(session: Session) -> tuple[Result, ...]:
 
 def aa_pair(session: Session) -> tuple[Result, Result] | None:
     """The two cases of the session's A/A pair, where there is one and both ended well."""
+    if not any(case.config.repeat for case in session.cases):
+        return None
     every = {each.case.index: each for each in _all(session)}
     pair = evidence.aa_pair([Evidence(each.case, each.rounds) for each in every.values()])
     return (every[pair[0].case.index], every[pair[1].case.index]) if pair else None
-
-
-def noise_by_kind(session: Session) -> dict[str, Noise]:
-    """What is known of the session's noise, by kind of device."""
-    return {kind_of(each.case): each.noise for each in _all(session)}
 
 
 def _all(session: Session) -> list[Result]:

@@ -1,40 +1,41 @@
 """How a session was measured, as labels and texts, and what was asked for beside what was in force."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import MARGIN, latency_ratio
 from benchtui.sessions.facts import Data
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
-from benchtui.sessions.noise import Noise, kind_of
+from benchtui.sessions.noise import WHOLE_S, Noise, kind_of
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, listed, number, signed_percent
 from benchtui.sessions.report.wording import verdict_cell
-from benchtui.sessions.results import aa_pair, noise_by_kind, series_key, varied
+from benchtui.sessions.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.sampling import LEAST_ROUNDS
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import SYNTHETIC, Measure, own_code
 from benchtui.sessions.visible import LONGEST_SAID, visible
 
 
-def method(session: Session) -> tuple[Fact, ...]:
+def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
     """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
     sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
+    noise = {kind_of(each.case): each.noise for each in results}
     return facts(
         ("Task", sweep.task),
         ("Text", _texts(session)),
-        *(_timing(session, cases) if cases else (("Timing", _taken_over(session)),)),
+        *(_timing(session, cases, noise) if cases else (("Timing", _taken_over(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure)),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
         ("Rounds", _rounds(session)),
-        ("Noise floor", _noise_floor(session)),
+        ("Noise floor", _noise_floor(session, noise)),
         ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
         ("Energy and power", _energy(session.cases)),
         ("Idle power", _idle(session)),
@@ -110,7 +111,9 @@ _SYNCHRONISED = {
 }
 
 
-def _timing(session: Session, cases: list[CaseState]) -> tuple[tuple[str, object], ...]:
+def _timing(
+    session: Session, cases: list[CaseState], noise: dict[str, Noise]
+) -> tuple[tuple[str, object], ...]:
     measure = session.start.sweep.measure
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
@@ -124,8 +127,8 @@ def _timing(session: Session, cases: list[CaseState]) -> tuple[tuple[str, object
         ),
         ("Intervals", _intervals(measure.rounds)),
         ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
-        ("Ratios", _ratios(session)),
-        ("Verdicts", _verdicts(session)),
+        ("Ratios", _ratios(measure.rounds, noise)),
+        ("Verdicts", _verdicts(session, noise)),
         ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes" + _graphs(cases)),
     )
 
@@ -138,25 +141,24 @@ def _intervals(rounds: int) -> str:
     return f"95%, by the steps of one process (order statistics), which fresh processes may lie outside of{few}"
 
 
-def _ratios(session: Session) -> str:
+def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
     """What is compared, and what its intervals cover."""
-    rounds = session.start.sweep.measure.rounds
     head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
     if rounds >= LEAST_ROUNDS:
         return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
-    known = noise_by_kind(session).items()
-    spreads = listed([f"{100 * noise.between:.2g}% on {kind}{_from(noise)}" for kind, noise in known])
+    spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
     return f"{head}: steps by themselves; fresh processes of a case by their standard deviation, {spreads}"
 
 
 def _from(noise: Noise) -> str:
-    return "" if noise.measured else " (assumed: nothing was repeated)"
+    if noise.measured:
+        return ""
+    return f" (assumed: nothing was repeated; more for cases measured for less than {WHOLE_S:g} s)"
 
 
-def _verdicts(session: Session) -> str:
+def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
     """By which rule a ratio gets its word."""
-    margins = {noise.margin for noise in noise_by_kind(session).values()}
-    within = max(margins, default=session.same_within)
+    within = max((each.margin for each in noise.values()), default=session.same_within)
     return (
         f"faster or slower: the whole 99% interval lies beyond {100 * MARGIN:g}%, for typical steps and for the"
         f" first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
@@ -234,15 +236,14 @@ def _rounds(session: Session) -> str | None:
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 
 
-def _noise_floor(session: Session) -> str | None:
+def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:
     """What two runs of the same case differ by."""
     pair = aa_pair(session)
     ratio = latency_ratio(*pair) if pair else None
     if pair is None or ratio is None:
         return None
     change = signed_percent(1 / ratio.value - 1) if ratio.value else None
-    kinds = noise_by_kind(session)
-    where = f" on {kind_of(pair[0].case)}" if len(kinds) > 1 else ""
+    where = f" on {kind_of(pair[0].case)}" if len(noise) > 1 else ""
     apart = f"typical steps {change} % apart ({verdict_cell(ratio)})"
     return f"{pair[0].name} measured twice: {apart}; no smaller difference counts{where}"
 

@@ -2,6 +2,7 @@ from typing import Any
 
 from benchtui.sessions.facts import Data
 from benchtui.sessions.report.method import method
+from benchtui.sessions.results import measured
 from benchtui.sessions.sweep import Sweep
 
 DRAWN = Data(dataset="synthetic", samples=64)
@@ -9,7 +10,8 @@ DRAWN = Data(dataset="synthetic", samples=64)
 
 def facts(bench: Any, sweep: Sweep, data: Data | None = None) -> dict[str, str]:
     case = bench.case(1, 4.0, sequence_length=16, prepared={"data": data} if data else {})
-    return dict(method(bench.session(case, sweep=sweep)))
+    session = bench.session(case, sweep=sweep)
+    return dict(method(session, measured(session)))
 
 
 def test_a_text_is_told_with_its_length(bench: Any) -> None:
