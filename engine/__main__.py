@@ -38,7 +38,7 @@ def main() -> int:
         Answer(
             ok=True,
             id=arguments.id,
-            path=str(arguments.path),
+            path=os.fsencode(arguments.path),
             pid=os.getpid(),
             resumed_s=supervisor.resumed_s,
         )

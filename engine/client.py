@@ -250,4 +250,4 @@ def _answering(path: Path) -> Engine | None:
         return None
     if answer.id is None or answer.path is None or answer.pid is None:
         return None
-    return Engine(answer.id, Path(answer.path), answer.pid)
+    return Engine(answer.id, Path(os.fsdecode(answer.path)), answer.pid)

@@ -56,8 +56,8 @@ class Answer(Record, frozen=True, kw_only=True):
     ok: bool
     error: str | None = None
     id: str | None = None
-    path: str | None = None
-    """The session file."""
+    path: bytes | None = None
+    """The session file by its bytes, which need not be text (base64 in JSON)."""
     pid: int | None = None
     cases: tuple[int, ...] = ()
     """Numbers of the cases that the command made."""

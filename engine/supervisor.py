@@ -211,7 +211,7 @@ class Supervisor:
             made = obey(command, self._course)
         except BenchtuiError as error:
             return Answer(ok=False, error=str(error))
-        return Answer(ok=True, id=self._id, path=str(self._log.path), pid=os.getpid(), cases=made)
+        return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: StationEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it

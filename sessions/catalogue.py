@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from math import sqrt
 from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 import platformdirs
@@ -18,9 +19,11 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.evidence import rounds_of
 from benchtui.sessions.facts import ProcessSpread
+from benchtui.sessions.input_file import read_plain
 from benchtui.sessions.journal import Read
 from benchtui.sessions.library import Entry
 from benchtui.sessions.noise import KINDS, kind_of, spread_between
+from benchtui.sessions.output_file import output_file
 from benchtui.sessions.reading import AbandonedError, load
 from benchtui.sessions.sampling import Figure
 from benchtui.sessions.session import Session
@@ -35,6 +38,10 @@ NEWEST = 12
 """Earlier sessions that the spread between processes is learned from."""
 MOST_BYTES = 16_000_000
 """A session larger than this isn't read for it before a sweep starts, unless it is known already."""
+
+
+MOST_CATALOGUE_BYTES = 16_000_000
+"""What the catalogue has at the most: 20,000 sessions."""
 
 
 class Best(Record, frozen=True, kw_only=True):
@@ -102,7 +109,7 @@ class Catalogue:
 
     def known(self, session: Path) -> Summary | None:
         """The summary of a file that hasn't changed since it was made."""
-        filed, now = self._files.get(str(session)), _looks(session)
+        filed, now = self._files.get(_key(session)), _looks(session)
         return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
 
     def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
@@ -117,7 +124,7 @@ class Catalogue:
             found = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
-                self._files[str(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
+                self._files[_key(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
                 self._changed = True
         return found
 
@@ -125,12 +132,11 @@ class Catalogue:
         """Keep what is known of the files that are still there; a disk that refuses is no loss."""
         if not self._changed:
             return
-        files = {name: filed for name, filed in self._files.items() if _looks(Path(name))}
-        own = self._path.with_suffix(f".{os.getpid()}")
-        with suppress(OSError):
+        files = {key: filed for key, filed in self._files.items() if _looks(_path(key))}
+        with suppress(OSError, BenchtuiError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            own.write_bytes(msgspec.json.encode(_Kept(version=VERSION, files=files)))
-            own.replace(self._path)
+            with output_file(self._path, private=True) as kept:
+                kept.write(msgspec.json.encode(_Kept(version=VERSION, files=files)))
         self._changed = False
 
 
@@ -243,10 +249,19 @@ def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
 
 def _read(path: Path) -> dict[str, _Filed]:
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        kept = msgspec.json.decode(read_plain(path, MOST_CATALOGUE_BYTES), type=_Kept)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
     return kept.files if kept.version == VERSION else {}
+
+
+def _key(path: Path) -> str:
+    """A path as text, which its bytes need not be."""
+    return quote_from_bytes(os.fsencode(path), safe="/ ")
+
+
+def _path(key: str) -> Path:
+    return Path(os.fsdecode(unquote_to_bytes(key)))
 
 
 def _looks(path: Path) -> tuple[int, int] | None:

@@ -392,8 +392,7 @@ def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple
         return None  # too few steps, or a source that kept none and repeated nothing
     center = sum(log(each.ms) for each in figures) / n
     within = sum(error**2 for error in errors) / n**2
-    between = fmean(noise.variance(each.span_s) for each in result.rounds)
-    return center, [(within, inf), (between / n, noise.freedom)]
+    return center, [(within, inf), (noise.between**2 / n, noise.freedom)]
 
 
 def _error(terms: _Terms) -> tuple[float, float]:

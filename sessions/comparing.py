@@ -12,6 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.limits import peak_key, peaks_of
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
+from benchtui.sessions.visible import visible
 
 SAME_WORK = ("task", "batch_size", "sequence_length", "label")
 """What two cases always have in common: with another value a step is other work."""
@@ -155,7 +156,7 @@ def loaded(
     found = [load(path) for path in paths]
     for session in found:
         session.judge_by(judging)
-    return tuple(Side.of(path.stem, session) for path, session in zip(paths, found, strict=True))
+    return tuple(Side.of(visible(path.stem), session) for path, session in zip(paths, found, strict=True))
 
 
 def nothing_in_common(against: "Against") -> str:

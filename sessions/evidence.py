@@ -78,7 +78,8 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
 def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
     """The evidence of a session's cases, with what all of it says of the session's noise."""
     every = list(found)
-    known = noise_of(every, aa_pair(every), session.start.process_spread, session.same_within)
+    start, margin = session.start, session.same_within
+    known = noise_of(every, aa_pair(every), start.process_spread, margin, bool(start.host.virtual))
     return [replace(each, noise=known[kind_of(each.case)], session=session) for each in every]
 
 

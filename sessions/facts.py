@@ -39,6 +39,8 @@ class Host(Record, frozen=True, kw_only=True):
     processor: str | None = None
     cpu_count: Count | None = None
     """Logical processors that this process may use."""
+    virtual: bool | None = None
+    """Whether it is a virtual machine, by a flag of x86 processors; null where there is no such word."""
     memory_mb: Amount | None = None
     governor: str | None = None
     """How the kernel chooses the processors' clocks; several, joined by ``+``, where they differ."""

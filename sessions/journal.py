@@ -5,7 +5,9 @@ was cut off lacks that bracket and perhaps the end of its last line, and is read
 """
 
 import errno
+import mmap
 import os
+import re
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import suppress
@@ -17,10 +19,12 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
+from benchtui.sessions.input_file import open_plain
 from benchtui.sessions.locked_file import created, lock, opened
 from benchtui.sessions.mending import mend
+from benchtui.sessions.output_file import reason
 from benchtui.sessions.spare import Harm, Spare, harm, head, is_at, saved_beside
-from benchtui.sessions.sweep import Seconds
+from benchtui.sessions.sweep import MOST_CASES, Seconds
 from benchtui.sessions.visible import shortened
 
 _encoder = msgspec.json.Encoder()
@@ -32,6 +36,12 @@ SLICE_BYTES = 2**22
 """Bytes of a file that are read at once, where no others wait for their turn."""
 LONG_LINE = 24_000
 """Bytes of a line of steps from which it is decoded into arrays, a third quicker; that needs numpy: 14 MB."""
+LONGEST_LINE = 100_000_000
+"""Bytes of a line beyond which it is no event."""
+_LEAST_OF_A_CASE = 50
+"""Bytes that a case adds to a file at the least."""
+_TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
+"""A line that adds case 100,000 or a later one, as the engine writes it; in other layouts it is found later."""
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 
@@ -105,7 +115,12 @@ class Journal:
         with self._lock:
             lead = self._lead()
             found = self._save_from_harm() if self._begun else None
-            self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
+            try:
+                self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
+            except OSError:
+                if not self.bytes_written and is_at(self._fd, self.path):
+                    self.path.unlink()  # a file in which nothing is recorded would only stand in the way
+                raise
             self._begun = True
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
@@ -270,6 +285,9 @@ class Tail:
         """The lines that have become whole with more data, without their ends."""
         if b"\n" not in data:
             self._begun.append(data)
+            if sum(map(len, self._begun)) > LONGEST_LINE:
+                where, most = f"{self._path}, line {self._spot.line}", f"{LONGEST_LINE / 1e6:g} MB"
+                self._broken = BenchtuiError(f"{where}: longer than {most}, which no event is")
             return []
         lines = data.split(b"\n")
         lines[0] = b"".join((*self._begun, lines[0]))
@@ -318,12 +336,18 @@ def read(path: Path) -> Recording:
         BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
-        data = file.read()
-    try:
-        events: list[Read] = list(_whole_decoder.decode(data))
-        torn = False
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        events, torn = _read_lines(data, path)
+        data = file.read(LONGEST_LINE + 1)
+    events: list[Read] = []
+    torn = False
+    if len(data) > LONGEST_LINE:
+        del data
+        for found, torn in slices(path):  # noqa: B007 - the last one counts
+            events += found
+    else:
+        try:
+            events += _whole_decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            events, torn = _read_lines(data, path)
     if not events or _tag(events[0]) != "session_started":
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
     return Recording(events, torn)
@@ -397,11 +421,25 @@ def _tag(event: Read) -> str:
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        return path.open("rb")
-    except OSError as error:
-        raise BenchtuiError(f"{path}: can't be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BenchtuiError(f"{path}: can't be read: {error}") from error
+        file = open_plain(path)
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
+    try:
+        _refuse_more_cases(file, path)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
+    """Refuse a session of more cases than are allowed by a look at its lines, before any of them is read."""
+    size = os.fstat(file.fileno()).st_size
+    if size < MOST_CASES * _LEAST_OF_A_CASE:
+        return
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as lines:
+        if _TOO_MANY.search(lines):
+            raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
 
 
 def _known_events() -> frozenset[str]:

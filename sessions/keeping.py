@@ -4,7 +4,6 @@ A note is a text file of the session's name beside it (``NAME.note``): the sessi
 alone, and an index can be lost.
 """
 
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from benchtui.sessions import library, reading
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.output_file import open_output
+from benchtui.sessions.input_file import open_plain, read_plain
+from benchtui.sessions.output_file import output_file, reason
 
 MOST_NOTE = 2_000
 """Characters of a note."""
@@ -21,10 +21,10 @@ MOST_NOTE = 2_000
 def note_of(session: Path) -> str:
     """The note of a session in one line, or an empty text."""
     try:
-        with _note_path(session).open(encoding="utf-8", errors="replace") as file:
-            return " ".join(file.read(MOST_NOTE).split())
+        text = read_plain(_note_path(session), follow=False).decode(errors="replace")
     except OSError:
         return ""
+    return " ".join(text[:MOST_NOTE].split())
 
 
 def write_note(session: Path, text: str) -> None:
@@ -34,12 +34,12 @@ def write_note(session: Path, text: str) -> None:
         BenchtuiError: for a session elsewhere, or a disk that refuses.
     """
     path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
-    with _told(path, "the note can't be written"):
-        if line:
-            with open_output(path, (session,)) as file:  # the note may be a link to anything
-                file.write(f"{line}\n".encode())
-        else:
-            path.unlink(missing_ok=True)
+    if line:
+        with output_file(path, private=True) as file:
+            file.write(f"{line}\n".encode())
+        return
+    with _told(path, "the note can't be removed"):
+        path.unlink(missing_ok=True)
 
 
 def rename(session: Path, name: str, busy: Collection[Path]) -> Path:
@@ -84,10 +84,12 @@ def take_in(source: Path) -> Path:
     if known is not None:
         raise BenchtuiError(f"{source}: this session is in the library already, as {known.path.stem}")
     path = library.free_path(library.safe_name(source.stem) or "session")
-    with _told(source, "can't be copied into the library"), source.open("rb") as file:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as copy:
-            shutil.copyfileobj(file, copy)
+    with (
+        _told(source, "can't be copied into the library"),
+        open_plain(source) as file,
+        output_file(path, over=False, private=True) as copy,
+    ):
+        shutil.copyfileobj(file, copy)
     return path
 
 
@@ -97,7 +99,7 @@ def write_text(path: Path, text: str, inputs: Collection[Path], *, over: bool) -
     Raises:
         BenchtuiError: where it is there, is a session, such as those of ``inputs``, or can't be written.
     """
-    with _told(path, "can't be written"), open_output(path, inputs, over=over) as file:
+    with output_file(path, inputs, over=over) as file:
         file.write(text.encode())
 
 
@@ -135,8 +137,4 @@ def _told(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: {what}: {_reason(error)}") from error
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BenchtuiError(f"{path}: {what}: {reason(error)}") from error

@@ -10,6 +10,7 @@ import platformdirs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.input_file import open_plain
 
 LATEST = "latest"
 """Stands for the newest session of the library wherever a session is asked for."""
@@ -101,7 +102,7 @@ def resolve(source: str) -> Path:
 def entry_of(path: Path) -> Entry | None:
     """What the first line and the end of a file say, or None where it is no session."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             head = file.readline(16) + file.readline(_HEAD_BYTES)
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
             tail = file.read()

@@ -20,11 +20,11 @@ from benchtui.sessions.sampling import Figure, Sample, over_rounds
 ASSUMED = 0.02
 """Relative standard deviation between processes where nothing was measured: what ``make bench`` finds on a
 quiet processor is below it, what a shared machine shows is above."""
+ASSUMED_VIRTUAL = 0.1
+"""The same of a virtual machine's processors, whose cores others may share: fresh processes of one case lay 13%
+apart on one, at one of two paces that lasted for seconds."""
 ASSUMED_FREEDOM = 4.0
-"""What that assumption weighs, in degrees of freedom: five repeats outweigh it."""
-WHOLE_S = 0.5
-"""Measured span that the assumption is about. A shorter one sees a moment of the machine's pace, which changes
-within tenths of a second: on a shared processor medians over 0.06 s vary three times as much as over 0.5 s."""
+"""What such an assumption weighs, in degrees of freedom: five repeats outweigh it."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions of one machine, beyond that between processes."""
 SAME_WITHIN = 0.02
@@ -57,11 +57,6 @@ class Noise:
         """Margin of equivalence: never below what the session's two equal cases differ by, up to a limit."""
         return max(self.same_within, min(2 * (self.floor or 0.0), MOST_FLOOR))
 
-    def variance(self, span_s: float) -> float:
-        """Relative variance between fresh processes that measure for so many seconds each."""
-        short = max(WHOLE_S / span_s - 1, 0.0) if span_s > 0 else 0.0
-        return self.between**2 + ASSUMED**2 * short * ASSUMED_FREEDOM / self.freedom
-
 
 class Measured(Protocol):
     """A case with what its rounds came to."""
@@ -80,10 +75,12 @@ def noise_of(
     aa: tuple[Measured, Measured] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
+    virtual: bool = False,
 ) -> dict[str, Noise]:
     """The noise of a session by kind of device, from its measured cases, its A/A pair and its record.
 
-    Of the cases those with several rounds say something; others may be left out.
+    Of the cases those with several rounds say something; others may be left out. ``virtual`` says whether the
+    machine is a virtual one.
     """
     found: dict[str, list[Sequence[Figure]]] = {kind: [] for kind in KINDS}
     for each in results:
@@ -92,7 +89,13 @@ def noise_of(
             continue  # what disturbed it is told apart from how processes differ
         repeats.append([round_.median for round_ in each.rounds])
     return {
-        kind: _noise(repeats, _pair(aa, kind), earlier.get(kind), same_within)
+        kind: _noise(
+            repeats,
+            _pair(aa, kind),
+            earlier.get(kind),
+            same_within,
+            ASSUMED_VIRTUAL if virtual and kind == "cpu" else ASSUMED,
+        )
         for kind, repeats in found.items()
     }
 
@@ -118,6 +121,7 @@ def _noise(
     pair: tuple[Figure, Figure] | None,
     earlier: ProcessSpread | None,
     same_within: float,
+    assumed: float,
 ) -> Noise:
     apart = [*repeats, pair] if pair and all(len(figures) == 1 for figures in repeats) else repeats
     variance, freedom = spread_between(apart)
@@ -127,7 +131,7 @@ def _noise(
         degrees += earlier.freedom
     whole = ASSUMED_FREEDOM + degrees
     return Noise(
-        between=sqrt((ASSUMED**2 * ASSUMED_FREEDOM + known) / whole),
+        between=sqrt((assumed**2 * ASSUMED_FREEDOM + known) / whole),
         freedom=whole,
         measured=degrees > 0,
         floor=abs(log(pair[1].ms / pair[0].ms)) if pair else None,

@@ -1,16 +1,28 @@
-"""The files that commands write where the user says: reports, tables, figures, sweeps; never over a session."""
+"""Files that are written: reports, tables, figures, sweeps, notes, caches; never over a session.
+
+They come whole or not at all: each is written beside its place and renamed. Where that ends early, for a full
+disk or a broken input, what was there before is still there, and nothing is left behind.
+"""
 
 import errno
 import os
-from collections.abc import Collection
+import secrets
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.input_file import open_plain
 
 _HEAD_BYTES = 64
 _BEGINNING = b'{"event":"session_started"'
 """How a session file begins, without the bracket of its array and without white space."""
+_PARTIAL = ".benchtui-"
+"""How the name of a file begins that isn't whole yet."""
+_UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Why a folder takes no new file, though a file in it may take new content."""
 
 
 def check_output(path: Path, inputs: Collection[Path]) -> None:
@@ -19,19 +31,48 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
     Raises:
         BenchtuiError: where the file is an input, through whatever links, or begins as a session does.
     """
-    if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
+    if any(_is_same(path, each) for each in inputs) or begins_as_session(path):
         raise BenchtuiError(f"{path}: is a session, which is never overwritten")
 
 
-def open_output(path: Path, inputs: Collection[Path], *, over: bool = True) -> IO[bytes]:
-    """Open a file to write, empty; one that is there already only where it may be written ``over``.
+@contextmanager
+def output_file(
+    path: Path, inputs: Collection[Path] = (), *, over: bool = True, private: bool = False
+) -> Iterator[IO[bytes]]:
+    """Write a file: what was there is replaced once all of it is written, and where it may be written ``over``.
+
+    A ``private`` file is one of our own: for the user alone, and a link at its place is replaced, not followed.
+    What is no plain file, such as a pipe or a terminal, is written as it comes.
 
     Raises:
-        BenchtuiError: where it is a session, as ``check_output`` has it.
-        OSError: where it can't be opened, or is there and must not be written over.
+        BenchtuiError: where it is a session, as ``check_output`` has it, is there and must not be written over,
+            or can't be written.
     """
     check_output(path, inputs)
-    return open(path, "wb" if over else "xb", opener=_without_waiting)
+    try:
+        with _opened(path, over, private) as file:
+            yield file
+            file.flush()
+            check_output(path, inputs)  # a session may have begun there meanwhile
+    except FileExistsError as error:
+        raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be written: {reason(error)}") from error
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What is wrong, without the path that the system adds."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def begins_as_session(path: Path) -> bool:
+    """Whether a file is there that begins as a session does."""
+    try:
+        with open_plain(path) as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return b"".join(head.split()).removeprefix(b"[").startswith(_BEGINNING)
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -41,20 +82,55 @@ def _is_same(path: Path, other: Path) -> bool:
         return False
 
 
-def _begins_as_session(path: Path) -> bool:
+@contextmanager
+def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
+    there = _looks(path, follow=not private)
+    if not over and (there or path.is_symlink()):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if there and not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
+        with open(path, "wb", opener=_without_waiting) as file:
+            yield file
+        return
+    target = path if private else Path(os.path.realpath(path))
+    partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(6)}")
     try:
-        head = _head(path) if path.is_file() else b""  # opening a device may do something to it
-    except (OSError, ValueError):
-        return False
-    return b"".join(head.split()).removeprefix(b"[").startswith(_BEGINNING)
-
-
-def _head(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as error:
+        if there is None or error.errno not in _UNCHANGEABLE:
+            raise
+        with target.open("wb") as file:  # a folder of others, in which the user has a file
+            yield file
+        return
     try:
-        return os.read(descriptor, _HEAD_BYTES)
+        with open(descriptor, "wb") as file:
+            yield file
+        if there and not private:
+            partial.chmod(stat.S_IMODE(there.st_mode))
+        _put(partial, target, over)
     finally:
-        os.close(descriptor)
+        with suppress(OSError):
+            partial.unlink()
+
+
+def _put(partial: Path, target: Path, over: bool) -> None:
+    """Give a file its name; where it mustn't be written ``over``, another that has it by now keeps it."""
+    if over:
+        partial.replace(target)
+        return
+    try:
+        os.link(partial, target)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        with target.open("xb"):  # a file system without links: the name is taken first
+            partial.replace(target)
+
+
+def _looks(path: Path, *, follow: bool) -> os.stat_result | None:
+    try:
+        return os.stat(path, follow_symlinks=follow)
+    except FileNotFoundError:
+        return None
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -52,11 +52,6 @@ class Sample:
     jitter: float | None = None
     """Standard deviation of the steps over their mean; None for fewer than two, or where none were kept."""
 
-    @property
-    def span_s(self) -> float:
-        """Seconds that the steps took together."""
-        return self.n * self.mean.ms / 1000
-
 
 class Ordered(Protocol):
     """Times in ascending order, however they are kept."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from benchtui.sessions.input_file import open_plain
+
 _PIECE = 1 << 20
 _MOST_NAMES = 100
 _HEAD = 4096
@@ -114,7 +116,7 @@ def saved_beside(path: Path, begins: bytes) -> Path | None:
     found = None
     for name in _names(path):
         try:
-            with name.open("rb") as file:
+            with open_plain(name) as file:
                 if begins and head(file.fileno()).startswith(begins[: _HEAD // 2]):
                     found = name
         except OSError:
@@ -127,7 +129,7 @@ def place_of(path: Path, session_id: str) -> Path:
     found = path
     for name in _names(path):
         try:
-            with name.open("rb") as file:
+            with open_plain(name) as file:
                 found = name if f'"id":"{session_id}"'.encode() in head(file.fileno()) else found
         except OSError:
             break

@@ -9,6 +9,8 @@ from typing import Any, get_args
 
 from benchtui.sessions import axis
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.input_file import read_text
+from benchtui.sessions.output_file import reason
 from benchtui.sessions.sweep import (
     ALL_GPUS,
     ALL_KINDS,
@@ -114,7 +116,7 @@ def read_source(source: str) -> tuple[str, str]:
     if source in preset_names() and not path.is_file():
         return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
     try:
-        return path.read_text("utf-8"), source
+        return read_text(path), source
     except FileNotFoundError as error:
         suggestion = axis.nearest(source, preset_names())
         known = ", ".join(preset_names())
@@ -122,7 +124,7 @@ def read_source(source: str) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         raise BenchtuiError(f"{source}: not a text file in UTF-8") from error
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{source}: can't be read: {getattr(error, 'strerror', None) or error}") from error
+        raise BenchtuiError(f"{source}: can't be read: {reason(error)}") from error
 
 
 def _override(table: Table, override: str) -> None:

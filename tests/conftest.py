@@ -21,6 +21,12 @@ from benchtui.sessions.sweep_file import parse_sweep
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
+# what a test starts is to know the usual signals, also under nohup or behind a shell's "&": a handler of our own,
+# unlike one that is ignored, isn't handed on
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
+
 ARCHITECTURES = Path(__file__).parents[1] / "engine" / "architectures"
 
 

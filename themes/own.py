@@ -10,6 +10,7 @@ from typing import Any
 
 import platformdirs
 
+from benchtui.sessions.input_file import read_text
 from benchtui.themes import COLOURS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
 
 SHIPPED = "shipped"
@@ -80,7 +81,7 @@ def parse(name: str, text: str) -> Theme:
 def _own(path: Path) -> Theme:
     if path.stem in names():
         raise ValueError(f"a theme named {path.stem} ships with benchtui; give the file another name")
-    return parse(path.stem, path.read_text("utf-8"))
+    return parse(path.stem, read_text(path))
 
 
 def _refuse_unknown(table: Mapping[str, object], where: str, known: Iterable[str]) -> None:

@@ -71,18 +71,25 @@ def main() -> None:
     """Run the command line and end the process; every error a user can mend is one line and an exit status."""
     from benchtui.sessions.errors import BenchtuiError  # here, as everything of ours: --help is to be quick
 
+    _open_closed_output()
     try:
-        sys.exit(app(standalone_mode=False))
+        try:
+            sys.exit(app(standalone_mode=False))
+        finally:
+            sys.stdout.flush()
     except BenchtuiError as error:
         _fail(str(error), USAGE)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; there is nobody to tell
         sys.exit(CASE_FAILED)
+    except OSError as error:
+        _fail(_refused(error), USAGE)
 
 
 @click.group(
@@ -418,6 +425,31 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
 
 
+def _open_closed_output() -> None:
+    """Put a stream that refuses all text in the place of a closed standard output.
+
+    Whatever is written then fails as it does on a full disk, and no file that is opened later takes its number.
+    """
+    if sys.stdout is None:
+        closed = os.open(os.devnull, os.O_RDONLY)
+        if closed != 1:
+            os.dup2(closed, 1)
+            os.close(closed)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
+
+
+def _refused(error: OSError) -> str:
+    """What the system refused; where it was to take our output, that is given up."""
+    try:
+        sys.stdout.flush()
+    except OSError as full:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)  # what is left is written once more as the process ends
+        return f"standard output can't be written: {full.strerror}"
+    return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error)
+
+
 def _fail(text: str, status: int) -> None:
-    click.echo(f"benchtui: {_plain(text)}", err=True)
+    with suppress(OSError):  # standard error may be on a full disk too
+        click.echo(f"benchtui: {_plain(text)}", err=True)
     sys.exit(status)

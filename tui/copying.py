@@ -7,7 +7,7 @@ from pathlib import Path
 from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.output_file import check_output, open_output
+from benchtui.sessions.output_file import check_output, output_file
 from benchtui.tui.cases import CaseBook
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.rows import COLUMNS
@@ -50,11 +50,8 @@ def write_report(session: Path, target: Path, judging: Judging = LEFT_TO_THE_SWE
     """Write the report of a session to a file. Raises BenchtuiError where that fails, or it is a session."""
     check_output(target, (session,))
     text = report_markdown(session, judging)
-    try:
-        with open_output(target, (session,)) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise BenchtuiError(f"{target}: the report can't be written: {error.strerror}") from error
+    with output_file(target, (session,)) as file:
+        file.write(text.encode())
 
 
 def _as_options(judging: Judging) -> list[str]:

@@ -224,15 +224,10 @@ def _require_named(session: "Session", sweep: "Sweep") -> None:
 
 def _write(text: str, path: str) -> None:
     """Print a document, or write it to a file that isn't there yet."""
-    from benchtui.sessions.errors import BenchtuiError  # after the command is known
+    from benchtui.sessions.output_file import output_file  # after the command is known
 
     if path == "-":
         click.echo(text, nl=False)
         return
-    try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
-    except OSError as error:
-        raise BenchtuiError(f"{path}: the sweep can't be written there: {error.strerror}") from error
+    with output_file(Path(path), over=False) as file:
+        file.write(text.encode())

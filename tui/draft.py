@@ -1,9 +1,6 @@
 """A sweep while it is edited: its entries, undo and redo, the file it came from. Knows no Textual."""
 
-import os
-import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,8 +8,9 @@ from benchtui.sessions import exclusions, sweep_text
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.exclusions import Exclusions
+from benchtui.sessions.input_file import read_text
 from benchtui.sessions.journal import Tail
-from benchtui.sessions.output_file import check_output
+from benchtui.sessions.output_file import begins_as_session, output_file
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep_file import entries, read_source, read_table, sweep_of
 
@@ -137,7 +135,7 @@ class Draft:
     def objection(self, path: Path) -> str | None:
         """Why to ask before this file is overwritten, or None where nothing speaks against it."""
         try:
-            there = path.read_text("utf-8")
+            there = read_text(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
@@ -149,7 +147,8 @@ class Draft:
     def save(self, path: Path) -> None:
         """Write the sweep to a file, whole or not at all, and go on from there; raises BenchtuiError."""
         text = self.text()
-        _write(path, text)
+        with output_file(path) as file:
+            file.write(text.encode())
         before, now = self.state.origin, Origin(text, path.name, self.state.origin.stem, path)
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):
@@ -171,7 +170,7 @@ class Draft:
 def opened(source: str | Path) -> State:
     """The state of a preset, a TOML file, or the sweep of a recorded session; raises BenchtuiError."""
     path = Path(source)
-    if path.is_file() and _is_session(path):
+    if begins_as_session(path):
         sweep = _recorded(path)
         return _state(Origin(sweep_text.toml_of(sweep), f"sweep of {path.stem}", sweep.name))
     text, where = read_source(str(source))
@@ -198,14 +197,6 @@ def _sweep(texts: Mapping[str, str], exclude: Exclusions, stem: str) -> Sweep:
         raise BenchtuiError(told.removeprefix(f"{home}.")) from error
 
 
-def _is_session(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return b"".join(file.read(64).split()).startswith(b'[{"event"')
-    except OSError:
-        return False
-
-
 def _recorded(path: Path) -> Sweep:
     tail = Tail(path)
     try:
@@ -216,19 +207,3 @@ def _recorded(path: Path) -> Sweep:
     finally:
         tail.close()
     raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file by its side and put it in place, so that a full disk leaves the old one as it was."""
-    check_output(path, ())
-    target = path.resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, "utf-8")
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise BenchtuiError(f"{path}: the sweep can't be written: {error.strerror}") from error

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 import click
 
 from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
-from benchtui.sessions.output_file import check_output, open_output
+from benchtui.sessions.output_file import check_output, output_file
 from benchtui.tui.options import Judged, baseline_option, complete_session, judging, same_within_option
 from benchtui.tui.session_commands import write
 
@@ -130,8 +130,7 @@ def _export_steps(path: Path, wanted: Wanted) -> None:
 
     recorded = steps.recorded(path)
     if wanted.form == "parquet" and wanted.output:
-        with _told(wanted.output):
-            steps.write_parquet(recorded, wanted.output, (path,))
+        steps.write_parquet(recorded, wanted.output, (path,))
         return
     write = steps.write_csv if wanted.form == "csv" else steps.write_json
     with _opened(wanted.output, path) as out:
@@ -147,8 +146,7 @@ def _export_results(path: Path, wanted: Wanted) -> None:
     if wanted.form == "parquet" and wanted.output:
         from benchtui.sessions.formats.results import write_parquet  # this form alone needs it
 
-        with _told(wanted.output):
-            write_parquet(session, wanted.output, (path,))
+        write_parquet(session, wanted.output, (path,))
         return
     text = _text(session, wanted, found)
     with _opened(wanted.output, path) as out:
@@ -194,17 +192,8 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with _told(output), open_output(output, (session,)) as out:
+    with output_file(output, (session,)) as out:
         yield out
-
-
-@contextmanager
-def _told(output: Path) -> Iterator[None]:
-    """Tells of what the system has against writing a file."""
-    try:
-        yield
-    except OSError as error:
-        raise BenchtuiError(f"{output}: can't be written: {error.strerror}") from error
 
 
 @click.command()

@@ -80,7 +80,8 @@ class Judge:
             start, measured = self._session.start, list(self._measured.values())
             repeated = start.sweep.measure.rounds > 1 or start.source is not None
             found = [Evidence(case, self.rounds(case)) for case in measured] if repeated else []
-            known = noise_of(found, self._pair(), start.process_spread, self._margin)
+            virtual = bool(start.host.virtual)
+            known = noise_of(found, self._pair(), start.process_spread, self._margin, virtual)
             self._noise = len(self._rounds), known
         return self._noise[1]
 

@@ -1,12 +1,14 @@
 """What the reader prefers: the settings of the user's file, and what was last chosen in the app itself."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import platformdirs
 
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.input_file import read_plain
+from benchtui.sessions.output_file import output_file
 from benchtui.tui import keymap, settings
 from benchtui.tui.settings import Settings
 from benchtui.tui.widgets.rows import KEYS, USUAL, Sorting
@@ -95,11 +97,10 @@ class Preferences:
         self._remembered = remembered
         if self._state is None:
             return
-        beside = self._state.with_suffix(f".{os.getpid()}")
-        with suppress(OSError):  # a state that can't be written is one that is forgotten
+        with suppress(OSError, BenchtuiError):  # a state that can't be written is one that is forgotten
             self._state.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(msgspec.json.encode(remembered))
-            beside.replace(self._state)
+            with output_file(self._state, private=True) as file:
+                file.write(msgspec.json.encode(remembered))
 
 
 def _counting(choice: Choice | None, said: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -109,6 +110,6 @@ def _counting(choice: Choice | None, said: tuple[str, ...] | None) -> tuple[str,
 
 def _read(state: Path | None) -> Remembered:
     try:
-        return msgspec.json.decode(state.read_bytes(), type=Remembered) if state else Remembered()
+        return msgspec.json.decode(read_plain(state), type=Remembered) if state else Remembered()
     except (OSError, msgspec.MsgspecError):
         return Remembered()

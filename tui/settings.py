@@ -7,6 +7,7 @@ from typing import Any, get_args
 import msgspec
 import platformdirs
 
+from benchtui.sessions.input_file import read_text
 from benchtui.sessions.visible import quoted
 from benchtui.themes import own
 from benchtui.tui.pace import RATES_HZ, Quiet
@@ -36,10 +37,12 @@ def path() -> Path:
 def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
     """The settings of a file, and a line for every entry that can't be understood and is left out."""
     try:
-        table = tomllib.loads(source.read_text("utf-8"))
+        table = tomllib.loads(read_text(source))
     except FileNotFoundError:
         return Settings(), ()
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        return Settings(), (f"{source}: {error.strerror}; none of it is used",)
+    except (ValueError, RecursionError) as error:
         return Settings(), (f"{source}: {error}; none of it is used",)
     known: dict[str, Any] = {}
     problems: list[str] = []

@@ -32,6 +32,7 @@ def describe_host(nvml: Nvml | Absent) -> Host:
         python=platform.python_version(),
         processor=processor_name(CPUINFO),
         cpu_count=_usable_processors(),
+        virtual=is_virtual(CPUINFO),
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
         governor=governor(CPUS),
         container_cpus=container_cpus(CGROUP),
@@ -43,12 +44,15 @@ def describe_host(nvml: Nvml | Absent) -> Host:
     )
 
 
+def is_virtual(cpuinfo: Path) -> bool | None:
+    """Whether a hypervisor runs this machine; None where the processor has no flags that would tell."""
+    flags = next((line.split() for line in _lines(cpuinfo) if line.startswith("flags")), None)
+    return None if flags is None else "hypervisor" in flags
+
+
 def processor_name(cpuinfo: Path) -> str | None:
     """The processor's model as the kernel names it, else what the platform calls it, else None."""
-    try:
-        lines = cpuinfo.read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
+    lines = _lines(cpuinfo)
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or None
 
@@ -74,6 +78,13 @@ def container_memory_mb(cgroup: Path) -> float | None:
     if not limit.isdecimal() or int(limit) >= _NO_LIMIT:
         return None
     return round(int(limit) / 1e6, 1)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def _text(file: Path) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.figures import ink, over_batch, power, rows
 from benchtui.sessions.figures.plan import Lacking, Plan, facts
-from benchtui.sessions.output_file import check_output, open_output
+from benchtui.sessions.output_file import check_output, output_file
 from benchtui.sessions.session import Session
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def write(found: list[Picture], folder: Path, inputs: Collection[Path]) -> None:
         check_output(path, inputs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, data in files:
-            with open_output(path, inputs) as file:
-                file.write(data)
     except OSError as error:
         raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
+    for path, data in files:
+        with output_file(path, inputs) as file:
+            file.write(data)
 
 
 def _files(found: list[Picture], folder: Path) -> Iterator[tuple[Path, bytes]]:

@@ -14,7 +14,7 @@ from benchtui.sessions.formats.parquet import arrow
 from benchtui.sessions.formats.row import SCHEMA, CaseRow
 from benchtui.sessions.formats.rows import rows
 from benchtui.sessions.metrics import Metrics
-from benchtui.sessions.output_file import open_output
+from benchtui.sessions.output_file import output_file
 from benchtui.sessions.session import Session
 from benchtui.sessions.visible import visible
 
@@ -104,10 +104,11 @@ def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> Non
     """The rows of the CSV, without the parts, as a Parquet file.
 
     Raises:
-        BenchtuiError: without pyarrow, and where the file is a session, such as those of ``inputs``.
+        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
+            ``inputs``.
     """
     table = arrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
-    with open_output(path, inputs) as file:
+    with output_file(path, inputs) as file:
         arrow().parquet.write_table(table, file)
 
 

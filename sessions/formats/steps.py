@@ -21,7 +21,7 @@ from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.formats.parquet import arrow
-from benchtui.sessions.output_file import open_output
+from benchtui.sessions.output_file import output_file
 from benchtui.sessions.visible import visible
 
 PIECE = 1 << 20
@@ -174,11 +174,12 @@ def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) ->
     """Write the steps as a Parquet file.
 
     Raises:
-        BenchtuiError: without pyarrow, and where the file is a session, such as those of ``inputs``.
+        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
+            ``inputs``.
     """
     pyarrow = arrow()
     schema = pyarrow.schema([*_types(pyarrow), *((name, pyarrow.float64()) for name in recorded.titles)])
-    with open_output(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
+    with output_file(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
         for batches in _gathered(recorded.batches()):
             tables = [_table(pyarrow, each, recorded, schema) for each in batches]
             writer.write_table(pyarrow.concat_tables(tables).combine_chunks())

@@ -9,12 +9,14 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import inspect
 
+from benchtui.sessions import input_file
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.output_file import reason
 from benchtui.sessions.visible import LONGEST_VALUE, quoted, shortened, visible
 
 T = TypeVar("T")
 
-MOST_BYTES = 512 * 1024 * 1024
+MOST_BYTES = 500_000_000
 """Size of a file from which it is no result of a benchmark."""
 _LARGEST = 10**15
 
@@ -33,15 +35,11 @@ _BYTE = re.compile(r" \(byte (\d+)\)$")
 def read_text(path: Path) -> str:
     """A file's text. Raises BenchtuiError where it can't be read, is too large or isn't text."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise BenchtuiError(
-                f"{path}: larger than {MOST_BYTES // 2**20} MiB, which no result of a benchmark is"
-            )
-        return path.read_text("utf-8-sig")
+        return input_file.read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
         raise BenchtuiError(f"{path}: not a text file in UTF-8") from error
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {getattr(error, 'strerror', None) or error}") from error
+        raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
 
 
 def parsed(text: str) -> object:

@@ -54,6 +54,7 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Platform", host.platform),
         ("Processor", host.processor),
         ("CPU count", host.cpu_count),
+        ("Virtual machine", "yes" if host.virtual else None),
         ("Memory", _unit(host.memory_mb, "MB")),
         ("Governor", host.governor),
         ("Container's processors", number(host.container_cpus, 2)),

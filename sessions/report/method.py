@@ -8,7 +8,7 @@ from benchtui.sessions.compare import MARGIN, latency_ratio
 from benchtui.sessions.facts import Data
 from benchtui.sessions.in_force import in_force
 from benchtui.sessions.metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
-from benchtui.sessions.noise import WHOLE_S, Noise, kind_of
+from benchtui.sessions.noise import Noise, kind_of
 from benchtui.sessions.report.facts import Fact, facts
 from benchtui.sessions.report.labels import applied, series_title
 from benchtui.sessions.report.tables import Column, Table, table
@@ -151,9 +151,7 @@ def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
 
 
 def _from(noise: Noise) -> str:
-    if noise.measured:
-        return ""
-    return f" (assumed: nothing was repeated; more for cases measured for less than {WHOLE_S:g} s)"
+    return "" if noise.measured else " (assumed: nothing was repeated)"
 
 
 def _verdicts(session: Session, noise: dict[str, Noise]) -> str:

@@ -169,7 +169,8 @@ def first_rounds(case: CaseState, rounds: int) -> CaseState:
 def judged(session: Session, pair: int, rounds: int) -> tuple[Verdict, bool]:
     """The word for a pair after some rounds, and whether either case was marked as disturbed."""
     cases = [first_rounds(session.cases[2 * pair + place], rounds) for place in (0, 1)]
-    noise = noise_of((), None, session.start.process_spread)["cpu"]
+    start = session.start
+    noise = noise_of((), None, start.process_spread, virtual=bool(start.host.virtual))["cpu"]
     one, other = (Evidence(case, rounds_of(case)[:rounds], noise, session) for case in cases)
     ratio = latency_ratio(one, other)
     marked = any(slowed(case, throughout=False).by > 1 for case in cases)

@@ -50,8 +50,8 @@ def test_a_case_is_skipped_and_the_sweep_stopped_on_leaving(
 
 @pytest.mark.terminal
 def test_the_demo_plays_and_goes_where_it_is_sent(open_app: Any) -> None:
-    app = open_app("demo", "--speed", "4", columns=80, rows=24)
-    app.until(r"playing +4x")
+    app = open_app("demo", "--speed", "0.25", columns=80, rows=24)  # eight minutes long
+    app.until(r"playing +0\.25x")
     app.until(r"demo[a-z, ]* 20\d\d-\d\d-\d\d")
     app.press(" ", r"paused")
     app.press("9", r"[67]/8 cases")

@@ -156,7 +156,7 @@ def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
     assert row.verdict is Verdict.UNSURE
     assert row.ratio is not None
     assert row.ratio.doubt is Doubt.WIDE
-    assert row.ratio.resolution == pytest.approx(0.136, abs=0.005)
+    assert row.ratio.resolution == pytest.approx(0.105, abs=0.005)
 
 
 def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:

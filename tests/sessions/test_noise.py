@@ -42,12 +42,11 @@ def test_of_nothing_an_assumption_is_known_for_both_kinds_of_devices() -> None:
     assert Noise() == known
 
 
-def test_what_is_assumed_is_about_half_a_second_and_more_of_a_shorter_span() -> None:
-    assert Noise().variance(0.5) == Noise().variance(60.0) == Noise().variance(0.0) == pytest.approx(0.02**2)
-    assert Noise().variance(0.0625) == pytest.approx(8 * 0.02**2)
-    known = Noise(between=0.001, freedom=40.0, measured=True)
-    assert known.variance(0.5) == pytest.approx(0.001**2)
-    assert known.variance(0.25) == pytest.approx(0.001**2 + 0.02**2 / 10), "the assumption weighs 4 of 40"
+def test_more_is_assumed_of_the_processors_of_a_virtual_machine() -> None:
+    found = noise_of([case(10.0, 10 * exp(0.1))], None, {}, virtual=True)
+    assert found["cpu"].between == pytest.approx(sqrt((0.1**2 * 4 + 0.005) / 5))
+    assert (found["cpu"].freedom, found["cuda"]) == (5, Noise())
+    assert noise_of([], None, {}, virtual=True)["cpu"] == Noise(between=0.1)
 
 
 def test_a_case_of_one_round_tells_nothing() -> None:

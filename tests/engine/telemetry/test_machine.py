@@ -14,6 +14,7 @@ from benchtui.engine.telemetry.machine import (
     container_memory_mb,
     describe_host,
     governor,
+    is_virtual,
     package_versions,
     processor_name,
     rapl_absence,
@@ -66,6 +67,18 @@ def test_the_processor_is_named_by_the_kernel_else_by_the_platform(
     cpuinfo.write_text("processor\t: 0\n")
     monkeypatch.setattr(platform, "processor", lambda: "")
     assert processor_name(cpuinfo) is None
+
+
+def test_a_virtual_machine_says_so_where_the_processor_has_flags(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    for text, virtual in (
+        ("processor\t: 0\nflags\t\t: fpu sse4a hypervisor lahf_lm\n", True),
+        ("processor\t: 0\nmodel name\t: hypervisor\nflags\t\t: fpu hypervisors\n", False),
+        ("processor\t: 0\nFeatures\t: fp asimd\n", None),
+    ):
+        cpuinfo.write_text(text)
+        assert is_virtual(cpuinfo) is virtual
+    assert is_virtual(tmp_path / "missing") is None
 
 
 def test_packages_that_are_not_installed_are_left_out() -> None:

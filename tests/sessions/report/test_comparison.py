@@ -99,7 +99,7 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
     document = read(markdown(compared([Side.of("old", base), Side.of("new", new)])))
     first, gain, loss, unsure, lost = document["Summary"].paragraphs
     assert first == "B (new) against A (old): 3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE."
-    assert gain.startswith("Largest gain: 2.00 × (1.80 to 2.22), cpu fp32 bs=1")
+    assert gain.startswith("Largest gain: 2.00 × (1.87 to 2.14), cpu fp32 bs=1")
     assert loss.startswith("Largest loss: 0.50 × (0.47 to 0.53), cpu fp32 bs=2")
     assert unsure.startswith("Of the unsure ones cpu fp32 bs=4 differs most: 1.000 ×, but the interval")
     assert lost == "1 case measured in A and not in B."

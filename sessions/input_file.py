@@ -1,0 +1,62 @@
+"""Files that are read: plain ones alone, and no more of them than what they are for can need.
+
+A FIFO would keep a command waiting for ever, and ``/dev/zero`` would fill its memory.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+SMALL_BYTES = 1_000_000
+"""What settings, themes, sweeps, notes and caches have at the most."""
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def open_plain(path: Path, *, follow: bool = True) -> IO[bytes]:
+    """Open a plain file for reading; ``follow`` says whether a link may lead to it.
+
+    Raises:
+        OSError: where it can't be opened, or is something else.
+        ValueError: for a path with a NUL.
+    """
+    _check(os.stat(path, follow_symlinks=follow), path)  # to open a device may do something to it
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    try:
+        _check(os.fstat(descriptor), path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_plain(path: Path, most_bytes: int = SMALL_BYTES, *, follow: bool = True) -> bytes:
+    """The content of a plain file.
+
+    Raises:
+        OSError: where it can't be read, is something else, or has more than ``most_bytes``.
+        ValueError: for a path with a NUL.
+    """
+    with open_plain(path, follow=follow) as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:g} MB", str(path))
+    return data
+
+
+def read_text(path: Path, most_bytes: int = SMALL_BYTES) -> str:
+    """The text of a plain file in UTF-8, its lines ended by a newline alone.
+
+    Raises:
+        OSError: as ``read_plain`` does.
+        ValueError: for a path with a NUL; for what isn't UTF-8 it is a UnicodeDecodeError.
+    """
+    return read_plain(path, most_bytes).decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def _check(looks: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(looks.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(looks.st_mode), "a link" if stat.S_ISLNK(looks.st_mode) else "a device")
+        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
