@@ -42,6 +42,7 @@ from benchtui.sessions.facts import ProcessSpread
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
+from benchtui.sessions.visible import visible
 
 if TYPE_CHECKING:
     from benchtui.engine.resuming import Left
@@ -215,7 +216,7 @@ class Supervisor:
         try:
             made = obey(command, self._course)
         except BenchtuiError as error:
-            return Answer(ok=False, error=str(error))
+            return Answer(ok=False, error=visible(str(error)))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: StationEvent) -> None:

@@ -1,5 +1,6 @@
 """The command line. Only click is imported here: everything else is imported by the command that needs it."""
 
+import errno
 import gc
 import os
 import signal
@@ -439,14 +440,13 @@ def _open_closed_output() -> None:
 
 
 def _refused(error: OSError) -> str:
-    """What the system refused; where it was to take our output, that is given up."""
-    try:
-        sys.stdout.flush()
-    except OSError as full:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)  # what is left is written once more as the process ends
-        return f"standard output can't be written: {full.strerror}"
-    return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error)
+    """What the system refused. An error without a file is one of standard output, which is given up then."""
+    if error.filename:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is written once more as the process ends
+    if error.errno == errno.EBADF:
+        return "standard output is closed"
+    return f"standard output can't be written: {error.strerror}"
 
 
 def _fail(text: str, status: int) -> None:
