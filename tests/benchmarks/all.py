@@ -31,6 +31,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "train_loop": (),
     "cold_cost": (),
     "verdicts": (),
+    "storm": (),
     "screen": ("--nvitop", ".venv-nvitop"),
     "soak": (),
     "large_sessions": (),

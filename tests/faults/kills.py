@@ -2,8 +2,9 @@
 
 ``python tests/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light`` leaves
 torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has another
-engine go on with what is left. Exit status 1 where more was lost than the steps of the last tenth of a second
-of the case in hand, a process stayed behind, or a resumed session isn't whole at its end.
+engine go on with what is left. ``--rounds 2`` measures each case twice, and ``--search`` looks for its batch
+size. Exit status 1 where more was lost than the steps of the last tenth of a second of the case in hand, a
+process stayed behind, or a resumed session isn't whole at its end.
 """
 
 import argparse
@@ -18,10 +19,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import light
+import msgspec
 import psutil
 
 from benchtui.engine import client
@@ -29,11 +30,9 @@ from benchtui.engine.control import Resumption
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Measure, Sweep
 from benchtui.sessions.sweep_file import parse_sweep
 
-CASES, STEPS = 20, 400
-"""Of a sweep, and of a case."""
 PATIENCE_S = 120.0
 KEPT_BACK_S = 0.1
 """How long a worker keeps steps before it hands them on."""
@@ -46,10 +45,10 @@ import os, time
 class Step:
     samples = 1
     def __init__(self, case):
-        self.case = case.batch_size - 1
+        self.case, self.step_s = case.batch_size - 1, {light.STEP_S} * (1 + case.batch_size / 16)
         self.notes = os.open(os.environ[{light.NOTES!r}], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     def step(self):
-        time.sleep({light.STEP_S})
+        time.sleep(self.step_s)
         os.write(self.notes, f"{{self.case}} {{time.monotonic()}}\\n".encode())
 
 def make(case):
@@ -57,8 +56,22 @@ def make(case):
 """
 
 
-Launch = Callable[[Path], int]
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an engine that will be killed measures."""
+
+    cases: int = 20
+    steps: int = 400
+    """Of a round."""
+    rounds: int = 1
+    search: bool = False
+    """Whether the batch size is looked for."""
+
+
+Launch = Callable[[Path, Shape], int]
 """Starts an engine on a session file; gives its process."""
+Resume = Callable[[Path], int]
+"""Starts one that goes on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +92,14 @@ class Left:
     """What must not be."""
 
 
-def kill_at(at_s: float, path: Path, launch: Launch, victim: str = "engine", measuring: bool = False) -> Left:
+def kill_at(
+    at_s: float, path: Path, launch: Launch, shape: Shape, victim: str = "engine", measuring: bool = False
+) -> Left:
     """Start an engine, kill it or one of its processes after so long, and look at what is left.
 
     With ``measuring`` the time counts from its first step on.
     """
-    pid = launch(path)
+    pid = launch(path, shape)
     engine = psutil.Process(pid)
     while measuring and not Path(f"{path}.steps").exists() and _lives(engine):
         time.sleep(0.01)
@@ -97,10 +112,10 @@ def kill_at(at_s: float, path: Path, launch: Launch, victim: str = "engine", mea
     faults = () if _gone([engine], pid) else ("the engine is still there",)
     if not _gone(below, pid):
         faults = (*faults, "a process stayed behind")
-    return _left(at_s, path, killed_s, faults, victim)
+    return _left(at_s, path, killed_s, faults, shape, victim)
 
 
-def resume(path: Path, go_on: Launch) -> tuple[str, ...]:
+def resume(path: Path, go_on: Resume, shape: Shape) -> tuple[str, ...]:
     """Have another engine go on with what a killed one left; gives what isn't as it must be at its end."""
     before = Session.load(path)
     if not before.left:
@@ -112,16 +127,17 @@ def resume(path: Path, go_on: Launch) -> tuple[str, ...]:
     if after.finished is None or after.finished.outcome != "completed":
         faults.append(f"not completed: {after.finished and after.finished.reason}")
     for case in after.cases:
-        if case.state != "ok" or len(case.measured) != STEPS:
+        if case.state != "ok" or len(case.measured) != shape.steps * shape.rounds:
             faults.append(f"case {case.index} is {case.state} with {len(case.measured)} steps")
         if case.measured != ended.get(case.index, case.measured):
             faults.append(f"case {case.index} had ended, and has other steps now")
     return tuple(faults)
 
 
-def light_launch(path: Path, cases: int = CASES) -> int:
+def light_launch(path: Path, shape: Shape) -> int:
     """An engine of light cases."""
-    return _light(path, light.sweep(cases=cases, steps=STEPS))
+    sweep = light.sweep(cases=shape.cases, steps=shape.steps)
+    return _light(path, msgspec.structs.replace(sweep, measure=_rounds_of(sweep, shape)))
 
 
 def light_resume(path: Path) -> int:
@@ -135,14 +151,20 @@ def _light(path: Path, wanted: Sweep | Resumption) -> int:
     return process.pid
 
 
-def real_launch(path: Path, cases: int = CASES) -> int:
+def _rounds_of(sweep: Sweep, shape: Shape) -> Measure:
+    return msgspec.structs.replace(sweep.measure, rounds=shape.rounds)
+
+
+def real_launch(path: Path, shape: Shape) -> int:
     """An engine whose workers have torch."""
     own = path.parent / "own.py"
     if not own.exists():
         own.write_text(OWN)
     text = f'model = "none"\ntask = "{own}:make"\nenv = {{ {light.NOTES} = "{path}.steps" }}\n'
     text += "[measure]\nwarmup = 0\npeaks = false\n"
-    return client.start(parse_sweep(text, "kills", (f"batch_size=1..{cases}", f"iterations={STEPS}")), path).pid
+    sizes = "auto" if shape.search else f"1..{shape.cases}"
+    rules = (f"batch_size={sizes}", f"iterations={shape.steps}", f"rounds={shape.rounds}")
+    return client.start(parse_sweep(text, "kills", rules), path).pid
 
 
 def real_resume(path: Path) -> int:
@@ -181,7 +203,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], victim: str) -> Left:
+def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], shape: Shape, victim: str) -> Left:
     try:
         session = Session.load(path)
     except BenchtuiError as error:
@@ -190,10 +212,12 @@ def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], vic
         return Left(at_s, "no session", 0, 0, 0.0, found)
     done = _noted(Path(f"{path}.steps"), killed_s)
     kept = {case.index: len(case.measured) for case in session.cases}
-    short = [case.index for case in session.cases if case.state == "ok" and kept[case.index] != STEPS]
+    whole = shape.steps * shape.rounds
+    short = [case.index for case in session.cases if case.state == "ok" and kept[case.index] != whole]
     faults = (*faults, *(f"case {index} had ended, and has {kept[index]} steps" for index in short))
-    in_hand = [case.index for case in session.cases if case.finished is None or case.state == "failed"]
-    lost = [at for index in in_hand for at in done.get(index, [])[kept[index] :]]
+    in_hand = [case for case in session.cases if case.finished is None or case.state == "failed"]
+    # notes name a case by its batch size, which is another for each
+    lost = [at for case in in_hand for at in done.get(case.config.batch_size - 1, [])[kept[case.index] :]]
     lost_s = killed_s - min(lost, default=killed_s)
     if lost_s > KEPT_BACK_S + ON_THE_WAY_S:
         faults = (*faults, f"steps of {lost_s:.2f} s are lost")
@@ -228,7 +252,10 @@ def main() -> int:
         metavar="S",
         help="latest instant after start or first step",
     )
-    parser.add_argument("--cases", type=int, default=CASES)
+    parser.add_argument("--cases", type=int, default=Shape.cases)
+    parser.add_argument("--steps", type=int, default=Shape.steps, help="of a round")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--search", action="store_true", help="look for the batch size; not with --light")
     parser.add_argument("--at-once", type=int, default=4, help="how many engines")
     parser.add_argument("--resume", action="store_true", help="and have another engine go on each time")
     parser.add_argument("--light", action="store_true", help="cases without torch")
@@ -237,14 +264,15 @@ def main() -> int:
     random_ = random.Random(options.seed)
     instants = [random_.uniform(0, options.within) for _ in range(options.kills)]
     launch, go_on = (light_launch, light_resume) if options.light else (real_launch, real_resume)
+    shape = Shape(options.cases, options.steps, options.rounds, options.search)
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="bt-") as folder:
         os.environ["BENCHTUI_RUNTIME_DIR"] = f"{folder}/run"
 
         def kill(number: int, at_s: float) -> Left:
             path, measuring = Path(folder, f"s{number}.json"), number % 4 > 0
-            left = kill_at(at_s, path, partial(launch, cases=options.cases), options.victim, measuring)
+            left = kill_at(at_s, path, launch, shape, options.victim, measuring)
             if options.resume and left.state == "cut off":
-                left = replace(left, faults=(*left.faults, *resume(path, go_on)))
+                left = replace(left, faults=(*left.faults, *resume(path, go_on, shape)))
             return _told(left)
 
         with ThreadPoolExecutor(options.at_once) as pool:
@@ -252,9 +280,11 @@ def main() -> int:
     bad = [each for each in found if each.faults]
     states = Counter(each.state for each in found)
     worst = max(found, key=lambda each: each.lost_s)
+    after = sum(each.ended > 0 and each.state == "cut off" for each in found)
     print(
         f"{len(found)} kills ({', '.join(f'{count} {state}' for state, count in states.items())}),"
-        f" {len(bad)} with faults; most lost: {worst.lost_steps} steps, {worst.lost_s:.3f} s"
+        f" {after} of them cut off after a case had ended; {len(bad)} with faults;"
+        f" most lost: {worst.lost_steps} steps, {worst.lost_s:.3f} s"
     )
     return 1 if bad else 0
 

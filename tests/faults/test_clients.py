@@ -4,7 +4,6 @@ import resource
 import shutil
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,19 +12,17 @@ from pathlib import Path
 import light
 import psutil
 import pytest
+from storm import BUSY, FILES, IDLE, Storm
 from watching import PATIENCE_S, Watched
 
 from benchtui.engine import client
 from benchtui.engine.control import runtime_folder, socket_path
 
 Begin = Callable[..., Watched]
-STATUS = b'{"command":"status"}\n'
 SHORT = "the worker can't be started: Too many open files"
-IDLE, BUSY, STORM_S = 3_000, 200, 10.0
+STORM_S = 10.0
 SHARE = 0.35
 """Of a processor, in a storm on a machine that has two and is busy; without any bound it was 0.58."""
-FILES = 64
-"""Files that an engine in want of them may have: it has fewer by itself."""
 
 
 def shortages(watched: Watched) -> list[str]:
@@ -181,53 +178,3 @@ def test_a_storm_of_clients_costs_a_bounded_part_of_a_processor(begin: Begin) ->
     assert storm.answered > BUSY, "else it was none"
     assert files < FILES
     assert share < SHARE, f"{share:.2f} of a processor, {storm.answered} answers"
-
-
-class Storm:
-    """Clients that hold connections and say nothing, and others that ask without end."""
-
-    def __init__(self, path: str) -> None:
-        self.answered = 0
-        self.idled = 0
-        """Connections that said nothing, as far as they got into the socket's queue."""
-        self._path = path
-        self._ended = threading.Event()
-        self._counting = threading.Lock()
-        self._idle = [threading.Thread(target=self._hold)]
-        self._busy = [threading.Thread(target=self._ask) for _ in range(BUSY)]
-
-    def begin(self) -> None:
-        """First the idle ones, as many as the socket's queue holds and more."""
-        for thread in self._idle:
-            thread.start()
-        while self.idled < 2 * FILES + BUSY:
-            time.sleep(0.01)
-        for thread in self._busy:
-            thread.start()
-
-    def end(self) -> None:
-        self._ended.set()
-        for thread in (*self._idle, *self._busy):
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive()
-
-    def _hold(self) -> None:
-        with ExitStack() as stack:
-            left = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(IDLE)]
-            for one in left:
-                one.setblocking(False)
-            while left and not self._ended.wait(0.001):
-                while left and left[-1].connect_ex(self._path) == 0:
-                    left.pop()
-                    self.idled += 1
-            self._ended.wait()
-
-    def _ask(self) -> None:
-        while not self._ended.is_set():
-            with suppress(OSError), socket.socket(socket.AF_UNIX) as one:
-                one.connect(self._path)  # without a timeout it waits its turn
-                one.settimeout(5)
-                one.sendall(STATUS)
-                answer = one.recv(4096)
-                with self._counting:
-                    self.answered += bool(answer)

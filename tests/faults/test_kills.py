@@ -3,33 +3,34 @@
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import light
 import psutil
 import pytest
-from kills import CASES, Left, kill_at, light_launch, light_resume, resume
+from kills import Left, Shape, kill_at, light_launch, light_resume, resume
 from watching import Watched, wait_gone
 
 from benchtui.engine import client
 from benchtui.engine.control import runtime_folder
 
 SEED = 20261121
+THREE = Shape(cases=3)
+SHORT = Shape(steps=100)
+"""Some cases end before the engine is killed."""
 
 
 def test_what_a_killed_engine_left_is_gone_on_with_to_the_end(home: Path) -> None:
     path = home / "s.json"
-    assert kill_at(0.5, path, partial(light_launch, cases=3), measuring=True).faults == ()
-    assert resume(path, light_resume) == ()
+    assert kill_at(0.5, path, light_launch, THREE, measuring=True).faults == ()
+    assert resume(path, light_resume, THREE) == ()
 
 
-def left_of(instants: list[float], folder: Path, victim: str = "engine", cases: int = CASES) -> list[Left]:
+def left_of(instants: list[float], folder: Path, victim: str = "engine", shape: Shape = SHORT) -> list[Left]:
     """Every other one is killed so long after its first step."""
 
     def kill(place: int, at_s: float) -> Left:
-        launch, measuring = partial(light_launch, cases=cases), place % 2 == 1
-        return kill_at(at_s, folder / f"s{place}.json", launch, victim, measuring)
+        return kill_at(at_s, folder / f"s{place}.json", light_launch, shape, victim, measuring=place % 2 == 1)
 
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(kill, range(len(instants)), instants))
@@ -40,14 +41,22 @@ def test_an_engine_killed_at_any_instant_loses_no_more_than_what_was_on_its_way(
     found = left_of([0.0, *(dice.uniform(0, 2) for _ in range(24))], home)
     assert [left for left in found if left.faults] == []
     assert {left.state for left in found} == {"no session", "cut off"}
+    assert any(left.ended for left in found)
     assert client.running() == [], "and what it left in the runtime folder is swept up"
     assert list(runtime_folder().glob("*.sock")) == []
+
+
+def test_of_several_rounds_none_that_ended_is_lost(home: Path) -> None:
+    path, shape = home / "s.json", Shape(cases=3, steps=100, rounds=3)
+    left = kill_at(1.5, path, light_launch, shape, measuring=True)
+    assert left.faults == ()
+    assert resume(path, light_resume, shape) == ()
 
 
 @pytest.mark.parametrize("victim", ["worker", "fork server"])
 def test_a_killed_process_below_the_engine_costs_one_case_at_most(home: Path, victim: str) -> None:
     dice = random.Random(SEED)
-    found = left_of([dice.uniform(0, 1) for _ in range(4)], home, victim, cases=3)
+    found = left_of([dice.uniform(0, 1) for _ in range(4)], home, victim, THREE)
     assert [left for left in found if left.faults] == []
     assert {left.state for left in found} == {"finished"}
 
