@@ -171,18 +171,18 @@ def _text(session: "Session", wanted: Wanted, found: "list[Picture]") -> str:
         from benchtui.sessions.formats import results  # each form loads what it alone needs
 
         return results.as_csv(session) if wanted.form == "csv" else results.as_json(session)
-    from benchtui.sessions.report import markdown
+    from benchtui.sessions.report import markdown, report
 
-    report = markdown(session, wanted.price)
     if wanted.form == "html":
         from benchtui.sessions.report.page import page
 
-        return page(report, found)
+        return page(report(session, wanted.price), found)
+    text = markdown(session, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.illustrated import folder_from, illustrated
 
-        return illustrated(report, found, folder_from(wanted.output, wanted.figures))
-    return report
+        return illustrated(text, found, folder_from(wanted.output, wanted.figures))
+    return text
 
 
 @contextmanager
