@@ -196,11 +196,16 @@ def _draw_line(axes: "Axes", line: Line, place: int) -> None:
     marked = spread_out(sizes)
     every = None if len(marked) == len(sizes) else marked
     axes.plot(sizes, [point.value for point in line.points], label=line.label, markevery=every, **strokes)
-    for point in (line.points[place] for place in marked):
-        if point.low is not None and point.high is not None:
-            axes.vlines(point.batch_size, point.low, point.high, colors=strokes["color"], linewidth=1)
-            ends = [point.low, point.high]
-            axes.plot([point.batch_size] * 2, ends, "_", color=strokes["color"], markersize=5)
+    shown = (line.points[place] for place in marked)
+    bars = [
+        (each.batch_size, each.low, each.high)
+        for each in shown
+        if each.low is not None and each.high is not None
+    ]
+    if bars:
+        at, low, high = zip(*bars, strict=True)
+        axes.vlines(at, low, high, colors=strokes["color"], linewidth=1)
+        axes.plot([*at, *at], [*low, *high], "_", color=strokes["color"], markersize=5)
 
 
 def spread_out(sizes: Sequence[int]) -> list[int]:

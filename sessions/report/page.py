@@ -6,7 +6,7 @@ Tables are written as HTML themselves: markdown-it needs five objects for each o
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -39,8 +39,8 @@ _COLOUR = re.compile("|".join(_VARIABLES))
 _IDENTITY = re.compile(r'<g id="[^"]*"')
 
 
-def page(report: Report, found: Sequence[Picture] = ()) -> str:
-    """A report with its figures as an HTML document."""
+def page(report: Report, found: Sequence[Picture] = ()) -> Iterator[str]:
+    """A report with its figures as an HTML document, in pieces: the whole would be held several times over."""
     tables: list[Table] = []
 
     def placed(table: Table) -> Markdown:
@@ -50,12 +50,11 @@ def page(report: Report, found: Sequence[Picture] = ()) -> str:
     tokens = _parser().parse(illustrated(laid_out(report, placed), found, FIGURES))
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
     contents = _numbered(tokens)
-    body = _parser().renderer.render(_laid_out(tokens, tables, drawings), _parser().options, {})
     script = _data("page.js")
-    return _template().render(
+    return _template().generate(
         title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
         contents=contents,
-        body=body,
+        body=_body(_laid_out(tokens, drawings), tables),
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -98,24 +97,35 @@ def _text(heading: Token | None) -> str:
     return "".join(each.content for each in (heading.children if heading else None) or ())
 
 
-def _laid_out(tokens: Sequence[Token], tables: Sequence[Table], drawings: dict[str, Picture]) -> list[Token]:
-    """The tokens with tables in their places, and drawings where paragraphs link them."""
+def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
+    """What the tokens render as, with each table in its place."""
+    between: list[Token] = []
+    for token in tokens:
+        if token.type == "fence" and token.info == TABLE:
+            yield _rendered(between)
+            yield html(tables[int(token.content)])
+            between = []
+        else:
+            between.append(token)
+    yield _rendered(between)
+
+
+def _rendered(tokens: Sequence[Token]) -> str:
+    return _parser().renderer.render(tokens, _parser().options, {})
+
+
+def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
+    """The tokens with drawings where paragraphs link them."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
     }
     found: list[Token] = []
     for place, token in enumerate(tokens):
         if place in drawn:
-            found.append(_html(_figure(drawn[place])))
-        elif token.type == "fence" and token.info == TABLE:
-            found.append(_html(html(tables[int(token.content)])))
+            found.append(Token("html_block", "", 0, content=_figure(drawn[place])))
         elif place - 1 not in drawn and place + 1 not in drawn:  # those are the ends of the paragraph
             found.append(token)
     return found
-
-
-def _html(text: str) -> Token:
-    return Token("html_block", "", 0, content=text)
 
 
 def _source(token: Token) -> str:

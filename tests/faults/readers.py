@@ -109,7 +109,7 @@ def _report(path: Path, dice: random.Random) -> None:
     _document(text)
     _tables(text)
     if dice.random() < 0.3:
-        _document(page(report(session, price), []).partition("<body")[2].rpartition("<script")[0])
+        _document("".join(page(report(session, price), [])).partition("<body")[2].rpartition("<script")[0])
 
 
 def _results(path: Path, dice: random.Random) -> None:
