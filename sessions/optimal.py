@@ -96,8 +96,8 @@ class Decision:
     """How many further cases can't be told apart from the best for want of certainty."""
     tail: Tail | None
     """How far the slow steps of the best lie above those of the runner-up, where they are longer."""
-    front: tuple[Result, ...]
-    """Of the cases that keep to the constraints, those not beaten in all of samples/s, step and peak memory."""
+    fit: tuple[Result, ...]
+    """The cases that keep to the constraints."""
     left_out: tuple[LeftOut, ...]
     relaxed: tuple[Relaxed, ...]
     """Without a best case: each constraint that alone is in the way, the nearest to letting one in first."""
@@ -106,6 +106,11 @@ class Decision:
     def verdict(self) -> Verdict | None:
         """Whether the best is surely better than the runner-up; None without one."""
         return self.ahead.verdict if self.ahead else None
+
+    @property
+    def front(self) -> tuple[Result, ...]:
+        """Of the cases that fit, those not beaten in all of samples/s, step and peak memory."""
+        return front(self.fit)
 
     @property
     def clear(self) -> bool:
@@ -151,7 +156,7 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
         leader=None if leader is best else leader,
         unsure=sum(ratio.verdict is Verdict.UNSURE for ratio in apart),
         tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
-        front=front(fit),
+        fit=tuple(fit),
         left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
         relaxed=() if ranked else relaxed(able, wish.constraints),
     )

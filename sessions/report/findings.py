@@ -35,7 +35,7 @@ from benchtui.sessions.report.wording import (
     sureness,
     value,
 )
-from benchtui.sessions.results import Result, Series, by_length, series, varied
+from benchtui.sessions.results import Result, Series, by_length, series, series_key, varied
 from benchtui.sessions.scaling import Scaling, scaling
 from benchtui.sessions.session import Session
 
@@ -150,7 +150,9 @@ def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[st
 
 
 def _series_of(result: Result, results: Sequence[Result]) -> Series:
-    return next(each for each in series(results) if result in each.results)
+    key = series_key(result.config)
+    (found,) = series(each for each in results if series_key(each.config) == key)
+    return found
 
 
 def _completeness(session: Session) -> Finding:

@@ -111,7 +111,8 @@ def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _rendered(tokens: Sequence[Token]) -> str:
-    return _parser().renderer.render(tokens, _parser().options, {})
+    text: str = _parser().renderer.render(tokens, _parser().options, {})
+    return text
 
 
 def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
