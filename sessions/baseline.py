@@ -51,6 +51,15 @@ def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
 
+def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
+    """The baseline of each sequence length that has one, found in one pass where many cases ask for theirs."""
+    found: dict[int, T] = {}
+    for case in cases:
+        if case.config.sequence_length not in found and _fits(case.config, case.config, named):
+            found[case.config.sequence_length] = case
+    return found
+
+
 def why_none(config: Config, planned: Iterable[CaseState], named: Baseline | None) -> str:
     """Why there is no case to hold one against: none was planned, or it has no figures."""
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)

@@ -205,7 +205,8 @@ class Comparison:
 
 def comparison(base: Result, new: Result) -> Comparison:
     """Both ratios of a pair."""
-    return Comparison(base, new, throughput_ratio(base, new), latency_ratio(base, new))
+    latency = latency_ratio(base, new)
+    return Comparison(base, new, _per_sample(latency, base, new), latency)
 
 
 def at_pace(pair: Comparison, pace: tuple[float, float]) -> Comparison:
@@ -229,7 +230,12 @@ def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
 
     Where a source kept no steps, by the rates that it gives.
     """
-    ratio, samples = latency_ratio(base, new), _quotient(new.case.samples_per_step, base.case.samples_per_step)
+    return _per_sample(latency_ratio(base, new), base, new)
+
+
+def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | None:
+    """The ratio of steps as one of samples."""
+    samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
     if ratio is None or samples is None:
         return None
     found = ratio.times(samples)
@@ -358,8 +364,7 @@ def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Figure]]) ->
     if not all(figures) or min(each.ms for side in figures for each in side) <= 0:
         return None
     own = min(map(len, figures)) >= LEAST_ROUNDS
-    parts = [_part(each, result, own) for each, result in zip(figures, (base, new), strict=True)]
-    one, other = parts
+    one, other = _part(figures[0], base, own), _part(figures[1], new, own)
     if one is None or other is None:
         return None
     terms = [*one[1], *other[1]]
@@ -387,18 +392,22 @@ def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple
     if own and n >= LEAST_ROUNDS:
         center, variance, freedom = over_rounds(figures)
         return center, [(variance, freedom)]
-    errors = [each.error for each in figures if each.error is not None]
-    if len(errors) < n and (result.case.steps_measured or not noise.measured):
-        return None  # too few steps, or a source that kept none and repeated nothing
-    center = sum(log(each.ms) for each in figures) / n
-    within = sum(error**2 for error in errors) / n**2
-    return center, [(within, inf), (noise.between**2 / n, noise.freedom)]
+    center = within = 0.0
+    for each in figures:
+        center += log(each.ms)
+        if each.error is not None:
+            within += each.error**2
+        elif result.case.steps_measured or not noise.measured:
+            return None  # too few steps, or a source that kept none and repeated nothing
+    return center / n, [(within / n**2, inf), (noise.between**2 / n, noise.freedom)]
 
 
 def _error(terms: _Terms) -> tuple[float, float]:
     """The standard error of a sum, and its degrees of freedom by Welch and Satterthwaite."""
-    total = sum(variance for variance, _ in terms)
-    weighed = sum(variance**2 / freedom for variance, freedom in terms)
+    total = weighed = 0.0
+    for variance, freedom in terms:
+        total += variance
+        weighed += variance**2 / freedom
     return sqrt(total), total**2 / weighed if weighed else inf
 
 

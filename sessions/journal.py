@@ -42,6 +42,8 @@ _LEAST_OF_A_CASE = 50
 """Bytes that a case adds to a file at the least."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
 """A line that adds case 100,000 or a later one, as the engine writes it; in other layouts it is found later."""
+_PLAN, _CASE = b'"plan":[{', b'{"machine":"'
+"""How the plan begins in the first event, and each case of it, as the engine writes them."""
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 
@@ -438,8 +440,18 @@ def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
     if size < MOST_CASES * _LEAST_OF_A_CASE:
         return
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as lines:
-        if _TOO_MANY.search(lines):
+        if _TOO_MANY.search(lines) or _planned(lines) > MOST_CASES:
             raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+
+
+def _planned(lines: mmap.mmap) -> int:
+    """How many cases the first event plans, as the engine writes it."""
+    began = lines.find(_PLAN, 0, LONGEST_LINE)
+    if began < 0:
+        return 0
+    end = lines.find(b"\n", began)
+    plan = lines[began : end if end >= 0 else len(lines)]
+    return plan.count(_CASE)
 
 
 def _known_events() -> frozenset[str]:

@@ -96,8 +96,8 @@ class Decision:
     """How many further cases can't be told apart from the best for want of certainty."""
     tail: Tail | None
     """How far the slow steps of the best lie above those of the runner-up, where they are longer."""
-    front: tuple[Result, ...]
-    """Of the cases that keep to the constraints, those not beaten in all of samples/s, step and peak memory."""
+    fit: tuple[Result, ...]
+    """The cases that keep to the constraints."""
     left_out: tuple[LeftOut, ...]
     relaxed: tuple[Relaxed, ...]
     """Without a best case: each constraint that alone is in the way, the nearest to letting one in first."""
@@ -106,6 +106,11 @@ class Decision:
     def verdict(self) -> Verdict | None:
         """Whether the best is surely better than the runner-up; None without one."""
         return self.ahead.verdict if self.ahead else None
+
+    @property
+    def front(self) -> tuple[Result, ...]:
+        """Of the cases that fit, those not beaten in all of samples/s, step and peak memory."""
+        return front(self.fit)
 
     @property
     def clear(self) -> bool:
@@ -139,20 +144,19 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     near = [row for row in ranked if row is leader or _near(row, ranked[0], figures)]
     near = _undecided(near, figures)
     best = simplest(near) if near else None
-    ahead = [(row, _ahead(row, best, figures)) for row in ranked if best and row is not best]
-    runner_up = ahead[0][0] if ahead else None
+    runner_up = next((row for row in ranked if row is not best), None)
     tied = {row.case.index for row in near}
-    unsure = [row for row, ratio in ahead if ratio.verdict is Verdict.UNSURE and row.case.index not in tied]
+    apart = [_ahead(row, best, figures) for row in ranked if best and row.case.index not in tied]
     return Decision(
         wish=wish,
         best=best,
         runner_up=runner_up,
-        ahead=ahead[0][1] if ahead else None,
+        ahead=_ahead(runner_up, best, figures) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if leader is best else leader,
-        unsure=len(unsure),
+        unsure=sum(ratio.verdict is Verdict.UNSURE for ratio in apart),
         tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
-        front=front(fit),
+        fit=tuple(fit),
         left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
         relaxed=() if ranked else relaxed(able, wish.constraints),
     )
@@ -193,6 +197,8 @@ def simplest(rows: Sequence[Result]) -> Result:
 def _near(row: Result, leader: Result, figures: Sequence[_Figure]) -> bool:
     """Whether the leader's lead over a case is none to speak of, by its figures and by its typical steps."""
     costs = [prod(figure.cost(each) or 0.0 for figure in figures) for each in (row, leader)]
+    if not costs[0] < (1 + NEAR) * costs[1]:
+        return False  # most cases, without their ratio, which takes a hundred times as long
     ahead = _ahead(row, leader, figures)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and costs[0] < most * costs[1] and ahead.value < most

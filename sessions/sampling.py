@@ -74,14 +74,15 @@ class Bounds:
     @classmethod
     def around(cls, center: float, error: float, freedom: float, least: float = 0.0) -> "Bounds":
         """Bounds by Student's t around a logarithm; ``least`` is the half width they have at least."""
-        half, sure = (
-            max(least, quantile((1 + confidence) / 2, freedom) * error) for confidence in (CONFIDENCE, SURE)
-        )
-        return cls(*(_exp(center + by) for by in (0.0, -half, half, -sure, sure)))
+        half = max(least, quantile((1 + CONFIDENCE) / 2, freedom) * error)
+        sure = max(least, quantile((1 + SURE) / 2, freedom) * error)
+        low, high = _exp(center - half), _exp(center + half)
+        return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
 
     def times(self, factor: float) -> "Bounds":
         """The same in another unit."""
-        return Bounds(*(factor * each for each in self._all))
+        value, low, high, sure_low, sure_high = self._all
+        return Bounds(factor * value, factor * low, factor * high, factor * sure_low, factor * sure_high)
 
     def wider(self, down: float, up: float) -> "Bounds":
         """Bounds that reach this many times as far: ``down`` and ``up`` are at least 1."""

@@ -1,9 +1,11 @@
 """Quantiles of Student's t distribution, for intervals over a handful of rounds."""
 
+from functools import cache
 from math import cos, exp, floor, inf, log, pi, sin, sqrt
 from statistics import NormalDist
 
-_NORMAL = NormalDist()
+_normal = cache(NormalDist().inv_cdf)
+"""Quantiles of the normal distribution, of which comparisons ask for a handful, very often."""
 
 
 def quantile(probability: float, freedom: float) -> float:
@@ -14,7 +16,7 @@ def quantile(probability: float, freedom: float) -> float:
     of the degrees of freedom, to 2%.
     """
     if freedom == inf:
-        return _NORMAL.inv_cdf(probability)
+        return _normal(probability)
     if freedom >= 3 or freedom in (1, 2):
         return _quantile(probability, freedom)
     few = floor(freedom)
@@ -42,7 +44,7 @@ def _hill(tails: float, n: float) -> float:
     if y <= a + 0.05:
         y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1)
         return sqrt(n * (y / (n + 2) + 1 / (d * tails) ** (2 / n)))
-    x = _NORMAL.inv_cdf(tails / 2)
+    x = _normal(tails / 2)
     y = x * x
     if n < 5:
         c += 0.3 * (n - 4.5) * (x + 0.6)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,9 +148,9 @@ def _export_results(path: Path, wanted: Wanted) -> None:
 
         write_parquet(session, wanted.output, (path,))
         return
-    text = _text(session, wanted, found)
+    pieces = _pieces(session, wanted, found)
     with _opened(wanted.output, path) as out:
-        out.write(text.encode())
+        out.writelines(piece.encode() for piece in pieces)
 
 
 def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]":
@@ -166,23 +166,24 @@ def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]"
     return found
 
 
-def _text(session: "Session", wanted: Wanted, found: "list[Picture]") -> str:
+def _pieces(session: "Session", wanted: Wanted, found: "list[Picture]") -> Iterable[str]:
+    """The text to write, the page in parts."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.formats import results  # each form loads what it alone needs
 
-        return results.as_csv(session) if wanted.form == "csv" else results.as_json(session)
-    from benchtui.sessions.report import markdown
+        return [results.as_csv(session) if wanted.form == "csv" else results.as_json(session)]
+    from benchtui.sessions.report import markdown, report
 
-    report = markdown(session, wanted.price)
     if wanted.form == "html":
         from benchtui.sessions.report.page import page
 
-        return page(report, found)
+        return page(report(session, wanted.price), found)
+    text = markdown(session, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.illustrated import folder_from, illustrated
 
-        return illustrated(report, found, folder_from(wanted.output, wanted.figures))
-    return report
+        text = illustrated(text, found, folder_from(wanted.output, wanted.figures))
+    return [text]
 
 
 @contextmanager

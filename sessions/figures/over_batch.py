@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from math import inf, log2
+from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.figures import ink
 from benchtui.sessions.figures.plan import Facts, Lacking, Plan, steps_said
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 HEIGHT_IN = 3.7
 MOST_LINES = 24
+MOST_MARKS = 50
+"""Batch sizes of a line that have a marker and a bar; more of them would run into each other."""
 MOST_TICKS = 14
 LANE, MOST_LANES = 0.06, 8
 """Height, as a share of the axis, of a lane of marks of memory that ran out, and how many lanes there are."""
@@ -59,6 +62,8 @@ class Quantity:
     caption: str
     lack: str
     """Why there is no figure where no case has a value."""
+    best: Literal["highest", "lowest"]
+    """Which values are wanted: the series that have them are drawn where there are too many."""
 
 
 def throughput(facts: Facts) -> Plan | Lacking:
@@ -112,8 +117,11 @@ def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | Lacking:
     found = lines(facts, figured)
     if not any(line.points for line in found):
         return Lacking(quantity.name, quantity.lack)
-    shown = found[:MOST_LINES]
-    more = f" The first {MOST_LINES} of {len(found)} series." if len(found) > MOST_LINES else ""
+    shown, more = _best(found, quantity.best), ""
+    if len(found) > MOST_LINES:
+        more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
+    if any(len(line.points) > MOST_MARKS for line in shown):
+        more += f" Markers and bars at up to {MOST_MARKS} batch sizes of a line, which passes through all."
     return Plan(
         name=quantity.name,
         section="Performance metrics",
@@ -122,6 +130,17 @@ def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | Lacking:
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
+
+
+def _best(found: list[Line], best: Literal["highest", "lowest"]) -> list[Line]:
+    """As many series as there is room for, in their order: those with the best values."""
+    choose, sign = (max, -1) if best == "highest" else (min, 1)
+    ranks = [
+        sign * choose(point.value for point in line.points) if line.points else inf  # memory ran out at once
+        for line in found
+    ]
+    kept = sorted(sorted(range(len(found)), key=ranks.__getitem__)[:MOST_LINES])
+    return [found[place] for place in kept]
 
 
 def _point(
@@ -174,20 +193,36 @@ def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
 def _draw_line(axes: "Axes", line: Line, place: int) -> None:
     strokes = ink.strokes(place)
     sizes = [point.batch_size for point in line.points]
-    axes.plot(sizes, [point.value for point in line.points], label=line.label, **strokes)
-    for point in line.points:
-        if point.low is not None and point.high is not None:
-            axes.vlines(point.batch_size, point.low, point.high, colors=strokes["color"], linewidth=1)
-            ends = [point.low, point.high]
-            axes.plot([point.batch_size] * 2, ends, "_", color=strokes["color"], markersize=5)
+    marked = spread_out(sizes)
+    every = None if len(marked) == len(sizes) else marked
+    axes.plot(sizes, [point.value for point in line.points], label=line.label, markevery=every, **strokes)
+    shown = (line.points[place] for place in marked)
+    bars = [
+        (each.batch_size, each.low, each.high)
+        for each in shown
+        if each.low is not None and each.high is not None
+    ]
+    if bars:
+        at, low, high = zip(*bars, strict=True)
+        axes.vlines(at, low, high, colors=strokes["color"], linewidth=1)
+        axes.plot([*at, *at], [*low, *high], "_", color=strokes["color"], markersize=5)
+
+
+def spread_out(sizes: Sequence[int]) -> list[int]:
+    """The places of as many ascending batch sizes as there is room for, spread over a logarithmic axis."""
+    if len(sizes) <= MOST_MARKS:
+        return list(range(len(sizes)))
+    distance = log2(sizes[-1] / sizes[0]) / (MOST_MARKS - 1) or 1.0  # a size may have been measured again
+    return list({round(log2(size / sizes[0]) / distance): place for place, size in enumerate(sizes)}.values())
 
 
 def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
     """The series' own marker, hollow and crossed, above each batch size that ran out of memory."""
-    heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(line.out_of_memory)
+    sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
+    heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(sizes)
     hollow = ink.strokes(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": ink.PAPER}
-    axes.plot(line.out_of_memory, heights, transform=axes.get_xaxis_transform(), **hollow)
-    _cross(axes, line.out_of_memory, heights)
+    axes.plot(sizes, heights, transform=axes.get_xaxis_transform(), **hollow)
+    _cross(axes, sizes, heights)
 
 
 def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Line2D":
@@ -246,6 +281,7 @@ _THROUGHPUT = Quantity(
     "Throughput (samples/s)",
     "Bars: 95% interval; from three rounds on over the rounds, else within one process.",
     "no case has a throughput",
+    "highest",
 )
 _LATENCY = Quantity(
     "latency",
@@ -253,6 +289,7 @@ _LATENCY = Quantity(
     "Step (ms)",
     f"Median step; bars from the fastest step to p95, or to the slowest below {LEAST_FOR_P95} steps.",
     "no case was measured",
+    "lowest",
 )
 _MEMORY = Quantity(
     "memory",
@@ -261,6 +298,7 @@ _MEMORY = Quantity(
     "On a GPU what the framework allocated (with CUDA graphs: reserved), on a CPU resident memory of the"
     " worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak of memory",
+    "lowest",
 )
 _ENERGY = Quantity(
     "energy",
@@ -268,6 +306,7 @@ _ENERGY = Quantity(
     "Energy (J/sample)",
     "Over all measured steps; bars: 95% interval over rounds, from three on.",
     "no case has an energy",
+    "lowest",
 )
 _JITTER = Quantity(
     "jitter",
@@ -275,4 +314,5 @@ _JITTER = Quantity(
     "Jitter (%)",
     "Standard deviation of the steps over their mean.",
     "no case has a spread between steps",
+    "lowest",
 )

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchtui.sessions.baseline import baselines
 from benchtui.sessions.results import Result, measured, varied
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import Baseline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +20,8 @@ class Facts:
     results: tuple[Result, ...]
     kinds: tuple[str, ...]
     """The options that vary in the session."""
-    baseline: Baseline | None
-    """What the sweep names as its baseline."""
+    baselines: dict[int, Result]
+    """The case that the others of a sequence length are held against, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ class Lacking:
 
 def facts(session: Session) -> Facts:
     """The facts of a session; raises BenchtuiError for one without its first event."""
-    baseline = session.start.sweep.measure.baseline
-    return Facts(session, measured(session), varied(case.config for case in session.cases), baseline)
+    results = measured(session)
+    bases = baselines(results, session.start.sweep.measure.baseline)
+    return Facts(session, results, varied(case.config for case in session.cases), bases)
 
 
 def steps_said(results: Sequence[Result]) -> str:

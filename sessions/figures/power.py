@@ -2,10 +2,11 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import isfinite
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.columns import Trace
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 40
 MOST_POINTS = 2000
+MOST_CURVES = 12
+MOST_WINDOWS = 500
+"""Measured windows, and moments at which memory ran out, that are drawn one by one."""
+LEGEND_COLUMNS, FEW_LEGEND_ROWS, LEGEND_ROW_IN = 4, 2, 0.18
+"""Names in a row of the legend, rows that every figure has room for, and the height of a further one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +50,15 @@ def power(facts: Facts) -> Plan | Lacking:
     found, spans = curves(facts.session), windows(facts.session)
     if not found:
         return Lacking("power", "no power was read")
+    shown = strongest(found)
+    more = f" The {MOST_CURVES} of {len(found):,} devices with the highest mean." if shown != found else ""
     numbers = ", with the number of the case above" if len(spans) <= MOST_NUMBERS else ""
     ended = "; a cross: the case ran out of memory there" if any(span.ran_out for span in spans) else ""
-    caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings as sampled, not smoothed."
-    draw = partial(_draw, found=found, spans=spans)
-    return Plan("power", "Every case", "Power over time", caption, draw, 3.6)
+    caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings as sampled, not smoothed.{more}"
+    draw = partial(_draw, found=shown, spans=merged(spans), numbered=bool(numbers))
+    rows = -(-len(shown) // LEGEND_COLUMNS)
+    height_in = 3.6 + LEGEND_ROW_IN * max(0, rows - FEW_LEGEND_ROWS)
+    return Plan("power", "Every case", "Power over time", caption, draw, height_in)
 
 
 def curves(session: Session) -> list[Power]:
@@ -60,6 +70,29 @@ def curves(session: Session) -> list[Power]:
     ]
     found = [*gpus, _processors(session.host)]
     return [_thinned(each) for each in found if any(isfinite(value) for value in each.power_w)]
+
+
+def strongest(found: list[Power]) -> list[Power]:
+    """As many curves as can be told apart, in their order: those with the highest mean."""
+    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
+    kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
+    return [found[place] for place in sorted(kept)]
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """The windows to draw: of very many, those become one whose gap is too small to be seen."""
+    if len(spans) <= MOST_WINDOWS:
+        return list(spans)
+    gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS
+    found: list[Span] = []
+    for ran_out in (False, True):
+        last: Span | None = None
+        for span in (each for each in spans if each.ran_out is ran_out):
+            if last is None or span.start_s - last.end_s >= gap_s:
+                found.append(last := span)
+            elif not ran_out:
+                found[-1] = last = replace(last, end_s=max(last.end_s, span.end_s))
+    return found
 
 
 def windows(session: Session) -> list[Span]:
@@ -107,7 +140,7 @@ def _thinned(curve: Power) -> Power:
     return Power(curve.label, [curve.at_s[place] for place in kept], [curve.power_w[place] for place in kept])
 
 
-def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span]) -> None:
+def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbered: bool) -> None:
     axes = figure.subplots()
     for span in spans:
         if not span.ran_out:
@@ -120,10 +153,10 @@ def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span]) -> No
         middle = (span.start_s + span.end_s) / 2
         if span.ran_out:
             axes.plot([middle], [0.04], "X", color=ink.INK, transform=axes.get_xaxis_transform())
-        elif len(spans) <= MOST_NUMBERS:
+        elif numbered:
             above = axes.get_xaxis_transform()
             axes.text(middle, 1.01, str(span.case), transform=above, ha="center", fontsize=7, color=ink.FAINT)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("Time since the session began (s)")
     axes.set_ylabel("Power (W)")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), borderaxespad=0, ncols=4)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), borderaxespad=0, ncols=LEGEND_COLUMNS)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from benchtui.sessions.baseline import baseline_of
 from benchtui.sessions.compare import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.figures import ink
 from benchtui.sessions.figures.plan import Facts, Lacking, Plan, steps_said
@@ -15,8 +14,6 @@ from benchtui.sessions.results import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-T = TypeVar("T")
 
 MOST_ROWS = 30
 ROW_IN = 0.24
@@ -32,7 +29,7 @@ REST = "rest"
 class Place:
     """A case in the leaderboard."""
 
-    label: str
+    result: Result
     ratio: Ratio
 
     @property
@@ -44,24 +41,26 @@ class Place:
 def speedups(facts: Facts) -> Plan | Lacking:
     """Throughput of each case against its baseline, the best first."""
     found = places(facts)
-    bases = {base.name for result in facts.results if (base := _base(facts, result))}
+    bases = [base.name for base in facts.baselines.values()]
     if not found:
         return Lacking("speedup", "no case beside the baseline has a throughput")
-    against = next(iter(bases)) if len(bases) == 1 else "the baseline of its sequence length"
-    shown, more = _first(found, "cases")
+    against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
+    shown = found[:MOST_ROWS]
+    labels = [_label(facts, each.result) for each in shown]
+    more = _more(found, "fastest")
     caption = (
         f"Samples per second at the typical step, over {ink.label(against)}. {steps_said(facts.results)} Bars:"
-        f" 95% interval. Hollow: same or unsure.{_doubtful(each.label for each in found)}{_holes(facts)}{more}"
+        f" 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_holes(facts)}{more}"
     )
-    draw = partial(_draw_places, found=shown)
+    draw = partial(_draw_places, found=shown, labels=labels)
     return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
 
 
 def places(facts: Facts) -> list[Place]:
     """Every case but the baselines themselves, the fastest first."""
-    held = ((_base(facts, result), result) for result in facts.results)
+    held = ((facts.baselines.get(result.config.sequence_length), result) for result in facts.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
-    found = [Place(_label(facts, result), ratio) for result, ratio in ratios if ratio]
+    found = [Place(result, ratio) for result, ratio in ratios if ratio]
     return sorted(found, key=lambda place: -place.ratio.value)
 
 
@@ -70,7 +69,7 @@ def compiling(facts: Facts) -> Plan | Lacking:
     rows = compiled_and_not(facts)
     if not rows:
         return Lacking("compile", "no compiled case was measured with its steps")
-    shown, more = _first(rows, "cases")
+    shown, more = rows[:MOST_ROWS], _more(rows, "first")
     doubts_told = _doubtful(_label(facts, result) for result in shown)
     caption = (
         "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
@@ -97,7 +96,10 @@ def parts(facts: Facts) -> Plan | Lacking:
     rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
     if not rows:
         return Lacking("parts", "no case has timed parts")
-    shown, more = _first(rows, "cases")
+    fastest = sorted(rows, key=lambda result: result.metrics.samples_per_s or 0.0, reverse=True)[:MOST_ROWS]
+    kept = {result.case.index for result in fastest}
+    shown = [result for result in rows if result.case.index in kept]
+    more = _more(rows, "fastest")
     caption = f"Shares of the mean step, whose time stands at the right. {steps_said(rows)}{more}"
     draw = partial(_draw_parts, facts=facts, rows=shown)
     return Plan("parts", "Parts of a step", "Parts of a step", caption, draw, _height(shown) + 0.3)
@@ -111,17 +113,13 @@ def shares(result: Result) -> dict[str, float]:
     return {**found, REST: rest} if rest > 0.05 else found
 
 
-def _base(facts: Facts, result: Result) -> Result | None:
-    return baseline_of(result.config, facts.results, facts.baseline)
-
-
 def _label(facts: Facts, result: Result) -> str:
     return ink.label(f"{case_label(result.config, facts.kinds)}{DOUBT if doubts(result) else ''}")
 
 
-def _first(found: Sequence[T], noun: str) -> tuple[list[T], str]:
-    rest = f" The first {MOST_ROWS} of {len(found):,} {noun}." if len(found) > MOST_ROWS else ""
-    return list(found[:MOST_ROWS]), rest
+def _more(found: Sequence[object], which: str) -> str:
+    """Says which of many rows are drawn."""
+    return f" The {MOST_ROWS} {which} of {len(found):,} cases." if len(found) > MOST_ROWS else ""
 
 
 def _doubtful(labels: Iterable[str]) -> str:
@@ -150,7 +148,7 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
     axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
 
 
-def _draw_places(figure: "Figure", found: Sequence[Place]) -> None:
+def _draw_places(figure: "Figure", found: Sequence[Place], labels: Sequence[str]) -> None:
     axes = figure.subplots()
     axes.axvline(1, color=ink.FAINT, linewidth=1, linestyle="--")
     for row, place in enumerate(found):
@@ -164,7 +162,7 @@ def _draw_places(figure: "Figure", found: Sequence[Place]) -> None:
     wide = min(values) > 0 and max(values) / min(values) > WIDE
     if wide:
         axes.set_xscale("log", base=2)
-    _rows(axes, [place.label for place in found])
+    _rows(axes, labels)
     axes.set_xlabel(f"Throughput over the baseline's (×{', log scale' if wide else ''})")
 
 

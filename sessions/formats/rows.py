@@ -1,11 +1,10 @@
 """Every case of a session as a row."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from benchtui.sessions.baseline import baseline_of
+from benchtui.sessions.baseline import baselines
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import throughput_ratio
 from benchtui.sessions.facts import Compiling, Effective, Energy, Environment, Memory
@@ -13,7 +12,7 @@ from benchtui.sessions.formats.row import CaseRow
 from benchtui.sessions.metrics import Distribution, Metrics, metrics
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import UNSAID_OF_LABELS, Baseline
+from benchtui.sessions.sweep import UNSAID_OF_LABELS
 from benchtui.sessions.visible import visible
 
 Values = dict[str, Any]
@@ -35,13 +34,13 @@ def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
     """A row for each case in the order of the plan, with the figures that it was made of."""
     results = measured(session)
     figures = {result.case.index: result for result in results}
-    named = session.start.sweep.measure.baseline
-    return [_row(case, figures.get(case.index), results, named) for case in session.cases]
+    bases = baselines(results, session.start.sweep.measure.baseline)
+    return [
+        _row(case, figures.get(case.index), bases.get(case.config.sequence_length)) for case in session.cases
+    ]
 
 
-def _row(
-    case: CaseState, result: Result | None, results: Sequence[Result], named: Baseline | None
-) -> tuple[CaseRow, Metrics | None]:
+def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
     found = result.metrics if result else metrics(case) if case.state == "ok" else None
     values = {
         **_asked(case),
@@ -53,7 +52,7 @@ def _row(
         **_rates(found),
         **_resources(case),
         "peak_memory_low_mb": result.memory_range_mb[0] if result and result.memory_range_mb else None,
-        **_against(result, results, named),
+        **_against(result, base if result else None),
     }
     return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
 
@@ -154,8 +153,7 @@ def _resources(case: CaseState) -> Values:
     }
 
 
-def _against(result: Result | None, results: Sequence[Result], named: Baseline | None) -> Values:
-    base = baseline_of(result.config, results, named) if result else None
+def _against(result: Result | None, base: Result | None) -> Values:
     ratio = throughput_ratio(base, result) if base and result else None
     return {
         "baseline": base.case.index if base else None,

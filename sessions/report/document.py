@@ -1,5 +1,6 @@
 """The whole report: what each section has to say, laid out by the template."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -18,7 +19,7 @@ from benchtui.sessions.report.nodes import System, differences, systems
 from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.reproduce import Recipe, recipe
 from benchtui.sessions.report.tables import Table
-from benchtui.sessions.report.text import number, plain
+from benchtui.sessions.report.text import Markdown, number, plain
 from benchtui.sessions.report.wording import Finding
 from benchtui.sessions.results import measured, varied
 from benchtui.sessions.session import Session
@@ -73,7 +74,12 @@ def markdown(session: Session, per_hour: float | None = None) -> str:
     Raises:
         BenchtuiError: for a session without its first event.
     """
-    return template("report.md.j2").render(report=report(session, per_hour))
+    return laid_out(report(session, per_hour))
+
+
+def laid_out(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
+    """A report in GitHub's markdown, its tables as this makes them."""
+    return template("report.md.j2").render(report=found, table=table)
 
 
 def report(session: Session, per_hour: float | None = None) -> Report:
@@ -136,7 +142,7 @@ def template(name: str) -> jinja2.Template:
         keep_trailing_newline=True,
         autoescape=False,  # that is for HTML; ``finalize`` makes every expression plain markdown
     )
-    environment.filters["table"] = tables.markdown
+    environment.globals["table"] = tables.markdown
     return environment.get_template(name)
 
 

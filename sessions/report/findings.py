@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.baseline import baseline_of, why_none
+from benchtui.sessions.baseline import baselines, why_none
 from benchtui.sessions.compare import Verdict, pairs, throughput_ratio
 from benchtui.sessions.optimal import NEEDS, Decision, Need, Wish, decide
 from benchtui.sessions.report.facts import Fact, facts
@@ -35,7 +35,7 @@ from benchtui.sessions.report.wording import (
     sureness,
     value,
 )
-from benchtui.sessions.results import Result, Series, by_length, series, varied
+from benchtui.sessions.results import Result, Series, by_length, series, series_key, varied
 from benchtui.sessions.scaling import Scaling, scaling
 from benchtui.sessions.session import Session
 
@@ -87,7 +87,7 @@ class Advised:
     """``, 128 tokens`` where the length varies, else empty."""
     baseline: Result | None
     no_baseline: str
-    """Why there is none."""
+    """Why there is none; empty where there is one."""
     kinds: tuple[str, ...]
     """The options that vary in the session, which a case's label has to name."""
     per_hour: float | None
@@ -98,23 +98,17 @@ def advised(
     session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
 ) -> list[Advised]:
     """The best case for each need and sequence length."""
-    lengths, named = sorted(by_length(results)), session.start.sweep.measure.baseline
-    wishes = [Wish(need, sequence_length=length) for need in NEEDS for length in lengths]
-    decisions = [decide(session, wish, results) for wish in wishes]
-    return [
-        Advised(
-            choice.wish.need,
-            choice,
-            choice.best,
-            f", {choice.wish.sequence_length:,} tokens" if len(lengths) > 1 else "",
-            baseline_of(choice.best.config, results, named),
-            why_none(choice.best.config, session.cases, named),
-            kinds,
-            per_hour,
-        )
-        for choice in decisions
-        if choice.best
-    ]
+    named = session.start.sweep.measure.baseline
+    lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
+    found = []
+    for need in NEEDS:
+        for length, rows in lengths.items():
+            choice, base = decide(session, Wish(need, sequence_length=length), rows), bases.get(length)
+            if choice.best:
+                where = f", {length:,} tokens" if len(lengths) > 1 else ""
+                why = "" if base else why_none(choice.best.config, session.cases, named)
+                found.append(Advised(need, choice, choice.best, where, base, why, kinds, per_hour))
+    return found
 
 
 def summary(session: Session, choices: Sequence[Advised]) -> list[Finding]:
@@ -156,7 +150,9 @@ def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[st
 
 
 def _series_of(result: Result, results: Sequence[Result]) -> Series:
-    return next(each for each in series(results) if result in each.results)
+    key = series_key(result.config)
+    (found,) = series(each for each in results if series_key(each.config) == key)
+    return found
 
 
 def _completeness(session: Session) -> Finding:

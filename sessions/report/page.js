@@ -26,6 +26,7 @@ for (const table of document.querySelectorAll("main table")) {
   while (above && !/^H[1-6]$/.test(above.tagName)) above = above.previousElementSibling;
   table.parentElement.setAttribute("aria-label", `Table: ${above ? above.textContent : ""}`);
   if (!table.tBodies.length || table.tBodies[0].rows.length < 2) continue;
+  if (table.parentElement.classList.contains("cut")) continue; // the other rows would stay where they are
   [...table.tHead.rows[0].cells].forEach((heading, column) => {
     const button = document.createElement("button");
     button.type = "button";

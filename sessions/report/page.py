@@ -1,8 +1,12 @@
-"""A report as one HTML file that asks nothing of the network: its markdown rendered, its figures inside."""
+"""A report as one HTML file that asks nothing of the network: its markdown rendered, its figures inside.
+
+Tables are written as HTML themselves: markdown-it needs five objects for each of their cells, and a report of
+20,000 cases has a million.
+"""
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -14,8 +18,14 @@ from markdown_it.token import Token
 
 from benchtui.sessions.figures import Picture
 from benchtui.sessions.figures.ink import COLOURS, FAINT, GRID, INK, PAPER
+from benchtui.sessions.report.document import Report, laid_out
 from benchtui.sessions.report.illustrated import illustrated
+from benchtui.sessions.report.reproduce import FENCE
+from benchtui.sessions.report.tables import Table, html
+from benchtui.sessions.report.text import Markdown
 
+TABLE = "table"
+"""Stands behind the fence of a block that holds a table's place; a session's text can't begin a block."""
 FIGURES = "figure"
 """Stands for the folder of the figures, which lie in the page itself."""
 _VARIABLES = {
@@ -29,17 +39,22 @@ _COLOUR = re.compile("|".join(_VARIABLES))
 _IDENTITY = re.compile(r'<g id="[^"]*"')
 
 
-def page(report: str, found: Sequence[Picture] = ()) -> str:
-    """A report, given in its markdown, with its figures, as an HTML document."""
-    tokens = _parser().parse(illustrated(report, found, FIGURES))
+def page(report: Report, found: Sequence[Picture] = ()) -> Iterator[str]:
+    """A report with its figures as an HTML document, in pieces: the whole would be held several times over."""
+    tables: list[Table] = []
+
+    def placed(table: Table) -> Markdown:
+        tables.append(table)
+        return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
+
+    tokens = _parser().parse(illustrated(laid_out(report, placed), found, FIGURES))
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
     contents = _numbered(tokens)
-    body = _parser().renderer.render(_laid_out(tokens, drawings), _parser().options, {})
     script = _data("page.js")
-    return _template().render(
+    return _template().generate(
         title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
         contents=contents,
-        body=body,
+        body=_body(_laid_out(tokens, drawings), tables),
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -48,7 +63,7 @@ def page(report: str, found: Sequence[Picture] = ()) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "autolink"])
+    return MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink"])
 
 
 @cache
@@ -82,26 +97,36 @@ def _text(heading: Token | None) -> str:
     return "".join(each.content for each in (heading.children if heading else None) or ())
 
 
+def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
+    """What the tokens render as, with each table in its place."""
+    between: list[Token] = []
+    for token in tokens:
+        if token.type == "fence" and token.info == TABLE:
+            yield _rendered(between)
+            yield html(tables[int(token.content)])
+            between = []
+        else:
+            between.append(token)
+    yield _rendered(between)
+
+
+def _rendered(tokens: Sequence[Token]) -> str:
+    text: str = _parser().renderer.render(tokens, _parser().options, {})
+    return text
+
+
 def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
-    """The tokens with tables that scroll by themselves, and drawings where paragraphs link them."""
+    """The tokens with drawings where paragraphs link them."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
     }
     found: list[Token] = []
     for place, token in enumerate(tokens):
         if place in drawn:
-            found.append(_html(_figure(drawn[place])))
-        elif token.type == "table_open":
-            found += [_html('<div class="table" role="region" tabindex="0">\n'), token]
-        elif token.type == "table_close":
-            found += [token, _html("</div>\n")]
+            found.append(Token("html_block", "", 0, content=_figure(drawn[place])))
         elif place - 1 not in drawn and place + 1 not in drawn:  # those are the ends of the paragraph
             found.append(token)
     return found
-
-
-def _html(text: str) -> Token:
-    return Token("html_block", "", 0, content=text)
 
 
 def _source(token: Token) -> str:

@@ -9,7 +9,7 @@ from benchtui.sessions.report.labels import outcome, series_title
 from benchtui.sessions.report.tables import Column, Table, table
 from benchtui.sessions.report.text import count, number, percent, span, time_ms
 from benchtui.sessions.report.wording import verdict_cell
-from benchtui.sessions.results import Result, Series, series, series_key
+from benchtui.sessions.results import Result, series, series_key
 from benchtui.sessions.scaling import Scaling, Step, scaling
 from benchtui.sessions.session import Session
 
@@ -17,8 +17,12 @@ from benchtui.sessions.session import Session
 def performance(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
     """A block for each series; its line says which of the planned batch sizes have no row, and why."""
     shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
+    missing: dict[tuple[object, ...], list[CaseState]] = {}
+    for case in session.cases:
+        if case.state != "ok":
+            missing.setdefault(series_key(case.config), []).append(case)
     return [
-        Block(series_title(each.config, kinds), _unmeasured(session, each), found)
+        Block(series_title(each.config, kinds), _unmeasured(missing.get(series_key(each.config), [])), found)
         for each, found in shown
         if found
     ]
@@ -50,13 +54,9 @@ def every_case(session: Session) -> Table | None:
     return table(_EVERY, session.cases)
 
 
-def _unmeasured(session: Session, found: Series) -> str | None:
-    missing = [
-        f"{case.config.batch_size:,} ({outcome(case)})"
-        for case in session.cases
-        if case.state != "ok" and series_key(case.config) == series_key(found.config)
-    ]
-    return f"Not measured: batch size {', '.join(missing)}." if missing else None
+def _unmeasured(missing: Sequence[CaseState]) -> str | None:
+    sizes = [f"{case.config.batch_size:,} ({outcome(case)})" for case in missing]
+    return f"Not measured: batch size {', '.join(sizes)}." if sizes else None
 
 
 def _summed(found: Scaling) -> str:

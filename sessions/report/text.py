@@ -33,10 +33,16 @@ def plain(text: object, longest: int = LONGEST) -> Markdown:
         return text
     if isinstance(text, str) and len(text) <= longest and _HARMLESS.fullmatch(text):
         return Markdown(text)
-    line = "".join(_visible(character) for character in _shortened(str(text), longest)).strip()
-    escaped = _SPECIAL.sub(r"\\\g<0>", line)
+    escaped = _SPECIAL.sub(r"\\\g<0>", in_one_line(text, longest))
     escaped = "".join(_ENTITIES.get(character, character) for character in escaped)
     return Markdown(_LINE_START.sub(r"\1\\\2", escaped))
+
+
+def in_one_line(text: object, longest: int = LONGEST) -> str:
+    """The text as a reader sees it: in one line, with nothing in it that can't be seen."""
+    if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable():
+        return text.strip()
+    return "".join(_visible(character) for character in _shortened(str(text), longest)).strip()
 
 
 def _shortened(text: str, longest: int) -> str:

@@ -23,7 +23,7 @@ from benchtui.sessions.limits import limit
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.optimal import NEEDS, Wish, decide, narrowed
 from benchtui.sessions.precedents import Precedents
-from benchtui.sessions.report import comparison, markdown
+from benchtui.sessions.report import comparison, markdown, report
 from benchtui.sessions.report.comparison_json import as_json as comparison_as_json
 from benchtui.sessions.report.page import page
 from benchtui.sessions.session import Session
@@ -104,11 +104,12 @@ def _texts(value: object) -> Iterable[str]:
 
 
 def _report(path: Path, dice: random.Random) -> None:
-    text = markdown(Session.load(path, keep_steps=dice.random() < 0.5), dice.choice((None, 2.5)))
+    session, price = Session.load(path, keep_steps=dice.random() < 0.5), dice.choice((None, 2.5))
+    text = markdown(session, price)
     _document(text)
     _tables(text)
     if dice.random() < 0.3:
-        _document(page(text, []).partition("<body")[2].rpartition("<script")[0])
+        _document("".join(page(report(session, price), [])).partition("<body")[2].rpartition("<script")[0])
 
 
 def _results(path: Path, dice: random.Random) -> None:

@@ -3,7 +3,14 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, NOT_MEASURED, Judging, baseline_of, why_none
+from benchtui.sessions.baseline import (
+    LEFT_TO_THE_SWEEP,
+    NOT_MEASURED,
+    Judging,
+    baseline_of,
+    baselines,
+    why_none,
+)
 from benchtui.sessions.sweep import Baseline, Config
 
 
@@ -85,3 +92,10 @@ def test_why_there_is_none_yet(bench: Any) -> None:
 
 def test_judging_is_left_to_the_sweep() -> None:
     assert Judging(baseline=None, same_within=None) == LEFT_TO_THE_SWEEP
+
+
+@pytest.mark.parametrize("named", [None, Baseline(batch_size=2), Baseline(batch_size=1, precision="fp32")])
+def test_baselines_are_those_that_each_case_would_find(named: Baseline | None) -> None:
+    found = baselines(CASES, named)
+    for case in CASES:
+        assert found.get(case.config.sequence_length) is baseline_of(case.config, CASES, named)

@@ -394,3 +394,18 @@ def test_every_known_event_has_its_tag() -> None:
     assert {"session_started", "steps", "telemetry", "case_finished"} < journal.KNOWN_EVENTS
     assert len(journal.KNOWN_EVENTS) == 20
     assert CaseFinished.__struct_config__.tag in journal.KNOWN_EVENTS
+
+
+def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    for event in bench.events(*(bench.case(size) for size in range(1, 5))):
+        record.append(event)
+    record.close()
+    monkeypatch.setattr(journal, "MOST_CASES", 4)
+    assert len(Session.load(path).cases) == 4
+    monkeypatch.setattr(journal, "MOST_CASES", 3)
+    with pytest.raises(BenchtuiError, match="more than 3 cases"):
+        read(path)

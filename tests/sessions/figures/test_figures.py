@@ -149,10 +149,10 @@ def test_the_leaderboard_is_sorted_and_leaves_the_baseline_out(bench: Any) -> No
         bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
     )
     found = rows.places(known)
-    assert [(place.label, place.sure) for place in found] == [
-        ("cpu fp32 bs=4", True),
-        ("cpu fp32 bs=2", True),
-        ("cpu fp32 bs=8", True),
+    assert [(place.result.config.batch_size, place.sure) for place in found] == [
+        (4, True),
+        (2, True),
+        (8, True),
     ]
     assert found[-1].ratio.value == pytest.approx(0.8)
 
@@ -238,10 +238,57 @@ def test_values_of_any_size_are_drawn(bench: Any) -> None:
 
 
 def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> None:
-    session = bench.session(*(bench.case(2, 10.0 + threads, threads=threads) for threads in range(1, 41)))
+    session = bench.session(
+        *(
+            bench.case(2, 50.0 - threads, threads=threads, parts={"forward": [5.0] * 30})
+            for threads in range(1, 41)
+        )
+    )
     found = named(pictures(session)[0])
-    assert "The first 24 of 40 series." in found["throughput"].caption
-    assert "The first 30 of 39 cases." in found["speedup"].caption
+    assert "The 24 of 40 series with the highest values." in found["throughput"].caption
+    assert "The 24 of 40 series with the lowest values." in found["latency"].caption
+    assert "The 30 fastest of 39 cases." in found["speedup"].caption
+    assert "The 30 fastest of 40 cases." in found["parts"].caption
+    shown = {int(each) for each in re.findall(r"threads=(\d+)$", texts(found["throughput"]), re.MULTILINE)}
+    assert shown == set(range(17, 41)), "the fastest, in the order of the plan"
+
+
+def test_a_line_of_very_many_sizes_has_markers_where_there_is_room(bench: Any) -> None:
+    many = [*range(1, 1001)]
+    places = over_batch.spread_out(many)
+    assert (places[0], places[-1]) == (0, 999)
+    assert 30 < len(places) <= over_batch.MOST_MARKS
+    assert over_batch.spread_out([4] * 60) == [59]
+    session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
+    found = named(pictures(session)[0])
+    assert "Markers and bars at up to 50 batch sizes of a line" in found["throughput"].caption
+    assert "Markers" not in named(pictures(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
+
+
+def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
+    bench: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gpus = tuple(GpuReadings(index=index, power_w=[100.0 + index, 110.0 + index]) for index in range(64))
+    session = bench.session(bench.case(1, 10.0), more=(Telemetry(t=3.0, at_s=[1.0, 2.0], gpus=gpus),))
+    found = named(pictures(session)[0])["power"]
+    assert "The 12 of 64 devices with the highest mean." in found.caption
+    assert set(re.findall(r"GPU (\d+)", texts(found))) == {str(index) for index in range(52, 64)}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_very_many_windows_are_drawn_as_what_can_be_told_apart() -> None:
+    few = [power.Span(case, case, case + 0.5, ran_out=False) for case in range(100)]
+    assert power.merged(few) == few
+    many = [power.Span(case, case, case + 0.9, ran_out=False) for case in range(10_000)]
+    late = power.Span(10_000, 12_000.0, 12_001.0, ran_out=False)
+    ended = [power.Span(case, case + 0.95, case + 0.95, ran_out=True) for case in range(10_000)]
+    spans = sorted([*many, *ended, late], key=lambda span: span.start_s)
+    found = power.merged(spans)
+    assert [(span.start_s, span.end_s) for span in found if not span.ran_out] == [
+        (0, 9_999.9),
+        (12_000.0, 12_001.0),
+    ]
+    assert 300 < len([span for span in found if span.ran_out]) <= power.MOST_WINDOWS
 
 
 def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchtui.sessions.events import Message
 from benchtui.sessions.facts import Model
 from benchtui.sessions.figures import pictures
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report import markdown, report
 from benchtui.sessions.report.page import page
 from benchtui.sessions.session import Session
 
@@ -67,13 +67,13 @@ def session_of(bench: Any, text: str) -> Session:
 @pytest.fixture
 def evil(bench: Any) -> Elements:
     session = session_of(bench, EVIL)
-    return Elements(page(markdown(session), pictures(session)[0]))
+    return Elements("".join(page(report(session), pictures(session)[0])))
 
 
 def test_the_page_says_what_the_markdown_says(bench: Any) -> None:
     session = session_of(bench, "tiny")
     text = markdown(session)
-    found = Elements(page(text, []))
+    found = Elements("".join(page(report(session), [])))
     headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert len(headings) > 5
     assert all(heading in found.text for heading in headings)
@@ -99,7 +99,7 @@ def test_nothing_is_loaded_and_the_policy_forbids_it(evil: Elements) -> None:
 
 
 def test_the_one_script_is_the_one_that_the_policy_allows(bench: Any) -> None:
-    text = page(markdown(session_of(bench, EVIL)))
+    text = "".join(page(report(session_of(bench, EVIL))))
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in text
 
@@ -121,7 +121,7 @@ def test_figures_are_in_the_page_with_words_for_those_who_cant_see_them(evil: El
 
 def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
     session = session_of(bench, "tiny")
-    text = page(markdown(session), pictures(session)[0])
+    text = "".join(page(report(session), pictures(session)[0]))
     drawings = text[text.index("<figure") :]
     assert "var(--series-0)" in drawings
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
@@ -129,4 +129,4 @@ def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
 
 def test_the_page_is_the_same_at_every_run(bench: Any) -> None:
     one, other = (session_of(bench, "tiny") for _ in range(2))
-    assert page(markdown(one), pictures(one)[0]) == page(markdown(other), pictures(other)[0])
+    assert list(page(report(one), pictures(one)[0])) == list(page(report(other), pictures(other)[0]))

@@ -401,7 +401,7 @@ def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: py
 def test_a_baseline_has_the_same_sequence_length(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0, sequence_length=32), bench.case(1, 30.0), bench.case(2, 40.0))
     assert objected(session) == []
-    monkeypatch.setattr(findings, "baseline_of", lambda config, results, named: results[0])
+    monkeypatch.setattr(findings, "baselines", lambda results, named: {32: results[0], 128: results[0]})
     found = told_and_objected(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
     assert any("the baseline has another sequence length" in each for each in found)
 

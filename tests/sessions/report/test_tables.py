@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.report.tables import Column, Table, markdown, table
+from benchtui.sessions.report.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, markdown, table
 from benchtui.sessions.report.text import LONGEST_CELL
 
 COLUMNS: tuple[Column[int], ...] = (
@@ -44,3 +44,27 @@ def test_cells_and_titles_keep_their_text_and_their_place(read: Callable[[str], 
 def test_a_long_cell_is_cut() -> None:
     lines = markdown(Table(("t",), (False,), (("x" * 5000,),))).splitlines()
     assert lines[2].strip("| ") == "x" * (LONGEST_CELL - 1) + "…"
+
+
+def test_a_very_long_table_is_whole_without_padding(read: Callable[[str], Any]) -> None:
+    rows = tuple((str(row), "a|b" if row else None) for row in range(MOST_PADDED + 1))
+    text = markdown(Table(("No.", "x"), (True, False), rows))
+    assert text.splitlines()[:3] == ["| No. | x |", "| -: | :- |", "| 0 | – |"]
+    (only,) = read(text).sections[0].tables
+    assert only == [["No.", "x"], ["0", "–"], *([str(row), "a|b"] for row in range(1, MOST_PADDED + 1))]
+
+
+def test_in_html_the_rows_beyond_what_a_browser_can_show_follow_as_text() -> None:
+    evil = "<b>\n```</pre>&"
+    rows = tuple((str(row), evil) for row in range(MOST_ROWS + 2))
+    text = html(Table(("No.", evil), (True, False), rows))
+    shown, _, rest = text.partition("<details><summary>Rows 1,001 to 1,002, as text</summary>")
+    assert shown.count("<tr>") == 1 + MOST_ROWS
+    assert shown.startswith('<div class="table cut"')
+    safe = "&lt;b&gt; ```&lt;/pre&gt;&amp;"
+    assert (
+        rest == f'\n<pre class="rows" tabindex="0"> No.  {safe}\n1000  {safe}\n1001  {safe}</pre></details>\n'
+    )
+    whole = html(Table(("No.", evil), (True, False), rows[:MOST_ROWS]))
+    assert whole.startswith('<div class="table" role')
+    assert "details" not in whole
