@@ -5,7 +5,6 @@ was cut off lacks that bracket and perhaps the end of its last line, and is read
 """
 
 import errno
-import mmap
 import os
 import re
 import threading
@@ -19,7 +18,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
-from benchtui.sessions.input_file import open_plain
+from benchtui.sessions.input_file import open_plain, read_at_most
 from benchtui.sessions.locked_file import created, lock, opened
 from benchtui.sessions.mending import mend
 from benchtui.sessions.output_file import reason
@@ -307,7 +306,8 @@ class Tail:
     @property
     def torn(self) -> bool:
         """Whether what is left over is an unfinished line."""
-        return is_torn(b"".join(self._begun))
+        said = [piece for piece in self._begun if piece.strip()]
+        return len(said) > 1 or is_torn(b"".join(said))
 
     def close(self) -> None:
         """Close the file."""
@@ -336,7 +336,7 @@ def read(path: Path) -> Recording:
         BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
-        data = file.read(LONGEST_LINE + 1)
+        data = read_at_most(file, LONGEST_LINE + 1)
     events: list[Read] = []
     torn = False
     if len(data) > LONGEST_LINE:
@@ -434,12 +434,17 @@ def _open(path: Path) -> IO[bytes]:
 
 def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
     """Refuse a session of more cases than are allowed by a look at its lines, before any of them is read."""
-    size = os.fstat(file.fileno()).st_size
-    if size < MOST_CASES * _LEAST_OF_A_CASE:
+    if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as lines:
-        if _TOO_MANY.search(lines):
+    before, line_bytes = b"", 0
+    while (
+        piece := file.read(SLICE_BYTES)
+    ) and line_bytes <= LONGEST_LINE:  # else who reads on refuses the line
+        if _TOO_MANY.search(before + piece):
             raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+        line_bytes = len(piece) - 1 - end if (end := piece.rfind(b"\n")) >= 0 else line_bytes + len(piece)
+        before = piece[-_LEAST_OF_A_CASE * 2 :]
+    file.seek(0)
 
 
 def _known_events() -> frozenset[str]:
