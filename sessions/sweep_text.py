@@ -197,7 +197,7 @@ def _said(field: str, value: object) -> object:
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
-        return f"{value:g}%"
+        return f"{str(value).removesuffix('.0')}%"  # all digits, or another sweep would be read
     if field.endswith("_s") and isinstance(value, float):
         return _time(value)
     return value

@@ -152,3 +152,11 @@ def test_every_entry_survives() -> None:
     sweep = parse_sweep(text, "text")
     assert sweep.run.parallel and sweep.generate.new_tokens == 7
     assert parse_sweep(sweep_text.toml_of(sweep), "again") == sweep
+
+
+@pytest.mark.parametrize("until", ["69.35464274634855%", "1%", "0.5%", "1e-05%"])
+def test_a_width_is_written_with_all_its_digits(until: str) -> None:
+    sweep = parse_sweep(f'model = "m"\nmeasure.until = "{until}"', "s")
+    written = sweep_text.toml_of(sweep)
+    assert parse_sweep(written, "s", default_name=sweep.name) == sweep
+    assert f'until = "{until}"' in written
