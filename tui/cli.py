@@ -1,5 +1,6 @@
 """The command line. Only click is imported here: everything else is imported by the command that needs it."""
 
+import errno
 import gc
 import os
 import signal
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from benchtui.tui.player import Start
 
 USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""How standard output refuses text; files that are named are told of where they are written."""
 
 
 class _Asked(Choice, Resume):
@@ -71,7 +74,7 @@ def main() -> None:
     """Run the command line and end the process; every error a user can mend is one line and an exit status."""
     from benchtui.sessions.errors import BenchtuiError  # here, as everything of ours: --help is to be quick
 
-    _open_closed_output()
+    _open_closed_streams()
     try:
         try:
             sys.exit(app(standalone_mode=False))
@@ -425,24 +428,31 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
 
 
-def _open_closed_output() -> None:
-    """Put a stream that refuses all text in the place of a closed standard output.
+def _open_closed_streams() -> None:
+    """Put streams in the place of closed ones, so that no file that is opened later takes their numbers.
 
-    Whatever is written then fails as it does on a full disk, and no file that is opened later takes its number.
+    Standard output refuses all text, as it does on a full disk. Nobody reads what goes to standard error.
     """
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            nothing = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
     if sys.stdout is None:
-        closed = os.open(os.devnull, os.O_RDONLY)
-        if closed != 1:
-            os.dup2(closed, 1)
-            os.close(closed)
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
 
 
 def _refused(error: OSError) -> str:
     """What the system refused; where it was to take our output, that is given up."""
+    full = error if error.filename is None and error.errno in _FULL else None
     try:
-        sys.stdout.flush()
-    except OSError as full:
+        sys.stdout.flush()  # what is small comes here, and what is large has come already
+    except OSError as later:
+        full = later
+    if full:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)  # what is left is written once more as the process ends
         return f"standard output can't be written: {full.strerror}"
