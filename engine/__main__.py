@@ -14,6 +14,7 @@ from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.sweep import Run, Sweep
+from benchtui.sessions.visible import visible
 
 
 def main() -> int:
@@ -32,7 +33,7 @@ def main() -> int:
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
-        _say(Answer(ok=False, error=str(error), nothing_left=isinstance(error, NothingLeftError)))
+        _say(Answer(ok=False, error=visible(str(error)), nothing_left=isinstance(error, NothingLeftError)))
         return 2
     _say(
         Answer(

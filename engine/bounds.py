@@ -1,4 +1,4 @@
-"""How much text of others the record takes: what is longer is cut, and goes to the engine's log whole."""
+"""What text of others the record takes: what is longer is cut, and goes to the engine's log whole."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -38,7 +38,7 @@ def _bounded(value: T, cut: Cut) -> T:
     """The same value, or one with texts that were cut."""
     found: object = value
     if isinstance(value, str):
-        found = cut(value) if _is_long(value) else value
+        found = cut(value) if _is_long(value) else _writable(value)
     elif isinstance(value, msgspec.Struct):
         old = {name: getattr(value, name) for name in value.__struct_fields__}
         new = {name: _bounded(each, cut) for name, each in old.items()}
@@ -51,6 +51,11 @@ def _bounded(value: T, cut: Cut) -> T:
         items = tuple(_bounded(each, cut) for each in value)
         found = items if any(new is not each for new, each in zip(items, value, strict=True)) else value
     return found  # type: ignore[return-value]
+
+
+def _writable(text: str) -> str:
+    """The same text, or one without the bytes of a file's name that are no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _is_long(text: str) -> bool:

@@ -42,6 +42,7 @@ from benchtui.sessions.facts import ProcessSpread
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.limits import PeakKey
 from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
+from benchtui.sessions.visible import visible
 
 if TYPE_CHECKING:
     from benchtui.engine.resuming import Left
@@ -86,7 +87,10 @@ class Supervisor:
             self._log.write(resumed or self._session_started())
         except RecordError as error:
             self._control.close()
-            raise self._cut_off(error) from error
+            if left:
+                self._say_why(error)
+            self._log.close()
+            raise self._ended_by(error) from error
 
     def run(self) -> None:
         """Run every case, and close the session; the journal tells how it went.
@@ -102,7 +106,8 @@ class Supervisor:
             outcome: SessionOutcome = "interrupted" if stopped else "completed"
             self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
         except OSError as error:
-            raise self._cut_off(error) from error
+            self._say_why(error)
+            raise self._ended_by(error) from error
         finally:
             self._control.close()
             self._log.close()
@@ -126,14 +131,15 @@ class Supervisor:
             self._course.abandon()
             self._executor.close()
 
-    def _cut_off(self, error: OSError) -> BenchtuiError:
-        """Say in the record why it ends here, where there is room for that; gives the same as an error."""
+    def _say_why(self, error: OSError) -> None:
+        """Say in the record why it ends here, where there is room for that."""
+        with suppress(OSError):
+            self._log.tell(f"the record ends here, unfinished: {_reason(error)}", "error")
+
+    def _ended_by(self, error: OSError) -> BenchtuiError:
         written = isinstance(error, RecordError)
         what = "the session can't be written any further" if written else "the sweep can't go on"
-        reason = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
-        with suppress(OSError):
-            self._log.tell(f"the record ends here, unfinished: {reason}", "error")
-        return BenchtuiError(f"{self._log.path}: {what}: {reason}")
+        return BenchtuiError(f"{self._log.path}: {what}: {_reason(error)}")
 
     def _tell_nodes(self) -> None:
         for node in self._executor.nodes:
@@ -210,7 +216,7 @@ class Supervisor:
         try:
             made = obey(command, self._course)
         except BenchtuiError as error:
-            return Answer(ok=False, error=str(error))
+            return Answer(ok=False, error=visible(str(error)))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: StationEvent) -> None:
@@ -244,6 +250,10 @@ class Supervisor:
             return earlier_spread(library.entries(), self._executor.host.hostname)
         except (BenchtuiError, OSError):
             return {}
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
 
 
 def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:

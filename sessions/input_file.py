@@ -12,7 +12,7 @@ from typing import IO
 SMALL_BYTES = 1_000_000
 """What settings, themes, sweeps, notes and caches have at the most."""
 _MORE_BYTES = 65_536
-_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
 def open_plain(path: Path, *, follow: bool = True) -> IO[bytes]:
@@ -73,6 +73,8 @@ def read_text(path: Path, most_bytes: int = SMALL_BYTES) -> str:
 
 
 def _check(looks: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(looks.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(looks.st_mode):
         kind = _KINDS.get(stat.S_IFMT(looks.st_mode), "a link" if stat.S_ISLNK(looks.st_mode) else "a device")
         raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))

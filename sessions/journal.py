@@ -114,19 +114,19 @@ class Journal:
         with self._lock:
             lead = self._lead()
             found = self._save_from_harm() if self._begun else None
-            try:
-                self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
-            except OSError:
-                if not self.bytes_written and is_at(self._fd, self.path):
-                    self.path.unlink()  # a file in which nothing is recorded would only stand in the way
-                raise
+            self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
             self._begun = True
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
             return found
 
     def close(self) -> None:
-        """Close the file; the closing bracket has come with the last event, or is missing."""
+        """Close the file; the closing bracket has come with the last event, or is missing.
+
+        A file in which nothing was recorded is removed.
+        """
+        if not self.bytes_written and is_at(self._fd, self.path):
+            self.path.unlink()
         os.close(self._fd)
         if self._spare:
             self._spare.drop()

@@ -31,7 +31,7 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
     Raises:
         BenchtuiError: where the file is an input, through whatever links, or begins as a session does.
     """
-    if any(_is_same(path, each) for each in inputs) or begins_as_session(path):
+    if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
         raise BenchtuiError(f"{path}: is a session, which is never overwritten")
 
 
@@ -65,7 +65,7 @@ def reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def begins_as_session(path: Path) -> bool:
+def _begins_as_session(path: Path) -> bool:
     """Whether a file is there that begins as a session does."""
     try:
         with open_plain(path) as file:

@@ -204,6 +204,10 @@ def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
+    if value != value.encode("utf-8", "replace").decode():
+        raise BenchtuiError(
+            f"{where}: {quoted(value)} is not UTF-8, which names and paths of a sweep have to be"
+        )
     return value.strip()
 
 

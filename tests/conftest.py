@@ -21,8 +21,8 @@ from benchtui.sessions.sweep_file import parse_sweep
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-# what a test starts is to know the usual signals, also under nohup or behind a shell's "&": a handler of our own,
-# unlike one that is ignored, isn't handed on
+# what a test starts is to have the usual signals, also under nohup or behind a shell's "&": children inherit a
+# signal that is ignored, and not a handler
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)

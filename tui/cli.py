@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from benchtui.tui.player import Start
 
 USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""How standard output refuses text; files that are named are told of where they are written."""
 
 
 class _Asked(Choice, Resume):
@@ -446,17 +444,13 @@ def _open_closed_streams() -> None:
 
 
 def _refused(error: OSError) -> str:
-    """What the system refused; where it was to take our output, that is given up."""
-    full = error if error.filename is None and error.errno in _FULL else None
-    try:
-        sys.stdout.flush()  # what is small comes here, and what is large has come already
-    except OSError as later:
-        full = later
-    if full:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)  # what is left is written once more as the process ends
-        return f"standard output can't be written: {full.strerror}"
-    return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error)
+    """What the system refused. An error without a file is one of standard output, which is given up then."""
+    if error.filename:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is written once more as the process ends
+    if error.errno == errno.EBADF:
+        return "standard output is closed"
+    return f"standard output can't be written: {error.strerror}"
 
 
 def _fail(text: str, status: int) -> None:

@@ -8,9 +8,9 @@ from benchtui.sessions import exclusions, sweep_text
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.exclusions import Exclusions
-from benchtui.sessions.input_file import read_text
+from benchtui.sessions.input_file import open_plain, read_text
 from benchtui.sessions.journal import Tail
-from benchtui.sessions.output_file import begins_as_session, output_file
+from benchtui.sessions.output_file import output_file
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep_file import entries, read_source, read_table, sweep_of
 
@@ -170,7 +170,7 @@ class Draft:
 def opened(source: str | Path) -> State:
     """The state of a preset, a TOML file, or the sweep of a recorded session; raises BenchtuiError."""
     path = Path(source)
-    if begins_as_session(path):
+    if _holds_events(path):
         sweep = _recorded(path)
         return _state(Origin(sweep_text.toml_of(sweep), f"sweep of {path.stem}", sweep.name))
     text, where = read_source(str(source))
@@ -195,6 +195,14 @@ def _sweep(texts: Mapping[str, str], exclude: Exclusions, stem: str) -> Sweep:
         told = str(error).removeprefix(f"{WHERE}: ")
         home = next((entry.rpartition(".")[0] for entry in entries() if told.startswith(f"{entry}:")), "")
         raise BenchtuiError(told.removeprefix(f"{home}.")) from error
+
+
+def _holds_events(path: Path) -> bool:
+    try:
+        with open_plain(path) as file:
+            return b"".join(file.read(64).split()).startswith(b'[{"event"')
+    except (OSError, ValueError):
+        return False
 
 
 def _recorded(path: Path) -> Sweep:

@@ -29,10 +29,10 @@ def stop(session: str | None) -> None:
     due_s = time.monotonic() + END_S
     while engine.alive():
         if time.monotonic() > due_s:
-            click.echo(f"still ending after {END_S:g} s; session {engine.path}", err=True)
+            click.echo(printable(f"still ending after {END_S:g} s; session {engine.path}"), err=True)
             raise SystemExit(1)
         time.sleep(_LOOK_S)
-    click.echo(f"stopped; session {engine.path}", err=True)
+    click.echo(printable(f"stopped; session {engine.path}"), err=True)
 
 
 @click.command()
@@ -41,7 +41,7 @@ def pause(session: str | None) -> None:
     """Let a running sweep start no further case; what runs is finished first."""
     engine = _meant(session)
     engine.pause()
-    click.echo(f"paused; `benchtui continue` goes on; session {engine.path}", err=True)
+    click.echo(printable(f"paused; `benchtui continue` goes on; session {engine.path}"), err=True)
 
 
 @click.command("continue")
@@ -50,7 +50,7 @@ def go_on(session: str | None) -> None:
     """Let a paused sweep go on."""
     engine = _meant(session)
     engine.go_on()
-    click.echo(f"continued; session {engine.path}", err=True)
+    click.echo(printable(f"continued; session {engine.path}"), err=True)
 
 
 def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":

@@ -174,6 +174,57 @@ def test_wrong_input_is_one_line_and_exit_status_2(
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("export", "demo"),
+        ("export", "demo", "--steps", "--format", "json"),
+        ("compare", "demo", "demo"),
+        ("slurm", "quick"),
+    ],
+)
+def test_output_that_nobody_can_take_is_one_line_and_exit_status_2(
+    arguments: tuple[str, ...], command: str, home: Path
+) -> None:
+    for target, why in (
+        ("> /dev/full", "standard output can't be written: No space left on device"),
+        (">&-", "standard output is closed"),
+    ):
+        ran = subprocess.run(
+            ["sh", "-c", f'exec "$0" "$@" {target}', command, *arguments],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, f"benchtui: {why}")
+        assert "Traceback" not in ran.stderr
+
+
+def test_a_session_may_have_a_name_that_is_no_text(benchtui: Run, home: Path) -> None:
+    (home / "s.toml").write_text(
+        'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n[measure]\npeaks = false\n'
+    )
+    (home / "own.py").write_text(
+        "class Step:\n    samples = 1\n    step = int\n\ndef make(case):\n    return Step()\n"
+    )
+    folder = home / os.fsdecode(b"d\xfe")
+    folder.mkdir()
+    session = str(folder / os.fsdecode(b"s\xff.json"))
+    ran = benchtui("run", "s.toml", "-o", session)
+    assert ran.returncode == 0, ran.stderr
+    for arguments in (
+        ("export", session),
+        ("compare", session, session, "--format", "json"),
+        ("optimal", session, "--json"),
+        ("run", "--resume", session),
+    ):
+        ran = benchtui(*arguments)
+        assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
+    assert "nothing is left" in ran.stderr
+
+
 def test_a_recorded_session_is_told_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:
     ran = benchtui("replay", "demo", "--plain")
     assert ran.returncode == 0, ran.stderr

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchtui.engine.bounds import LONGEST_BYTES, bounded
@@ -56,3 +57,10 @@ def test_the_rest_is_in_the_log_and_is_none_of_the_engines_own_lines(
     assert f"… (5 kB in all, the rest is in the engine's log, {tmp_path / 'x.log'})" in (
         tmp_path / "s.json"
     ).read_text("utf-8")
+
+
+def test_bytes_of_a_name_that_are_no_text_can_be_written() -> None:
+    event = bounded(Message(t=0.0, level="info", text="r\udcff.json and ä"), pytest.fail)
+    assert isinstance(event, Message)
+    assert event.text == "r?.json and ä"
+    assert msgspec.json.encode(event)

@@ -17,7 +17,6 @@ from watching import PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Resumption, runtime_folder
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report import markdown
 from benchtui.sessions.session import Session
@@ -67,8 +66,7 @@ def test_a_disk_that_is_full_from_the_start_is_told(begin: Begin, home: Path) ->
     assert (
         answer.error == f"{home / 'full' / 's.json'}: the session can't be written any further: File too large"
     )
-    with pytest.raises(BenchtuiError, match=r"s\.json: not a session file"):
-        Session.load(home / "full" / "s.json")
+    assert not list((home / "full").glob("*.json")), "an empty session would stand in the way of the next try"
 
 
 def test_a_session_file_that_is_removed_ends_the_sweep(begin: Begin) -> None:

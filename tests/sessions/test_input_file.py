@@ -43,9 +43,11 @@ def test_a_file_without_a_size_is_read_whole() -> None:
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/dev/zero")
-    for path, what in ((tmp_path / "fifo", "a pipe"), (tmp_path, "a folder"), (tmp_path / "link", "a device")):
+    for path, what in ((tmp_path / "fifo", "a pipe"), (tmp_path / "link", "a device")):
         with pytest.raises(OSError, match=f"{what}, not a file"):
             read_plain(path)
+    with pytest.raises(IsADirectoryError):
+        read_plain(tmp_path)
 
 
 def test_a_link_is_followed_only_where_it_may_be(tmp_path: Path) -> None:

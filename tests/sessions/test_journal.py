@@ -192,10 +192,11 @@ def test_a_session_is_never_overwritten(tmp_path: Path) -> None:
 def test_only_the_owner_can_read_a_session(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        Journal(tmp_path / "s.json").close()
+        record = Journal(tmp_path / "s.json")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
+    record.close()
 
 
 def test_an_ended_case_and_an_ended_session_reach_the_disk(
@@ -259,6 +260,17 @@ def test_a_first_event_that_did_not_fit_leaves_an_empty_file(
     record.append(events[0])
     record.close()
     assert read(path).events == events[:1]
+
+
+def test_a_file_in_which_nothing_was_recorded_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    Journal(path).close()
+    assert not path.exists()
+    empty, other = Journal(path), tmp_path / "moved.json"
+    path.rename(other)
+    path.write_text("of another")
+    empty.close()
+    assert (path.read_text(), other.exists()) == ("of another", True)
 
 
 def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:

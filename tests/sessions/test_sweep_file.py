@@ -521,3 +521,10 @@ def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
 def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[str, str], error: str) -> None:
     with pytest.raises(BenchtuiError, match=error):
         checked(Config(**{"device": "cpu"} | options))
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"model: 'm\\udcff' is not UTF-8, which names and paths of a sweep"
+    ):
+        parse_sweep('model = "a"', "a.toml", ("model=m\udcff",), "a")

@@ -151,8 +151,8 @@ def test_a_file_keeps_its_mode_and_a_link_stays_one(path: Path) -> None:
 
 def test_what_can_not_be_written_is_told_and_leaves_nothing(path: Path) -> None:
     draft = Draft.of(path)
-    with pytest.raises(BenchtuiError, match="the sweep can't be written: No such file"):
+    with pytest.raises(BenchtuiError, match="can't be written: No such file"):
         draft.save(path.parent / "nowhere" / "x.toml")
-    with pytest.raises(BenchtuiError, match="the sweep can't be written: Is a directory"):
+    with pytest.raises(BenchtuiError, match="can't be written: Is a directory"):
         draft.save(path.parent)
     assert os.listdir(path.parent) == ["mine.toml"]
