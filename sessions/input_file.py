@@ -56,9 +56,7 @@ def read_at_most(file: IO[bytes], most_bytes: int) -> bytes:
     room = min(max(os.fstat(file.fileno()).st_size, 1), most_bytes)
     while room and (more := file.read(room)):
         data += more
-        room = min(
-            most_bytes - len(data), _MORE_BYTES
-        )  # it grows, or is one of the kernel's, which have no size
+        room = min(most_bytes - len(data), _MORE_BYTES)  # it grows, or is one of /proc, which have no size
     return data
 
 

@@ -429,18 +429,17 @@ def _require_terminal() -> None:
 def _open_closed_streams() -> None:
     """Put streams in the place of closed ones, so that no file that is opened later takes their numbers.
 
-    Standard output refuses all text, as it does on a full disk. Nobody reads what goes to standard error.
+    Standard output refuses all text, as it does on a full disk. Standard input has none, and nobody reads what
+    goes to standard error.
     """
-    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
-        if stream is None:
-            nothing = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
             if nothing != number:
                 os.dup2(nothing, number)
                 os.close(nothing)
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
+            lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (as long as the process)
+            setattr(sys, name, lasting)
 
 
 def _refused(error: OSError) -> str:

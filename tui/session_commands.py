@@ -164,7 +164,7 @@ def add(file: Path) -> None:
 def _require_yes(question: str) -> None:
     """Ask; raises click.Abort for any other answer. Of one without end, as from /dev/zero, a part is read."""
     click.echo(f"{question} [y/N]: ", nl=False, err=True)
-    answer = sys.stdin.buffer.readline(_LONGEST_ANSWER) if sys.stdin else b""
+    answer = sys.stdin.buffer.readline(_LONGEST_ANSWER)
     if not answer.endswith(b"\n"):
         click.echo(err=True)
     if answer.strip().lower() not in (b"y", b"yes"):

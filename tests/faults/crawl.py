@@ -143,6 +143,7 @@ KEPT = (
     Call("export", (b"export", b"s.json"), stdout="closed"),
     Call("export", (b"export", b"s.json"), stdout="full"),
     Call("compare", (b"compare",), stderr="closed"),
+    Call("", (), stdin="closed"),
     Call("sessions add", (b"sessions", b"add", b"sparse")),
     Call("sessions delete", (b"sessions", b"delete", b"old"), stdin="full"),
     Call("sessions delete", (b"sessions", b"delete", b"old"), stdin="closed"),
@@ -521,6 +522,7 @@ def _status_of_main() -> int:
         if sys.stderr is not None:
             with suppress(OSError):
                 traceback.print_exc()
+                sys.stderr.flush()
     return status or _flushed()
 
 
