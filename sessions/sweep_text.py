@@ -121,7 +121,12 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
     if isinstance(value, dict):
         _write_pairs(holder, name, value, inline=entry != "env")
     else:
-        holder[name] = value
+        holder[name] = _list(value) if isinstance(value, list) else value
+
+
+def _list(values: list[object]) -> tomlkit.items.Item:
+    """A list as tomlkit reads it; one that it makes of values takes a time that grows with their square."""
+    return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
 
 
 def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
