@@ -175,8 +175,9 @@ def call_of(seed: int, number: int) -> Call:
     for each in command.params:
         arguments += _given(each, dice, wanted=each is focus)
     name = " ".join(words)
-    if name == "run" and dice.random() < 0.9:  # a sweep that can be run costs seconds
-        arguments = [word for word in arguments if word not in _GOOD["sweep"]]
+    if name == "run":  # an engine costs seconds, a sweep that ships with us minutes
+        costly = _GOOD["sweep"][dice.random() < 0.05 :]
+        arguments = [word for word in arguments if word not in costly]
     quiet = dice.random() < 0.4  # odd words alone, and nothing odd around them
     return Call(
         name,
@@ -248,7 +249,7 @@ _GOOD = {
     "number": (b"64", b"1", b"2"),
     "pair": (b"precision=fp32", b"batch_size=1", b"device=cpu"),
     "session": (*SESSIONS, *SESSIONS, *NAMES),
-    "sweep": (b"quick", b"quick", b"gpt2-train", b"sweep.toml"),
+    "sweep": (b"sweep.toml", b"quick", b"quick", b"gpt2-train"),
     "percent": (b"5%", b"1"),
     "moment": (b"50%", b"case 1", b"5"),
     "theme": (b"okabe-ito", b"terminal"),
@@ -457,7 +458,11 @@ def _run(call: Call, place: Path) -> Ended:
 
 
 def _follow(pid: int, pipes: dict[int, bytearray], most_s: float) -> tuple[int | None, resource.struct_rusage]:
-    """Read pipes until the process ends, and close them; it is killed after a time, and has no status then."""
+    """Read pipes until the process ends, and close them; it is killed after a time, and has no status then.
+
+    What may take longer than most is asked to stop before, as with Ctrl-C.
+    """
+    asked_s = time.monotonic() + WALL_S
     deadline_s = time.monotonic() + most_s
     for pipe in pipes:
         os.set_blocking(pipe, False)
@@ -468,6 +473,9 @@ def _follow(pid: int, pipes: dict[int, bytearray], most_s: float) -> tuple[int |
                 _read(pipe, said)
             if done:
                 return status, usage
+            if asked_s < time.monotonic() < deadline_s:
+                os.kill(pid, signal.SIGINT)
+                asked_s = deadline_s
             if time.monotonic() > deadline_s:
                 os.kill(pid, signal.SIGKILL)
                 return None, os.wait4(pid, 0)[2]
