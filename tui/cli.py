@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import signal
 import sys
@@ -440,6 +441,8 @@ def _open_closed_streams() -> None:
                 os.close(nothing)
             lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (as long as the process)
             setattr(sys, name, lasting)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈", and the rest is worth reading
 
 
 def _refused(error: OSError) -> str:
