@@ -409,16 +409,15 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
     """What a call changed or left that it wasn't to write."""
     named = {os.fsdecode(word).split("/")[0] for word in call.words}
     anywhere = bool(named & {"", "."})
+    killed = call.command in WITH_ENGINE  # an engine that was leaves its caches to the next
     for path in sorted(before.keys() | after.keys()):
-        if before.get(path) == after.get(path):
+        if before.get(path) == after.get(path) or (killed and path.parts[0] == "tmp"):
             continue
         top, name = path.parts[0], path.name
         new = path not in before
         if ".benchtui-" in name:
             yield "leaves a partial file"
-        elif (
-            top == "tmp" and call.command not in WITH_ENGINE
-        ):  # one that was killed leaves its caches to the next
+        elif top == "tmp":
             yield "leaves a temporary file"
         elif new and not after[path][1] and ended.status:
             yield f"leaves an empty file in {top}"
