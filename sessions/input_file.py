@@ -11,6 +11,7 @@ from typing import IO
 
 SMALL_BYTES = 1_000_000
 """What settings, themes, sweeps, notes and caches have at the most."""
+_MORE_BYTES = 65_536
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
@@ -40,9 +41,22 @@ def read_plain(path: Path, most_bytes: int = SMALL_BYTES, *, follow: bool = True
         ValueError: for a path with a NUL.
     """
     with open_plain(path, follow=follow) as file:
-        data = file.read(most_bytes + 1)
+        data = read_at_most(file, most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:g} MB", str(path))
+    return data
+
+
+def read_at_most(file: IO[bytes], most_bytes: int) -> bytes:
+    """The beginning of a file: all that is there, or this many bytes.
+
+    ``file.read(most_bytes)`` would make room for all of them beforehand, hundreds of megabytes for a line.
+    """
+    data = b""
+    room = min(max(os.fstat(file.fileno()).st_size, 1), most_bytes)
+    while room and (more := file.read(room)):
+        data += more
+        room = min(most_bytes - len(data), _MORE_BYTES)  # it grows, or is one of /proc, which have no size
     return data
 
 

@@ -5,7 +5,6 @@ was cut off lacks that bracket and perhaps the end of its last line, and is read
 """
 
 import errno
-import mmap
 import os
 import re
 import threading
@@ -19,7 +18,7 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
-from benchtui.sessions.input_file import open_plain
+from benchtui.sessions.input_file import open_plain, read_at_most
 from benchtui.sessions.locked_file import created, lock, opened
 from benchtui.sessions.mending import mend
 from benchtui.sessions.output_file import reason
@@ -42,8 +41,9 @@ _LEAST_OF_A_CASE = 50
 """Bytes that a case adds to a file at the least."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
 """A line that adds case 100,000 or a later one, as the engine writes it; in other layouts it is found later."""
-_PLAN, _CASE = b'"plan":[{', b'{"machine":"'
-"""How the plan begins in the first event, and each case of it, as the engine writes them."""
+_FIRST, _PLAN, _CASE = b'{"event":"session_started"', b'"plan":[', b'{"machine":"'
+"""How the first event begins, its plan and each case of that, as the engine writes them."""
+_HEAD_BYTES = 64
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
 
@@ -309,7 +309,8 @@ class Tail:
     @property
     def torn(self) -> bool:
         """Whether what is left over is an unfinished line."""
-        return is_torn(b"".join(self._begun))
+        said = [piece for piece in self._begun if piece.strip()]
+        return len(said) > 1 or is_torn(b"".join(said))
 
     def close(self) -> None:
         """Close the file."""
@@ -338,7 +339,7 @@ def read(path: Path) -> Recording:
         BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
-        data = file.read(LONGEST_LINE + 1)
+        data = read_at_most(file, LONGEST_LINE + 1)
     events: list[Read] = []
     torn = False
     if len(data) > LONGEST_LINE:
@@ -436,22 +437,27 @@ def _open(path: Path) -> IO[bytes]:
 
 def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
     """Refuse a session of more cases than are allowed by a look at its lines, before any of them is read."""
-    size = os.fstat(file.fileno()).st_size
-    if size < MOST_CASES * _LEAST_OF_A_CASE:
+    if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as lines:
-        if _TOO_MANY.search(lines) or _planned(lines) > MOST_CASES:
-            raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    found = _planned(file) > MOST_CASES
+    file.seek(0)
+    before, line_bytes = b"", 0
+    while not found and line_bytes <= LONGEST_LINE and (piece := file.read(SLICE_BYTES)):
+        found = bool(_TOO_MANY.search(before + piece))
+        line_bytes = len(piece) - 1 - end if (end := piece.rfind(b"\n")) >= 0 else line_bytes + len(piece)
+        before = piece[-_LEAST_OF_A_CASE * 2 :]
+    if found:
+        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    file.seek(0)
 
 
-def _planned(lines: mmap.mmap) -> int:
+def _planned(file: IO[bytes]) -> int:
     """How many cases the first event plans, as the engine writes it."""
-    began = lines.find(_PLAN, 0, LONGEST_LINE)
-    if began < 0:
+    head = file.readline(16) + file.read(_HEAD_BYTES)
+    if _FIRST not in head:
         return 0
-    end = lines.find(b"\n", began)
-    plan = lines[began : end if end >= 0 else len(lines)]
-    return plan.count(_CASE)
+    line = head + file.readline(LONGEST_LINE)
+    return line.count(_CASE, line.find(_PLAN))
 
 
 def _known_events() -> frozenset[str]:

@@ -189,7 +189,7 @@ def simplest(rows: Sequence[Result]) -> Result:
     for cost in (_compiled, _memory_mb, _step_ms, _options):
         known = [value for row in left if (value := cost(row)) is not None]
         if len(known) == len(left):
-            most = min(known) * (1 + SAME_WITHIN)
+            most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be below 0
             left = [row for row in left if (cost(row) or 0.0) <= most]
     return left[0]
 

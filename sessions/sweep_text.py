@@ -121,7 +121,12 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
     if isinstance(value, dict):
         _write_pairs(holder, name, value, inline=entry != "env")
     else:
-        holder[name] = value
+        holder[name] = _list(value) if isinstance(value, list) else value
+
+
+def _list(values: list[object]) -> tomlkit.items.Item:
+    """A list as tomlkit reads it; one that it makes of values takes a time that grows with their square."""
+    return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
 
 
 def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
@@ -197,7 +202,7 @@ def _said(field: str, value: object) -> object:
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
-        return f"{value:g}%"
+        return f"{str(value).removesuffix('.0')}%"  # all digits, or another sweep would be read
     if field.endswith("_s") and isinstance(value, float):
         return _time(value)
     return value

@@ -48,7 +48,8 @@ def unsteady(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
 
 def surely_off(share: float, bounds: Bounds) -> bool:
     """Whether a difference is large enough for a word, and its bounds leave no doubt that there is one."""
-    return LEAST_SHIFT <= abs(share) < inf and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
+    finite = abs(share) < inf and bounds[1] < inf
+    return finite and abs(share) >= LEAST_SHIFT and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
 
 
 def _looked_at(times: Sequence[float]) -> np.ndarray:
@@ -90,7 +91,7 @@ def _threshold(ordered: np.ndarray) -> int:
 
 def _apart(first: np.ndarray, second: np.ndarray) -> tuple[float, Bounds]:
     """The second median over the first, minus 1, and the same of the ends of their middle halves."""
-    one, other = np.percentile(first, QUARTILES), np.percentile(second, QUARTILES)
+    one, other = (np.percentile(times, QUARTILES).tolist() for times in (first, second))
     if not one[0] > 0:
         return inf, (inf, inf)
-    return float(other[1] / one[1] - 1), (float(other[0] / one[2] - 1), float(other[2] / one[0] - 1))
+    return other[1] / one[1] - 1, (other[0] / one[2] - 1, other[2] / one[0] - 1)

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import signal
 import sys
@@ -72,7 +73,7 @@ def main() -> None:
     """Run the command line and end the process; every error a user can mend is one line and an exit status."""
     from benchtui.sessions.errors import BenchtuiError  # here, as everything of ours: --help is to be quick
 
-    _open_closed_output()
+    _open_closed_streams()
     try:
         try:
             sys.exit(app(standalone_mode=False))
@@ -437,17 +438,22 @@ def _require_terminal() -> None:
         _fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
 
 
-def _open_closed_output() -> None:
-    """Put a stream that refuses all text in the place of a closed standard output.
+def _open_closed_streams() -> None:
+    """Put streams in the place of closed ones, so that no file that is opened later takes their numbers.
 
-    Whatever is written then fails as it does on a full disk, and no file that is opened later takes its number.
+    Standard output refuses all text, as it does on a full disk. Standard input has none, and nobody reads what
+    goes to standard error.
     """
-    if sys.stdout is None:
-        closed = os.open(os.devnull, os.O_RDONLY)
-        if closed != 1:
-            os.dup2(closed, 1)
-            os.close(closed)
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the process)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+            lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (as long as the process)
+            setattr(sys, name, lasting)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈", and the rest is worth reading
 
 
 def _refused(error: OSError) -> str:

@@ -72,7 +72,8 @@ class Judge:
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         rounds = self.rounds(case)
-        return Evidence(case, rounds, self._known_noise()[kind_of(case)], self._session) if rounds else None
+        noise = self._known_noise().get(kind_of(case), Noise(same_within=self._margin))
+        return Evidence(case, rounds, noise, self._session) if rounds else None
 
     def _known_noise(self) -> dict[str, Noise]:
         """The noise of the session, as far as its cases have ended; only what was repeated says anything."""

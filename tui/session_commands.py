@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchtui.sessions.library import Entry
 
 REGRESSION = 1
+_LONGEST_ANSWER = 100
 
 
 def write(text: str, output: Path | None, inputs: Collection[Path]) -> None:
@@ -147,7 +148,7 @@ def delete(session: str, yes: bool) -> None:
 
     path = library.resolve(session)
     if not yes:
-        click.confirm(f"delete {printable(path.stem)} and its note?", abort=True, err=True)
+        _require_yes(f"delete {printable(path.stem)} and its note?")
     keeping.delete(path, _busy())
 
 
@@ -158,6 +159,16 @@ def add(file: Path) -> None:
     from benchtui.sessions import keeping  # after the command is known
 
     click.echo(printable(keeping.take_in(file).stem), err=True)
+
+
+def _require_yes(question: str) -> None:
+    """Ask; raises click.Abort for any other answer. Of one without end, as from /dev/zero, a part is read."""
+    click.echo(f"{question} [y/N]: ", nl=False, err=True)
+    answer = sys.stdin.buffer.readline(_LONGEST_ANSWER)
+    if not answer.endswith(b"\n"):
+        click.echo(err=True)
+    if answer.strip().lower() not in (b"y", b"yes"):
+        raise click.Abort
 
 
 def _busy() -> set[Path]:

@@ -85,12 +85,17 @@ def hatch(place: int) -> str:
 @contextmanager
 def drawing() -> Iterator[None]:
     """What is drawn in here looks as said above, whatever the user has set for matplotlib."""
+    import logging
     import warnings
 
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it can't keep its caches is no news of ours
     import matplotlib.style  # only whoever wants figures waits for matplotlib
 
     with matplotlib.style.context(["default", STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a viewer has other fonts
+        warnings.filterwarnings(
+            "ignore", message="constrained_layout not applied"
+        )  # names too long for the sheet
         yield
 
 

@@ -7,11 +7,13 @@ from benchtui.sessions.errors import BenchtuiError
 
 
 def arrow() -> ModuleType:
-    """The module pyarrow, with its ``parquet``; raises BenchtuiError where it isn't installed."""
+    """The module pyarrow, with its ``parquet``; raises BenchtuiError where it can't be loaded."""
     try:
         import_module("pyarrow.parquet")  # half a second that this format alone pays
         return import_module("pyarrow")
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise BenchtuiError(
             "--format parquet needs pyarrow, which isn't installed: pip install pyarrow, or take csv or json"
         ) from error
+    except ImportError as error:
+        raise BenchtuiError(f"--format parquet needs pyarrow, which can't be loaded: {error}") from error

@@ -91,6 +91,6 @@ def _nearest(text: str, value: object) -> str:
         shares[name] = (1 - len(lacking) / len(needed), lacking)
     nearest = max(shares, key=lambda name: shares[name][0])
     share, lacking = shares[nearest]
-    if share < NEARLY:
+    if share < NEARLY or not lacking:
         return "not results of a known tool"
     return f"results of {nearest} but for {', '.join(lacking)}"

@@ -111,7 +111,7 @@ def _varied(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterator[str]:
     """The options of all tests alike, machines that aren't, and what has no place in a session."""
     first = tests[0]
-    alike = [f"{name}={_value(first[name])}" for name in _options(tests) if name not in varied]
+    alike = [f"{name}={_value(first.get(name))}" for name in _options(tests) if name not in varied]
     if alike:
         yield f"options of every test: {', '.join(alike)}"
     for name in ("cpu_info", "gpu_info", "build_commit"):

@@ -20,7 +20,8 @@ from benchtui.sessions.events import Runtime
 from benchtui.sessions.facts import Energy, Gpu, Host, Memory, Model
 from benchtui.sessions.importers.decoding import NotNegative, left_out, typed, untaken, whole
 from benchtui.sessions.importers.found import Found, Measurement
-from benchtui.sessions.sweep import MOST_THREADS, UNKNOWN, Config, Size, Weights
+from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config, Size, Weights
+from benchtui.sessions.visible import quoted
 
 REQUIRED = ("latency", "memory")
 """Keys of a target."""
@@ -252,7 +253,9 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
         if name in targets and _times_ms(targets[name]):
             return name, {name: _times_ms(targets[name])}
     known = [name for name, target in targets.items() if target.latency]
-    raise BenchtuiError(f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {known}")
+    raise BenchtuiError(
+        f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {quoted(known)}"
+    )
 
 
 def _parts(targets: Mapping[str, _Target]) -> dict[str, _Target]:
@@ -323,7 +326,7 @@ def _samples(config: _Configuration | None, target: _Target, name: str) -> int |
     if config and config.scenario.input_shapes.batch_size:
         return None
     amount = _volume(target, "samples/s")
-    return 0 if amount is None or name == "train" else round(amount)
+    return 0 if amount is None or name == "train" or amount > LARGEST else round(amount)
 
 
 def _volume(target: _Target | None, unit: str) -> float | None:

@@ -22,6 +22,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.facts import Energy, Memory, Model, Reported
+from benchtui.sessions.importers.decoding import typed
 from benchtui.sessions.importers.found import Found, Measurement
 from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import (
@@ -35,7 +36,7 @@ from benchtui.sessions.sweep import (
     Sweep,
     kept,
 )
-from benchtui.sessions.visible import LONGEST_VALUE, visible
+from benchtui.sessions.visible import LONGEST_VALUE, shortened, visible
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
@@ -43,16 +44,31 @@ AGREES_WITHIN = 0.1
 MOST_HOLES = 3
 """Combinations without a row that are named before the rest is only counted."""
 
+_events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
 
 def write(found: Found, path: Path) -> None:
-    """Write the session; raises BenchtuiError where the file exists already or has too many cases."""
-    events = list(_events(found, path))
+    """Write the session.
+
+    Raises:
+        BenchtuiError: where the file exists already, has too many cases, or a figure is beyond what a session
+            may hold: what is written can be read.
+    """
+    events = [_allowed(event, found.kind) for event in _events(found, path)]
     journal = Journal(path)
     try:
         for event in events:
             journal.append(event)
     finally:
         journal.close()
+
+
+def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
+    """The event, where a session may hold it; raises BenchtuiError naming the field that it may not."""
+    try:
+        return _events_of_sessions.decode(msgspec.json.encode(event))
+    except msgspec.ValidationError as error:
+        raise BenchtuiError(f"{kind}: beyond what a session holds: {shortened(str(error))}") from error
 
 
 def notes(found: Found) -> tuple[str, ...]:
@@ -103,7 +119,7 @@ def _sweep(found: Found, name: str) -> Sweep:
         raise BenchtuiError(
             f"{found.kind}: {len(found.cases):,} cases; at most {MOST_CASES:,} are allowed: split the file"
         )
-    axes = msgspec.convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes)
+    axes = typed({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
     return Sweep(
         name=name,
         model=found.model,

@@ -1,8 +1,9 @@
 """Text of the report: session text made harmless, and numbers as a reader wants them."""
 
 import re
-import unicodedata
 from math import isfinite
+
+from benchtui.sessions.visible import visible
 
 MISSING = "–"
 LEAST_SEPARATED = 10_000
@@ -27,7 +28,7 @@ def plain(text: object, longest: int = LONGEST) -> Markdown:
     """The text as markdown that renders as this very text, in one line; markdown itself passes unchanged.
 
     Nothing in it can begin a table cell, a link, a tag, an entity, emphasis, code, a formula, a list or a
-    heading; control and formatting characters are replaced.
+    heading; what can't be seen or printed is replaced.
     """
     if isinstance(text, Markdown):
         return text
@@ -42,18 +43,11 @@ def in_one_line(text: object, longest: int = LONGEST) -> str:
     """The text as a reader sees it: in one line, with nothing in it that can't be seen."""
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable():
         return text.strip()
-    return "".join(_visible(character) for character in _shortened(str(text), longest)).strip()
+    return visible(_shortened(str(text), longest))
 
 
 def _shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def _visible(character: str) -> str:
-    """A space for what breaks a line, the replacement character for what cannot be seen."""
-    if character.isspace():
-        return " "
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
 
 
 def number(value: float | None, digits: int = 2) -> str | None:

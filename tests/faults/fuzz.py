@@ -1,7 +1,9 @@
 """Feeds broken files to everything that reads files: none may end in a traceback, a hang, or a flood of memory.
 
 ``python tests/faults/fuzz.py --count 100000 --seed 1 --processes 2 --keep FOLDER`` says how many were read and
-refused, and keeps a file of each kind of fault. Exit status 1 where there was one.
+refused, and keeps a file of each kind of fault. Exit status 1 where there was one. With ``--typed`` values have
+the types of the records that they are read into (``typed.py``), without it good files are broken
+(``mutations.py``).
 """
 
 import argparse
@@ -27,6 +29,7 @@ from unittest import mock
 import corpus
 import mutations
 import readers
+import typed
 
 from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
@@ -72,9 +75,29 @@ class Found:
         self.faults = other.faults | self.faults
 
 
-def made(seed: int, number: int, kind: str | None = None) -> tuple[str, bytes]:
-    """One broken file, and of which kind it is; the same at every call."""
-    dice = random.Random(seed * 1_000_003 + number)
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Which files to make."""
+
+    seed: int
+    kind: str | None = None
+    """One of the kinds alone."""
+    typed: bool = False
+    """Whether all values are to have the right types."""
+
+
+def made(task: Task, number: int) -> tuple[str, bytes]:
+    """One file, and of which kind it is; the same at every call."""
+    dice = random.Random(task.seed * 1_000_003 + number)
+    if not task.typed:
+        return _broken(dice, task.kind)
+    names = [task.kind] if task.kind else list(typed.MAKERS)
+    chosen = dice.choices(names, [typed.MAKERS[name][0] for name in names])[0]
+    return chosen, typed.MAKERS[chosen][1](dice)
+
+
+def _broken(dice: random.Random, kind: str | None) -> tuple[str, bytes]:
+    """A good file with something in it broken."""
     names = [kind] if kind else list(KINDS)
     chosen = dice.choices(names, [KINDS[name][0] for name in names])[0]
     _, whole, ways = KINDS[chosen]
@@ -109,13 +132,13 @@ def examine(kind: str, data: bytes, folder: Path, dice: random.Random, every: bo
     return found
 
 
-def run(seed: int, numbers: range, kind: str | None = None) -> Found:
+def run(task: Task, numbers: range) -> Found:
     """Make and read so many files."""
     warnings.simplefilter("error")
     found = Found()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for number in numbers:
-            chosen, data = made(seed, number, kind)
+            chosen, data = made(task, number)
             found.add(examine(chosen, data, Path(folder), random.Random(number)))
     return found
 
@@ -154,12 +177,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--kind", choices=list(KINDS))
+    parser.add_argument("--typed", action="store_true", help="values of the right types")
     parser.add_argument("--keep", type=Path, help="folder for a file of each fault")
     options = parser.parse_args()
     found = Found()
+    task = Task(options.seed, options.kind, options.typed)
     pieces = [range(start, min(start + 250, options.count)) for start in range(0, options.count, 250)]
     with ProcessPoolExecutor(options.processes, initializer=_limit_memory, max_tasks_per_child=None) as pool:
-        for each in pool.map(run, [options.seed] * len(pieces), pieces, [options.kind] * len(pieces)):
+        for each in pool.map(run, [task] * len(pieces), pieces):
             found.add(each)
     print(json.dumps(dict(sorted(found.counts.items()))))
     for place, (name, (told, data)) in enumerate(sorted(found.faults.items())):

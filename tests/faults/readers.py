@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import mutations
+from markdown_it import MarkdownIt
 
 from benchtui import themes
 from benchtui.sessions import catalogue, importers, journal, library, reading, sweep_text
@@ -43,6 +44,7 @@ from benchtui.tui.widgets.gauges import gauge_lines
 
 Read = Callable[[Path, random.Random], None]
 SHOWN = themes.UNICODE
+MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 class HarmError(Exception):
@@ -55,6 +57,14 @@ def _document(text: str) -> None:
         raise HarmError("a tag of the file stands in the document")
     if odd := [letter for letter in text if not letter.isprintable() and letter != "\n"]:
         raise HarmError(f"{odd[0]!r} stands in the document")
+
+
+def _structure(text: str) -> None:
+    """Nothing in the rendered markdown is a link, a picture or a tag; a report has none of its own."""
+    blocks = MARKDOWN.parse(text)
+    found = {token.type for block in blocks for token in (block, *(block.children or ()))}
+    if obeyed := found & {"link_open", "image", "html_block", "html_inline"}:
+        raise HarmError(f"{obeyed} of the file in the document")
 
 
 def _tables(text: str) -> None:
@@ -108,6 +118,8 @@ def _report(path: Path, dice: random.Random) -> None:
     text = markdown(session, price)
     _document(text)
     _tables(text)
+    if dice.random() < 0.2:
+        _structure(text)
     if dice.random() < 0.3:
         _document("".join(page(report(session, price), [])).partition("<body")[2].rpartition("<script")[0])
 
@@ -281,7 +293,10 @@ def _import(path: Path, _dice: random.Random) -> None:
     target = path.with_suffix(".session")
     target.unlink(missing_ok=True)
     importers.write(importers.read(path), target)
-    session = Session.load(target)
+    try:
+        session = Session.load(target)
+    except BenchtuiError as error:
+        raise HarmError("the session that was written can't be read") from error
     if session.torn or session.cut_off:
         raise HarmError("the session that was written is cut off")
     text = markdown(session)

@@ -1,15 +1,21 @@
 """A few seconds of the fuzzer, properties of the readers under any text, and every fault it ever found."""
 
+import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import fuzz
+import msgspec
 import pytest
 import readers
+import typed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.sweep_file import parse_sweep
 
 SAME_FOLDER = settings(
@@ -23,9 +29,38 @@ KEPT = Path(__file__).parent / "kept"
     ("kind", "count"), [(kind, 40 * weight) for kind, (weight, _, _) in fuzz.KINDS.items()]
 )
 def test_broken_files_are_read_or_refused(kind: str, count: int) -> None:
-    found = fuzz.run(20261121, range(count), kind)
+    found = fuzz.run(fuzz.Task(20261121, kind), range(count))
     assert {name: told for name, (told, _) in found.faults.items()} == {}
     assert found.counts[f"{kind} read"], "the fuzzer leaves some whole"
+
+
+@pytest.mark.parametrize(("kind", "count"), [(kind, 25 * weight) for kind, (weight, _) in typed.MAKERS.items()])
+def test_files_of_the_right_types_are_read_or_refused(kind: str, count: int) -> None:
+    found = fuzz.run(fuzz.Task(20261123, kind, typed=True), range(count))
+    assert {name: told for name, (told, _) in found.faults.items()} == {}
+    assert found.counts[f"{kind} read"] > count / 10, "most get past the first reader that looks"
+
+
+def test_every_event_and_every_field_is_drawn() -> None:
+    drawn: dict[str, set[str]] = {}
+    for number in range(150):
+        _, data = fuzz.made(fuzz.Task(1, "session", typed=True), number)
+        for line in data.decode().splitlines()[1:-1]:
+            event = json.loads(line.removesuffix(","))
+            drawn.setdefault(event["event"], set()).update(event)
+    for kind in AnyEvent.__args__:
+        names = {field.encode_name for field in msgspec.structs.fields(kind)}
+        assert drawn[str(kind.__struct_config__.tag)] >= names
+
+
+@pytest.mark.long
+@pytest.mark.timeout(4 * 3600)
+def test_a_hundred_thousand_files_of_the_right_types() -> None:
+    script = Path(__file__).with_name("fuzz.py")
+    ran = subprocess.run(
+        [sys.executable, script, "--typed", "--count", "100000"], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout[-5000:]
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")

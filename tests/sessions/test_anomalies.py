@@ -6,6 +6,7 @@ import pytest
 
 from benchtui.sessions.anomalies import Anomaly, anomalies
 from benchtui.sessions.facts import Reported
+from benchtui.sessions.unsteady import unsteady
 
 
 def found(bench: Any, *made: Any) -> list[Anomaly]:
@@ -133,3 +134,7 @@ def test_two_odd_sizes_are_both_found_and_their_neighbours_are_not(bench: Any) -
 def test_times_without_any_trend_are_not_told_one_by_one(bench: Any) -> None:
     zigzag = [bench.case(size, 10.0 * size * (1 + size % 2)) for size in range(1, 60)]
     assert not [each for each in found(bench, *zigzag) if each.kind == "off the trend"]
+
+
+def test_times_too_far_apart_for_a_ratio_are_no_drift() -> None:
+    assert unsteady([[5e-324] * 20 + [1e18] * 20]) is None

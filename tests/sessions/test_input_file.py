@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,23 @@ def test_a_sparse_file_costs_no_memory(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     with pytest.raises(OSError, match="larger than 1 MB"):
         read_plain(path, SMALL_BYTES)
+
+
+def test_a_small_file_costs_no_memory_whatever_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "small"
+    path.write_bytes(b"x" * 10)
+    tracemalloc.start()
+    try:
+        assert read_plain(path, 500_000_000) == b"x" * 10
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_without_a_size_is_read_whole() -> None:
+    assert read_plain(Path("/proc/self/maps")).count(b"\n") > 10
+    with pytest.raises(OSError, match="larger than"):
+        read_plain(Path("/proc/self/maps"), 100)
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:

@@ -409,3 +409,29 @@ def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
     monkeypatch.setattr(journal, "MOST_CASES", 3)
     with pytest.raises(BenchtuiError, match="more than 3 cases"):
         read(path)
+
+
+@pytest.mark.parametrize("offset", range(0, 64, 7))
+def test_too_many_cases_are_seen_wherever_the_line_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    monkeypatch.setattr(journal, "MOST_CASES", 1)
+    monkeypatch.setattr(journal, "SLICE_BYTES", 64)
+    path = tmp_path / "s.json"
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":100000,"config":{}},\n')
+    with pytest.raises(BenchtuiError, match="more than 1 cases"):
+        journal.read(path)
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":99999,"config":{}},\n')
+    with pytest.raises(BenchtuiError, match=r"not a session file|broken"):
+        journal.read(path)
+
+
+def test_a_long_line_that_has_begun_is_torn_and_white_space_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    for text, torn in ((b"", False), (b" " * 50, False), (b"]" + b" " * 50, False), (b" " * 50 + b"{", True)):
+        path.write_bytes(text)
+        tail = Tail(path)
+        while not tail.at_end:
+            tail.read(10)
+        assert tail.torn is torn
+        tail.close()

@@ -74,14 +74,14 @@ def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
 def test_a_new_file_is_named_after_the_sweep_and_the_moment(home: Path, name: str, stem: str) -> None:
     path = library.new_path(name, NOW)
     assert path == home / f"{stem}-20261121-100509.json"
-    Journal(path).close()
+    path.touch()
 
 
 def test_a_taken_name_is_counted_on() -> None:
     names = []
     for _ in range(3):
         path = library.new_path("quick", NOW)
-        Journal(path).close()
+        path.touch()
         names.append(path.name)
     assert names == [f"quick-20261121-100509{suffix}.json" for suffix in ("", "-2", "-3")]
 

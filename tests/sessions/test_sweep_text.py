@@ -1,10 +1,11 @@
+import time
 from pathlib import Path
 
 import pytest
 
 from benchtui.sessions import sweep_text
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Exclusion, Sweep
+from benchtui.sessions.sweep import Axes, Exclusion, Sweep
 from benchtui.sessions.sweep_file import entries, load_sweep, parse_sweep, preset_names, read_table
 
 FILE = """# a night's work
@@ -152,3 +153,21 @@ def test_every_entry_survives() -> None:
     sweep = parse_sweep(text, "text")
     assert sweep.run.parallel and sweep.generate.new_tokens == 7
     assert parse_sweep(sweep_text.toml_of(sweep), "again") == sweep
+
+
+@pytest.mark.parametrize("until", ["69.35464274634855%", "1%", "0.5%", "1e-05%"])
+def test_a_width_is_written_with_all_its_digits(until: str) -> None:
+    sweep = parse_sweep(f'model = "m"\nmeasure.until = "{until}"', "s")
+    written = sweep_text.toml_of(sweep)
+    assert parse_sweep(written, "s", default_name=sweep.name) == sweep
+    assert f'until = "{until}"' in written
+
+
+def test_a_long_axis_is_written_in_a_time_that_grows_with_its_length() -> None:
+    sizes = tuple(size * size for size in range(1, 4001))
+    sweep = Sweep(name="s", model="m", axes=Axes(batch_size=sizes))
+    began_s = time.process_time()
+    assert parse_sweep(sweep_text.toml_of(sweep), "s") == sweep
+    assert time.process_time() - began_s < 2.0, (
+        "a tenth of that is usual, and the square of the length took 4 s"
+    )

@@ -1,6 +1,8 @@
 """Figures of hand-made sessions: what they show, and that text of a session stays text."""
 
+import logging
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.facts import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.figures import Picture, over_batch, pictures, power, rows, write
-from benchtui.sessions.figures.ink import label
+from benchtui.sessions.figures.ink import drawing, label
 from benchtui.sessions.figures.plan import facts
 from benchtui.sessions.session import Session
 
@@ -301,3 +303,9 @@ def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(BenchtuiError, match="file: the figures can't be written there"):
         write(found, tmp_path / "file", ())
+
+
+def test_what_matplotlib_says_of_its_caches_and_of_crowded_sheets_is_not_passed_on() -> None:
+    with drawing():
+        assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)
+        warnings.warn("constrained_layout not applied because axes sizes collapsed to zero.", stacklevel=1)

@@ -341,3 +341,25 @@ def test_a_generation_without_steps_is_refused(imported: Any) -> None:
     empty = {"latency": {"unit": "s", "values": []}, "memory": None}
     with pytest.raises(BenchtuiError, match="no latencies of"):
         imported({"prefill": empty, "decode": empty})
+
+
+def test_a_figure_that_no_session_holds_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    target = {"latency": {"unit": "s", "values": [0.5]}, "memory": None}
+    config = {
+        "name": "x",
+        "backend": {"name": "pytorch", "model": "m"},
+        "scenario": {"name": "inference"},
+        "environment": {"cpu_count": -1},
+    }
+    (tmp_path / "r.json").write_bytes(msgspec.json.encode({"report": {"forward": target}, "config": config}))
+    with pytest.raises(
+        BenchtuiError, match=r"beyond what a session holds: Expected `int` >= 0 - at `\$.host.cpu_count`"
+    ):
+        write(read(tmp_path / "r.json"), tmp_path / "s.json")
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_a_file_of_all_keys_but_no_results_is_not_said_to_lack_any(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_bytes(b'{"report":{"a":{"latency":null,"memory":null},"b":{"latency":null}}}')
+    with pytest.raises(BenchtuiError, match="not results of a known tool; known are"):
+        read(tmp_path / "r.json")

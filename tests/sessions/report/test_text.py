@@ -77,6 +77,7 @@ def test_hostile_text_renders_as_itself(text: str, frame: str) -> None:
         ("\u202eright to left", "\ufffdright to left"),
         ("zero\u200bwidth", "zero\ufffdwidth"),
         ("\udcff", "\ufffd"),
+        ("not assigned \ud7ff \U0010ffff", "not assigned \ufffd \ufffd"),
         ("  padded  ", "padded"),
         ("naïve – 中文 😀", "naïve – 中文 😀"),
         ("cuda:0 amp_fp16 bs=32", "cuda:0 amp_fp16 bs=32"),
