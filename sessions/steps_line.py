@@ -14,7 +14,7 @@ from benchtui.sessions.facts import MOST
 
 MOST_BITS = int(np.float64(MOST).view(np.uint64))
 _parser = simdjson.Parser()
-_REFUSED = (ValueError, TypeError, KeyError, AttributeError, RuntimeError)
+_REFUSED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
 """The last where another thread is reading a line at this moment."""
 
 

@@ -92,7 +92,7 @@ def drawing() -> Iterator[None]:
     import matplotlib.style  # only whoever wants figures waits for matplotlib
 
     with matplotlib.style.context(["default", STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a viewer has other fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a viewer has other fonts
         warnings.filterwarnings(
             "ignore", message="constrained_layout not applied"
         )  # names too long for the sheet

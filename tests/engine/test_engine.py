@@ -464,7 +464,7 @@ def test_memory_that_is_refused_is_a_recorded_outcome(
     options = (f"model={wide}", f"dataset={tmp_path / 'short.txt'}", "sequence_length=512")
     watched = start(tiny_sweep(f"batch_size=1,{rows},{rows + 1},2", *options))
     session = watched.until_ended()
-    assert watched.states == ["ok", "oom", "skipped", "ok"]
+    assert watched.states == ["ok", "oom", "skipped", "ok"], session.cases[0].finished
     assert "out of memory on cpu: " in str(session.cases[1].finished)
     assert session.cases[2].finished is not None
     assert session.cases[2].finished.reason == "larger than case 1, which ran out of memory"
