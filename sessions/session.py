@@ -172,6 +172,18 @@ class Session:
         machine = self.ran_on(case)
         return machine.host if isinstance(machine, NodeState) else self.start.host
 
+    def gpu_of(self, case: CaseState) -> int | None:
+        """The driver's index of the GPU that a case ran on; None on the processor, or where nothing says.
+
+        The number in ``cuda:1`` is torch's: CUDA_VISIBLE_DEVICES may have hidden other GPUs.
+        """
+        uuid = case.prepared.gpu_uuid if case.prepared else None
+        known = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+        if known is not None or not case.config.device.startswith("cuda"):
+            return known
+        gpus = self.ran_on(case).gpus
+        return next(iter(gpus)) if len(gpus) == 1 else None
+
     @property
     def current(self) -> CaseState | None:
         """The newest of the running cases."""

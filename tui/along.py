@@ -46,7 +46,7 @@ def _outliers(case: CaseState, spread: Spread | Summed) -> Sequence[int]:
 
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
-    index = _gpu_of(session, case)
+    index = session.gpu_of(case)
     held = session.ran_on(case).held.get(index, []) if index is not None else []
     spans = [span for span in held if span.throttled]
     first = 0
@@ -55,16 +55,6 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
         if any(span.start_s < t and span.end_s >= begun for span in spans):
             yield first, end
         first = end
-
-
-def _gpu_of(session: Session, case: CaseState) -> int | None:
-    """The driver's index of the GPU that a case runs on."""
-    uuid = case.prepared.gpu_uuid if case.prepared else None
-    known = {gpu.uuid: gpu.index for gpu in session.host_of(case).gpus if gpu.uuid}
-    if uuid in known:
-        return known[uuid]
-    name, _, index = case.config.device.partition(":")
-    return int(index) if name == "cuda" and index.isdecimal() else None
 
 
 def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:

@@ -70,7 +70,7 @@ def trace_lines(
     span = span_of(case, now_s)
     if span is None:
         return [line(("the case wasn't started: nothing was read for it", "muted"))]
-    gpu = gpu_of(session, case)
+    gpu = session.gpu_of(case)
     readings = _readings(machine, gpu, span)
     if not readings:
         return [line(("no readings: the measured span was shorter than the time between two", "muted"))]
@@ -94,16 +94,6 @@ def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
     """Whether a machine has all readings of a case that there are, or can't have them before the case ends."""
     span = span_of(case, now_s)
     return case.finished is None or span is None or machine.begun_s <= span[0]
-
-
-def gpu_of(session: Session, case: CaseState) -> int | None:
-    """The driver's index of the GPU that a case ran on; None on the processor, or where nothing says."""
-    uuid = case.prepared.gpu_uuid if case.prepared else None
-    known = next((gpu.index for gpu in session.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
-    if known is not None or not case.config.device.startswith("cuda"):
-        return known
-    gpus = session.ran_on(case).gpus
-    return next(iter(gpus)) if len(gpus) == 1 else None
 
 
 def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:

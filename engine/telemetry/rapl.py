@@ -26,11 +26,6 @@ class Rapl:
         self._packages = _counters(folders, "package")
         self._dram = _counters(folders, "dram")
 
-    @property
-    def readable(self) -> bool:
-        """Whether any package's energy can be read."""
-        return bool(self._packages)
-
     def sample(self) -> RaplSample:
         """All packages together, and all memory modules."""
         return RaplSample(package_j=_sum_j(self._packages), dram_j=_sum_j(self._dram))

@@ -29,7 +29,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import Effective, GpuReadings, HostReadings, Memory, Model
+from benchtui.sessions.facts import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.formats.results import as_json
 from benchtui.sessions.journal import Journal, Unknown
 from benchtui.sessions.metrics import metrics
@@ -499,3 +499,18 @@ def test_figures_and_report_are_the_same_without_the_steps(name: str) -> None:
     assert markdown(summed) == markdown(whole)
     assert as_json(summed) == as_json(whole)
     assert not any(len(case.measured) for case in summed.cases if case.state == "ok")
+
+
+def test_the_gpu_of_a_case_is_known_by_its_uuid_or_as_the_only_one(bench: Any) -> None:
+    """``cuda:0`` is torch's number: with the first GPU hidden it is the driver's GPU 1."""
+    cases = [
+        bench.case(1, 1.0, device="cuda:0", prepared={"gpu_uuid": "GPU-b"}),
+        bench.case(2, 1.0, device="cuda:0"),
+        bench.case(1, 1.0, device="cpu"),
+    ]
+    gpus = (Gpu(index=0, name="a", uuid="GPU-a"), Gpu(index=1, name="b", uuid="GPU-b"))
+    session = bench.session(*cases, host=Host(gpus=gpus))
+    named, unnamed, cpu = session.cases
+    for readings, expected in (((), None), ((3,), 3), ((0, 1), None)):
+        session.machine.gpus = {index: Trace() for index in readings}
+        assert [session.gpu_of(case) for case in (named, unnamed, cpu)] == [1, expected, None]
