@@ -42,6 +42,7 @@ from benchtui.sessions.metrics import metrics
 from benchtui.sessions.optimal import Wish, decide, lengths
 from benchtui.sessions.report import comparison
 from benchtui.sessions.report.leaderboard import leaderboard
+from benchtui.sessions.report.wording import why_unsure
 from benchtui.sessions.results import measured, varied
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
@@ -435,6 +436,12 @@ def _below_the_page(found: Any) -> Words:
         word = texts[0].split()[-1].upper()
         shown[entry.row.case.index] = word if word.lower() in MIRRORED else None
         assert any(text.startswith("unsure: ") for text in texts) == (word == "UNSURE")
+        for width in (80, 120):
+            narrow = [
+                "".join(text for text, _ in line) for line in detail_lines(Detail(entry), width, 7, UNICODE)
+            ]
+            said = " ".join(text.strip() for text in narrow)
+            assert word != "UNSURE" or ((why := why_unsure(entry.row.ratio)) and why.replace(" ×", "x") in said)
     return shown
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from benchtui.tui.widgets.rows import Row
 
 LABEL = 18
 """Cells of what a difference is about."""
+UNSURE = "unsure: "
+MOST_REASON = 3
+"""Lines of the reason for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +153,20 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
     lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
     why = why_unsure(entry.row.ratio) if entry.row.ratio else None
     if why:
-        lines.insert(1, crop([("unsure: ", "warning"), (_on_screen(why), "plain")], width, symbols))
+        lines[1:1] = _reason_lines(_on_screen(why), width, symbols)
     marks = own_marks(entry.row, pair, letter)
     if marks:
         lines.append(crop([(f"{symbols.flag} {_on_screen(marks)}", "warning")], width, symbols))
     return [*lines, *_steps(both, width, height - len(lines), symbols)]
+
+
+def _reason_lines(why: str, width: int, symbols: Symbols) -> list[Line]:
+    """Why a pair is unsure, over some lines where it is long."""
+    parts = wrap(why, max(width - len(UNSURE), 20), break_long_words=False) or [""]
+    whole = [*parts[: MOST_REASON - 1], " ".join(parts[MOST_REASON - 1 :])]
+    leads = (UNSURE, *[" " * len(UNSURE)] * (MOST_REASON - 1))
+    pairs = zip(leads, filter(None, whole), strict=False)
+    return [crop([(lead, "warning"), (part, "plain")], width, symbols) for lead, part in pairs]
 
 
 def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
