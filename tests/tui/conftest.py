@@ -45,6 +45,11 @@ from benchtui.tui.widgets.table import CaseTable
 PARTS = {"tokenize": 0.2, "forward": 0.8}
 
 
+def card(index: int) -> Gpu:
+    """A GPU of the machines of a story."""
+    return Gpu(index=index, name="Test GPU", memory_mb=80_000, power_limit_w=400, uuid=f"GPU-{index}")
+
+
 class Story:
     """A session file that a test writes on as it goes."""
 
@@ -77,7 +82,7 @@ class Story:
             cpu_count=cpu_count,
             memory_mb=64_000,
             processor="Test CPU",
-            gpus=tuple(Gpu(index=i, name="Test GPU", memory_mb=80_000, power_limit_w=400) for i in range(gpus)),
+            gpus=tuple(map(card, range(gpus))),
             absent={} if gpus else {"gpu": "no NVIDIA driver on this machine"},
         )
         created = "2026-11-21T10:00:00Z"
@@ -89,7 +94,7 @@ class Story:
         return self._plan
 
     def join(self, node: str, gpus: int = 0) -> "Story":
-        cards = tuple(Gpu(index=i, name="Test GPU", memory_mb=80_000, power_limit_w=400) for i in range(gpus))
+        cards = tuple(map(card, range(gpus)))
         host = Host(hostname=node, cpu_count=16, memory_mb=64_000, processor="Test CPU", gpus=cards)
         return self._add(NodeJoined(t=self.t, node=node, host=host, kind="Test GPU", clock_offset_s=0.0))
 
@@ -101,7 +106,11 @@ class Story:
 
     def prepare(self, case: int, *marks: str, **fields: Any) -> "Story":
         model = Model(name="tiny-bert", parameters=66_955_010)
-        return self._add(CasePrepared(t=self.t, case=case, model=model, marks=marks, **fields))
+        name, _, index = self._plan[case].device.partition(":")
+        uuid = f"GPU-{index}" if name == "cuda" else None
+        return self._add(
+            CasePrepared(t=self.t, case=case, model=model, marks=marks, **{"gpu_uuid": uuid} | fields)
+        )
 
     def steps(self, case: int, ms: list[float], phase: Phase = "measure", turn: int = 0) -> "Story":
         parts = {name: [value * share for value in ms] for name, share in PARTS.items()}
