@@ -135,7 +135,7 @@ def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
         (("optimal", REPORT, "--max-vram", "8"), "'8' is not a size such as 8GB; units: mb, gb, mib, gib"),
         (("optimal", REPORT, "--max-p99", "50 parsecs"), "is not a time such as 50ms; units: us, ms, s"),
         (("optimal", REPORT, "--max-power", "-3W"), "'-3W' is not a power such as 300W"),
-        (("optimal", REPORT, "--toml", "no/where.toml"), "the sweep can't be written there: No such file"),
+        (("optimal", REPORT, "--toml", "no/where.toml"), "can't be written: No such file"),
         (("run",), "give a SWEEP, --optimal-from SESSION or --resume"),
         (("run", "quick", "--optimal-from", REPORT), "give a SWEEP, --optimal-from SESSION or --resume"),
         (("import", CSV), "Missing option '-o'"),
