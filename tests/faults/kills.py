@@ -252,8 +252,8 @@ def main() -> int:
         metavar="S",
         help="latest instant after start or first step",
     )
-    parser.add_argument("--cases", type=int, default=Shape.cases)
-    parser.add_argument("--steps", type=int, default=Shape.steps, help="of a round")
+    parser.add_argument("--cases", type=int, default=Shape().cases)
+    parser.add_argument("--steps", type=int, default=Shape().steps, help="of a round")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--search", action="store_true", help="look for the batch size; not with --light")
     parser.add_argument("--at-once", type=int, default=4, help="how many engines")
