@@ -26,7 +26,7 @@ _OF_OTHERS = (
 
 T = TypeVar("T")
 Cut = Callable[[str], str]
-"""Gives what stands for a text that is too long."""
+"""Returns the replacement for a text that is too long."""
 
 
 def bounded(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:

@@ -81,7 +81,7 @@ class _Watch:
 
 
 def _ended(pid: int) -> bool:
-    """Whether a killed child ends in time; its status is left to whoever starts the next server."""
+    """Whether a killed child ends in time; starting the next server collects its status."""
     due_s = monotonic() + _END_S
     while monotonic() < due_s:
         try:
@@ -94,7 +94,7 @@ def _ended(pid: int) -> bool:
 
 
 def _forget() -> None:
-    """Let go of a server that can't be killed."""
+    """Abandon a server that can't be killed."""
     if _server._forkserver_alive_fd is not None:
         os.close(_server._forkserver_alive_fd)
     _server._forkserver_address = _server._forkserver_alive_fd = _server._forkserver_pid = None

@@ -44,7 +44,7 @@ _NO_SERVER = "its fork server is gone"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _TEARDOWN_S = 20.0
 """How long a worker may take to end once it has told its outcome, a look at its step included; and once it was
-killed, which takes a driver seconds that has to let go of much memory."""
+killed, since a driver may take seconds to free its memory."""
 _LOOK_S = 2.0
 """How long after the kill to look whether the fork server, which has to say so, runs at all."""
 _STOPPED = "its fork server stood still, and was replaced"
@@ -249,7 +249,7 @@ class CaseProcess:
         return _with_note(ending, self._given_up) if self._given_up else ending
 
     def _release(self) -> int:
-        """Let go of the process; gives its exit status."""
+        """Release the process; returns its exit status."""
         if self._process.is_alive():  # one that can't be killed: the engine isn't to wait for it at its own end
             multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
             return 0

@@ -18,7 +18,7 @@ class SessionLog:
     """Writes events; safe to call from several threads."""
 
     def __init__(self, journal: Journal, at_s: float = 0.0, engine_log: Path | None = None) -> None:
-        """Begin a session, or go on with one at a moment of its time.
+        """Begin a session, or resume one at the given session time.
 
         ``engine_log`` is where this process's standard error goes.
         """

@@ -5,7 +5,6 @@ from __future__ import annotations  # for cases, whose module imports this one
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.facts import Environment
@@ -93,7 +92,6 @@ def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     return (*throttling(environment), *sharing(environment, span_s), *_company(environment))
 
 
-@lru_cache(maxsize=1 << 16)
 def _slowed(environment: Environment | None, measured_s: tuple[float, float] | None, *, on_cpu: bool) -> Slowed:
     if environment is None:
         return Slowed()

@@ -5,6 +5,11 @@ class BenchtuiError(Exception):
     """Something a user can mend; its text says what, where, the value received and what is allowed."""
 
 
+def reason(error: OSError | ValueError) -> str:
+    """What the system says is wrong, without the path that it adds."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class CaseSkippedError(BenchtuiError):
     """A case turned out to make no sense; its text is the recorded reason."""
 

@@ -16,12 +16,12 @@ from typing import IO, Any
 
 import msgspec
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, reason
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, Resumed, SessionFinished, Steps
 from benchtui.sessions.input_file import open_plain, read_at_most
 from benchtui.sessions.locked_file import created, lock, opened
 from benchtui.sessions.mending import mend
-from benchtui.sessions.output_file import reason
+from benchtui.sessions.output_file import BEGINNING
 from benchtui.sessions.spare import Harm, Spare, harm, head, is_at, saved_beside
 from benchtui.sessions.sweep import MOST_CASES, Seconds
 from benchtui.sessions.visible import shortened
@@ -41,8 +41,8 @@ _LEAST_OF_A_CASE = 50
 """Bytes that a case adds to a file at the least."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
 """A line that adds case 100,000 or a later one, as the engine writes it; in other layouts it is found later."""
-_FIRST, _PLAN, _CASE = b'{"event":"session_started"', b'"plan":[', b'{"machine":"'
-"""How the first event begins, its plan and each case of that, as the engine writes them."""
+_PLAN, _CASE = b'"plan":[', b'{"machine":"'
+"""How the plan in the first event begins, and each case of it, as the engine writes them."""
 _HEAD_BYTES = 64
 STEPS = b'{"event":"steps"'
 """How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
@@ -84,9 +84,9 @@ class Journal:
     """Writes a session file, as the only one that does; safe to call from several threads."""
 
     def __init__(self, path: Path, *, resumed: bool = False, spare: bool = False) -> None:
-        """Create the file for its owner alone, or open one that is to be gone on with.
+        """Create the file for its owner alone, or open an existing one to resume it.
 
-        One that is gone on with stays as it is until the first event is appended. With a spare copy the session
+        An existing file stays as it is until the first event is appended. With a spare copy the session
         goes on beside a file that others have damaged.
 
         Raises:
@@ -339,11 +339,11 @@ def read(path: Path) -> Recording:
         BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
-        data = read_at_most(file, LONGEST_LINE + 1)
+        small = os.fstat(file.fileno()).st_size <= LONGEST_LINE
+        data = read_at_most(file, LONGEST_LINE) if small else b""
     events: list[Read] = []
     torn = False
-    if len(data) > LONGEST_LINE:
-        del data
+    if not small:
         for found, torn in slices(path):  # noqa: B007 - the last one counts
             events += found
     else:
@@ -454,7 +454,7 @@ def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
 def _planned(file: IO[bytes]) -> int:
     """How many cases the first event plans, as the engine writes it."""
     head = file.readline(16) + file.read(_HEAD_BYTES)
-    if _FIRST not in head:
+    if BEGINNING not in head:
         return 0
     line = head + file.readline(LONGEST_LINE)
     return line.count(_CASE, line.find(_PLAN))

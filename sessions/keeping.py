@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchtui.sessions import library, reading
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, reason
 from benchtui.sessions.input_file import open_plain, read_plain
-from benchtui.sessions.output_file import output_file, reason
+from benchtui.sessions.output_file import output_file
 
 MOST_NOTE = 2_000
 """Characters of a note."""
@@ -91,16 +91,6 @@ def take_in(source: Path) -> Path:
     ):
         shutil.copyfileobj(file, copy)
     return path
-
-
-def write_text(path: Path, text: str, inputs: Collection[Path], *, over: bool) -> None:
-    """Write a document to a file; to one that is there already only where it may be written ``over``.
-
-    Raises:
-        BenchtuiError: where it is there, is a session, such as those of ``inputs``, or can't be written.
-    """
-    with output_file(path, inputs, over=over) as file:
-        file.write(text.encode())
 
 
 def _note_path(session: Path) -> Path:

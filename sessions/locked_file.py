@@ -22,7 +22,7 @@ def created(path: Path) -> int:
 
 
 def opened(path: Path) -> int:
-    """Open one to be gone on with; raises BenchtuiError where it can't be written, or another does."""
+    """Open a file to resume its session; raises BenchtuiError if it can't be written, or an engine does."""
     try:
         fd = os.open(path, os.O_RDWR)
     except OSError as error:

@@ -1,6 +1,6 @@
 """Which case to run for a need, under constraints, and whether the next one can be told apart from it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
@@ -141,12 +141,9 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     figures = _figures(wish, fit)
     ranked = sorted(fit, key=lambda row: prod(figure.cost(row) or 0.0 for figure in figures))
     leader = ranked[0] if ranked else None
-    near = [row for row in ranked if row is leader or _near(row, ranked[0], figures)]
-    near = _undecided(near, figures)
+    near = _undecided([row for row in ranked if row is leader or _near(row, ranked[0], figures)], figures)
     best = simplest(near) if near else None
     runner_up = next((row for row in ranked if row is not best), None)
-    tied = {row.case.index for row in near}
-    apart = [_ahead(row, best, figures) for row in ranked if best and row.case.index not in tied]
     return Decision(
         wish=wish,
         best=best,
@@ -154,12 +151,19 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
         ahead=_ahead(runner_up, best, figures) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if leader is best else leader,
-        unsure=sum(ratio.verdict is Verdict.UNSURE for ratio in apart),
+        unsure=_unsure(ranked, near, best, figures) if best else 0,
         tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
         fit=tuple(fit),
         left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
         relaxed=() if ranked else relaxed(able, wish.constraints),
     )
+
+
+def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, figures: Sequence[_Figure]) -> int:
+    """How many cases beside those near the leader can't be told apart from the best."""
+    tied = {row.case.index for row in near}
+    apart = (_ahead(row, best, figures) for row in ranked if row.case.index not in tied)
+    return sum(ratio.verdict is Verdict.UNSURE for ratio in apart)
 
 
 def _undecided(near: list[Result], figures: Sequence[_Figure]) -> list[Result]:

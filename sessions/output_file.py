@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, reason
 from benchtui.sessions.input_file import open_plain
 
 _HEAD_BYTES = 64
-_BEGINNING = b'{"event":"session_started"'
+BEGINNING = b'{"event":"session_started"'
 """How a session file begins, without the bracket of its array and without white space."""
 _PARTIAL = ".benchtui-"
 """How the name of a file begins that isn't whole yet."""
@@ -60,9 +60,10 @@ def output_file(
         raise BenchtuiError(f"{path}: can't be written: {reason(error)}") from error
 
 
-def reason(error: OSError | ValueError) -> str:
-    """What is wrong, without the path that the system adds."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bool = True) -> None:
+    """Write a document; see ``output_file`` for the arguments and errors."""
+    with output_file(path, inputs, over=over) as file:
+        file.write(text.encode())
 
 
 def _begins_as_session(path: Path) -> bool:
@@ -72,7 +73,7 @@ def _begins_as_session(path: Path) -> bool:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         return False
-    return b"".join(head.split()).removeprefix(b"[").startswith(_BEGINNING)
+    return b"".join(head.split()).removeprefix(b"[").startswith(BEGINNING)
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchtui.sessions import axis
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, reason
 from benchtui.sessions.input_file import read_text
-from benchtui.sessions.output_file import reason
 from benchtui.sessions.sweep import (
     ALL_GPUS,
     ALL_KINDS,

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.output_file import check_output, output_file
+from benchtui.sessions.output_file import check_output, write_text
 from benchtui.tui.cases import CaseBook
 from benchtui.tui.text import clean
 from benchtui.tui.widgets.rows import COLUMNS
@@ -50,8 +50,7 @@ def write_report(session: Path, target: Path, judging: Judging = LEFT_TO_THE_SWE
     """Write the report of a session to a file. Raises BenchtuiError where that fails, or it is a session."""
     check_output(target, (session,))
     text = report_markdown(session, judging)
-    with output_file(target, (session,)) as file:
-        file.write(text.encode())
+    write_text(target, text, (session,))
 
 
 def _as_options(judging: Judging) -> list[str]:

@@ -224,10 +224,9 @@ def _require_named(session: "Session", sweep: "Sweep") -> None:
 
 def _write(text: str, path: str) -> None:
     """Print a document, or write it to a file that isn't there yet."""
-    from benchtui.sessions.output_file import output_file  # after the command is known
+    from benchtui.sessions.output_file import write_text  # after the command is known
 
     if path == "-":
         click.echo(text, nl=False)
         return
-    with output_file(Path(path), over=False) as file:
-        file.write(text.encode())
+    write_text(Path(path), text, over=False)

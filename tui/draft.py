@@ -10,7 +10,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.exclusions import Exclusions
 from benchtui.sessions.input_file import open_plain, read_text
 from benchtui.sessions.journal import Tail
-from benchtui.sessions.output_file import output_file
+from benchtui.sessions.output_file import write_text
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep_file import entries, read_source, read_table, sweep_of
 
@@ -147,8 +147,7 @@ class Draft:
     def save(self, path: Path) -> None:
         """Write the sweep to a file, whole or not at all, and go on from there; raises BenchtuiError."""
         text = self.text()
-        with output_file(path) as file:
-            file.write(text.encode())
+        write_text(path, text)
         before, now = self.state.origin, Origin(text, path.name, self.state.origin.stem, path)
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):

@@ -20,12 +20,12 @@ _LONGEST_ANSWER = 100
 
 def write(text: str, output: Path | None, inputs: Collection[Path]) -> None:
     """Print a document made of ``inputs``, or write it to a file; raises BenchtuiError where that can't be."""
-    from benchtui.sessions import keeping  # after the command is known
+    from benchtui.sessions.output_file import write_text  # after the command is known
 
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
-        keeping.write_text(output, text, inputs, over=True)
+        write_text(output, text, inputs)
 
 
 @click.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchtui.sessions import keeping, reading
 from benchtui.sessions.baseline import Judging
-from benchtui.sessions.output_file import check_output
+from benchtui.sessions.output_file import check_output, write_text
 from benchtui.tui.shelf import Item
 from benchtui.tui.surroundings import Surroundings
 from benchtui.tui.widgets.errands import Done, Question, Work
@@ -75,7 +75,7 @@ def write(
     if place.exists() and not over:
         text = f"{place} is there already.  E: write over it.  esc: keep."
         return Question("E", text, "write over", partial(write, make, place, inputs, True))
-    keeping.write_text(place, make(), inputs, over=over)
+    write_text(place, make(), inputs, over=over)
     return Done(f"written: {place}")
 
 

@@ -21,7 +21,7 @@ class Facts:
     kinds: tuple[str, ...]
     """The options that vary in the session."""
     baselines: dict[int, Result]
-    """The case that the others of a sequence length are held against, where there is one."""
+    """The baseline case of each sequence length that has one."""
 
 
 @dataclass(frozen=True, slots=True)

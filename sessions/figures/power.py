@@ -73,7 +73,7 @@ def curves(session: Session) -> list[Power]:
 
 
 def strongest(found: list[Power]) -> list[Power]:
-    """As many curves as can be told apart, in their order: those with the highest mean."""
+    """The curves with the highest mean power, in their order, no more than a reader can distinguish."""
     means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
     kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
     return [found[place] for place in sorted(kept)]

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from benchtui.sessions import input_file
-from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.output_file import reason
+from benchtui.sessions.errors import BenchtuiError, reason
 from benchtui.sessions.visible import LONGEST_VALUE, quoted, shortened, visible
 
 T = TypeVar("T")

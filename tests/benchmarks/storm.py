@@ -1,7 +1,7 @@
 """What crowds at the control socket cost the steps of a case: 3,000 idle clients, and 200 that ask without end.
 
-The crowds take a processor themselves, so that they are held against a process that only computes: the two come
-in turns of some seconds, beside a step of torch on one thread that the real engine measures.
+The clients use a whole core themselves, so the reference is a process that only computes. The two alternate
+every few seconds while the real engine measures a single-threaded torch step.
 """
 
 import mmap

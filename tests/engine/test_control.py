@@ -57,7 +57,7 @@ class Served:
             while not self._ended.is_set():
                 self._loop.wait((), 0.05)
                 self.turns += 1
-        except BaseException as error:  # noqa: BLE001 the test is told
+        except BaseException as error:  # noqa: BLE001 the test asserts on it
             self.raised.append(error)
 
     def close(self) -> None:

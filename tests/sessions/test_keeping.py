@@ -123,13 +123,3 @@ def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
         with pytest.raises(BenchtuiError, match=name):
             keeping.take_in(tmp_path / name)
     assert list(library.folder().iterdir()) == []
-
-
-def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> None:
-    path = tmp_path / "report.md"
-    keeping.write_text(path, "one", (), over=False)
-    with pytest.raises(BenchtuiError, match="exists already"):
-        keeping.write_text(path, "two", (), over=False)
-    assert path.read_text() == "one"
-    keeping.write_text(path, "two", (), over=True)
-    assert path.read_text() == "two"

@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.output_file import check_output, output_file
+from benchtui.sessions.output_file import check_output, output_file, write_text
 
 ROOT = Path(__file__).parents[2]
 SESSION = b'[\n{"event":"session_started","t":0.0,'
@@ -184,6 +184,16 @@ def test_a_device_is_written_as_it_is() -> None:
     write(Path(os.devnull), b"text")
     with pytest.raises(BenchtuiError, match="/dev/full: can't be written: No space left on device"):
         write(Path("/dev/full"), b"text")
+
+
+def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write_text(path, "one", (), over=False)
+    with pytest.raises(BenchtuiError, match="exists already"):
+        write_text(path, "two", (), over=False)
+    assert path.read_text() == "one"
+    write_text(path, "two", (), over=True)
+    assert path.read_text() == "two"
 
 
 WRITES = re.compile(r"""\.write_(text|bytes)\((?!path|output|place)|open\([^)]*["'][wxa]b?\+?["']""")
