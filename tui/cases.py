@@ -19,7 +19,7 @@ from benchtui.tui.columns import summed
 from benchtui.tui.holding import MANY
 from benchtui.tui.judge import Judge
 from benchtui.tui.spread import Spread, Summed
-from benchtui.tui.values import FORMATS, VALUES, samples_per_s
+from benchtui.tui.values import FORMATS, VALUES, rate, samples_per_s
 from benchtui.tui.widgets.band import Band, Scale
 from benchtui.tui.widgets.current import Figures, Part
 from benchtui.tui.widgets.histogram import Histogram
@@ -237,13 +237,9 @@ class CaseBook:
         """Throughput of a case in samples/s, found without ordering its steps."""
         if case.figures:
             return case.figures.samples_per_s
-        n = len(case.measured)
-        if not n:
-            known = _reported(case)
-            return known.samples_per_s if known else None
-        spread = self._spreads.get(case.index)
+        n, spread = len(case.measured), self._spreads.get(case.index)
         total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
-        return n * case.samples_per_step / total_ms * 1000 if total_ms else None
+        return rate(case, n, total_ms)
 
     def lasting(self, session: Session) -> dict[int, Spread]:
         """The spreads of cases that can't change any more, and are the same in another session."""

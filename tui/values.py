@@ -13,11 +13,17 @@ Format = Callable[[float | None, Symbols], str]
 
 
 def samples_per_s(case: CaseState, spread: Spread | Summed) -> float | None:
-    """Samples over the time of all measured steps, in 1/s."""
-    if not spread.n:
+    """Samples over the time of all measured steps, in 1/s; None where either is unknown."""
+    return rate(case, spread.n, spread.total)
+
+
+def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
+    """The same of a number of steps and the time they took together."""
+    if not steps:
         reported = case.finished.reported if case.finished else None
         return reported.samples_per_s if reported else None
-    return spread.n * case.samples_per_step / spread.total * 1000 if spread.total else None
+    samples = steps * case.samples_per_step
+    return 1000 * samples / total_ms if samples and total_ms else None
 
 
 def p50_ms(case: CaseState, spread: Spread | Summed) -> float | None:

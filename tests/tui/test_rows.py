@@ -1,5 +1,9 @@
-from benchtui.sessions.sweep import Axes, Sweep, cases
+from benchtui.sessions.case_state import CaseState
+from benchtui.sessions.events import CasePrepared
+from benchtui.sessions.facts import Model
+from benchtui.sessions.sweep import Axes, Config, Sweep, cases
 from benchtui.themes import UNICODE
+from benchtui.tui.values import rate
 from benchtui.tui.widgets.rows import Arrangement, CaseNames, Row
 
 
@@ -46,3 +50,27 @@ def test_options_that_differ_are_aligned() -> None:
     assert names(device=("cpu", "cuda:0"), compile=("off", "default"), sequence_length=(32, 128))[0] == (
         "cpu    fp32 off     seq  32 bs 1"
     )
+
+
+def test_cases_that_differ_never_read_the_same() -> None:
+    """An A/A pair, threads, padding and the labels of an import are options like the others."""
+    plain = Config(device="cpu")
+    for other in (
+        Config(device="cpu", threads=2),
+        Config(device="cpu", padding="batch"),
+        Config(device="cpu", repeat=1),
+        Config(device="cpu", label="a command"),
+    ):
+        made = CaseNames.of([plain, other])
+        texts = [made.text(config) for config in (plain, other)]
+        assert len(set(texts)) == 2
+        assert {len(text) for text in texts} == {made.width}
+
+
+def test_a_rate_needs_samples_and_time() -> None:
+    """A source that kept steps and doesn't say how many samples one has gives no rate, as in the report."""
+    case = CaseState(0, Config(device="cpu"))
+    assert rate(case, 10, 100.0) == 100.0
+    assert rate(case, 10, 0.0) is rate(case, 0, 0.0) is None
+    case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"), samples_per_step=0)
+    assert rate(case, 10, 100.0) is None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from benchtui.sessions.sweep import Config
 from benchtui.themes import Symbols
@@ -174,11 +173,16 @@ OPTIONS = (
     ("precision", ""),
     ("compile", ""),
     ("attention", ""),
+    ("threads", "threads "),
+    ("padding", ""),
     ("sequence_length", "seq "),
     ("batch_size", "bs "),
+    ("repeat", ""),
 )
-"""The options in the order in which they are told, each with the word before it."""
-ALWAYS = ("device", "precision", "batch_size")
+"""The options in the order in which they are shown, each with the word before it."""
+AGAIN = ("", "again")
+"""How the first and the second case of an A/A pair are told apart."""
+ALWAYS = ("device", "precision", "batch_size", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +194,10 @@ class CaseNames:
 
     @classmethod
     def of(cls, plan: Sequence[Config]) -> "CaseNames":
-        """What a plan needs; device, precision and batch size are always told."""
+        """What a plan needs: device, precision and batch size always; labels stand for all options."""
         widths = []
-        for option, word in OPTIONS:
-            values = set(map(attrgetter(option), plan))
+        for option, word in (("name", ""),) if any(config.label for config in plan) else OPTIONS:
+            values = {_value(config, option) for config in plan}
             if len(values) > 1 or option in ALWAYS:
                 widths.append((option, word, max((len(str(value)) for value in values), default=0)))
         return cls(tuple(widths))
@@ -205,7 +209,12 @@ class CaseNames:
 
     def text(self, config: Config) -> str:
         """A case's options, aligned: names at the left, numbers at the right."""
-        return " ".join(word + _aligned(getattr(config, option), size) for option, word, size in self.widths)
+        return " ".join(word + _aligned(_value(config, option), size) for option, word, size in self.widths)
+
+
+def _value(config: Config, option: str) -> str | int:
+    value: str | int = AGAIN[config.repeat] if option == "repeat" else getattr(config, option)
+    return value
 
 
 def _aligned(value: str | int, size: int) -> str:
