@@ -81,24 +81,26 @@ def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
     The one that is farthest off is left out of account for the others, whose neighbour it was, and so on.
     """
     found: list[Anomaly] = []
+    points = [_point(row) for row in rows]
     while len(found) <= MOST_ODD:
-        judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, place))]
+        judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, points, place))]
         if not judged:
             return sorted(found, key=lambda each: each.result.config.batch_size)
         worst = max(judged, key=lambda each: abs(each.share))
-        rows = [row for row in rows if row is not worst.result]
+        kept = [(row, point) for row, point in zip(rows, points, strict=True) if row is not worst.result]
+        rows, points = [row for row, _ in kept], [point for _, point in kept]
         found.append(worst)
     return []
 
 
-def _odd_size(rows: Sequence[Result], place: int) -> Anomaly | None:
+def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> Anomaly | None:
     """A batch size against power laws through two neighbours: one on either side, two before, two after.
 
     A bend of the curve, as where a device is full, agrees with one side of it; an odd size agrees with none.
     """
     sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
     asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
-    found = [_against(*(_point(rows[each]) for each in (place, *pair))) for pair in asked]
+    found = [_against(*(points[each] for each in (place, *pair))) for pair in asked]
     share, bounds = min(found, key=lambda each: abs(each[0]))
     if len(found) < 2 or not _same_sign([each[0] for each in found]) or not all(_sure(*each) for each in found):
         return None

@@ -139,9 +139,12 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     able = [row for row in rows if _lack(row, wish) is None]
     fit = [row for row in able if not broken(row, wish.constraints)]
     figures = _figures(wish, fit)
-    ranked = sorted(fit, key=lambda row: prod(figure.cost(row) or 0.0 for figure in figures))
+    costs = sorted(((_cost(row, figures), row) for row in fit), key=lambda each: each[0])
+    ranked = [row for _, row in costs]
     leader = ranked[0] if ranked else None
-    near = _undecided([row for row in ranked if row is leader or _near(row, ranked[0], figures)], figures)
+    near = _undecided(
+        [row for cost, row in costs if row is leader or _near(cost, row, *costs[0], figures)], figures
+    )
     best = simplest(near) if near else None
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
@@ -198,14 +201,18 @@ def simplest(rows: Sequence[Result]) -> Result:
     return left[0]
 
 
-def _near(row: Result, leader: Result, figures: Sequence[_Figure]) -> bool:
+def _cost(row: Result, figures: Sequence[_Figure]) -> float:
+    """What is to be kept small, as one number."""
+    return prod(figure.cost(row) or 0.0 for figure in figures)
+
+
+def _near(cost: float, row: Result, least: float, leader: Result, figures: Sequence[_Figure]) -> bool:
     """Whether the leader's lead over a case is none to speak of, by its figures and by its typical steps."""
-    costs = [prod(figure.cost(each) or 0.0 for figure in figures) for each in (row, leader)]
-    if not costs[0] < (1 + NEAR) * costs[1]:
+    if not cost < (1 + NEAR) * least:
         return False  # most cases, without their ratio, which takes a hundred times as long
     ahead = _ahead(row, leader, figures)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
-    return ahead.verdict is not Verdict.FASTER and costs[0] < most * costs[1] and ahead.value < most
+    return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
 
 def _tail(best: Result, other: Result, need: Need) -> Tail | None:
@@ -290,11 +297,10 @@ def _known(figures: Sequence[_Figure], results: Sequence[Result]) -> tuple[_Figu
 def _ahead(base: Result, new: Result, figures: Sequence[_Figure]) -> Ratio:
     """How many times as good the new case is as the base; bounded where every figure is."""
     parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
-    value = prod(part.value for part in parts)
     if len(parts) == 1:
         return parts[0]
     return Ratio(
-        value,
+        prod(part.value for part in parts),
         _product([part.bounds for part in parts]),
         fast=_product([part.fast or part.bounds for part in parts]),
         totals=_product([part.totals or part.bounds for part in parts]),

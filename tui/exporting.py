@@ -12,6 +12,7 @@ import click
 
 from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
 from benchtui.sessions.output_file import check_output, output_file
+from benchtui.tui import garbage
 from benchtui.tui.options import Judged, baseline_option, complete_session, judging, same_within_option
 from benchtui.tui.session_commands import write
 
@@ -122,7 +123,8 @@ def export_one(path: Path, wanted: Wanted) -> None:
     if wanted.steps:
         _export_steps(path, wanted)
     else:
-        _export_results(path, wanted)
+        with garbage.left_alone():
+            _export_results(path, wanted)
 
 
 def _export_steps(path: Path, wanted: Wanted) -> None:
