@@ -41,8 +41,9 @@ def read_plain(path: Path, most_bytes: int = SMALL_BYTES, *, follow: bool = True
         ValueError: for a path with a NUL.
     """
     with open_plain(path, follow=follow) as file:
-        data = read_at_most(file, most_bytes + 1)
-    if len(data) > most_bytes:
+        large = os.fstat(file.fileno()).st_size > most_bytes  # known without reading half a gigabyte
+        data = b"" if large else read_at_most(file, most_bytes + 1)
+    if large or len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:g} MB", str(path))
     return data
 

@@ -19,8 +19,13 @@ def test_a_sparse_file_costs_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(OSError, match="larger than 1 MB"):
-        read_plain(path, SMALL_BYTES)
+    tracemalloc.start()
+    try:
+        with pytest.raises(OSError, match="larger than 50 MB"):
+            read_plain(path, 50 * SMALL_BYTES)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_small_file_costs_no_memory_whatever_its_bound(tmp_path: Path) -> None:
