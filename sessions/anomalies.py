@@ -14,8 +14,8 @@ from benchtui.sessions.compare import Comparison, Verdict, bounds_ms, latency_ra
 from benchtui.sessions.disturbance import slowed
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.in_force import in_force
+from benchtui.sessions.judging import SAME_WITHIN
 from benchtui.sessions.limits import limit, sound_peaks
-from benchtui.sessions.noise import SAME_WITHIN
 from benchtui.sessions.results import Result, series, series_key
 from benchtui.sessions.unsteady import Bounds, surely_off
 

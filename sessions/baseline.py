@@ -1,7 +1,6 @@
 """Which case the others are held against: one rule for the screen, the report, its ranking and every export."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from benchtui.sessions.case_state import CaseState
@@ -17,18 +16,6 @@ NOT_MEASURED = {
     "interrupted": "was interrupted",
 }
 """What became of a case that has no figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """By what a reader wants cases judged; None leaves it to the sweep, and to the usual margin."""
-
-    baseline: Baseline | None = None
-    same_within: float | None = None
-    """Margin of equivalence, as a share of 1."""
-
-
-LEFT_TO_THE_SWEEP = Judging()
 
 
 class Configured(Protocol):

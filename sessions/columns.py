@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from math import nan
 
-from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
-from benchtui.sessions.facts import GpuReadings, HostReadings
+from benchtui.sessions.facts import THROTTLES, GpuReadings, HostReadings
 
 Sizes = tuple[dict[str, int], dict[str, int]]
 """The length of each column of steps by its name, and that of each part's."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Comparison, Ratio, Verdict, at_pace, comparison
 from benchtui.sessions.differences import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.limits import peak_key, peaks_of
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.facts import Environment
+from benchtui.sessions.facts import THROTTLES, Environment
 
 if TYPE_CHECKING:
     from benchtui.sessions.case_state import CaseState
@@ -39,8 +39,6 @@ _CAUSES = {
     "stood still": "the machine stood still",
 }
 """Marks by a word in them, as reasons."""
-THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
-"""Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,3 +248,7 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Energy of all processor packages since sampling began; empty where it can't be read."""
     dram_energy_j: list[Amount | None] = []
     """Energy of the memory modules since sampling began, where the processor counts it apart."""
+
+
+THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
+"""Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.disturbance import THROTTLES
 from benchtui.sessions.events import (
     CaseFinished,
     CaseRepeated,
@@ -20,7 +19,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import GpuReadings
+from benchtui.sessions.facts import THROTTLES, GpuReadings
 from benchtui.sessions.journal import Read
 from benchtui.sessions.session import Session
 

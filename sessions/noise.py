@@ -15,6 +15,7 @@ from typing import Protocol
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.disturbance import slowed
 from benchtui.sessions.facts import ProcessSpread
+from benchtui.sessions.judging import SAME_WITHIN
 from benchtui.sessions.sampling import Figure, Sample, over_rounds
 
 ASSUMED = 0.02
@@ -27,8 +28,6 @@ ASSUMED_FREEDOM = 4.0
 """What such an assumption weighs, in degrees of freedom: five repeats outweigh it."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions of one machine, beyond that between processes."""
-SAME_WITHIN = 0.02
-"""Margin of equivalence: cases whose whole ratio lies within it are called the same."""
 MOST_FLOOR = 0.05
 """The margin never grows beyond this with the noise floor: 10% are never the same."""
 

@@ -23,7 +23,7 @@ from benchtui.sessions.compare import (
 )
 from benchtui.sessions.constraints import NONE, Constraints, Relaxed, broken, relaxed
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.noise import SAME_WITHIN
+from benchtui.sessions.judging import SAME_WITHIN
 from benchtui.sessions.results import Result, measured
 from benchtui.sessions.sampling import Bounds
 from benchtui.sessions.session import Session

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from benchtui.sessions import journal
-from benchtui.sessions.baseline import Judging
 from benchtui.sessions.case_state import LEFT, CaseState
 from benchtui.sessions.columns import Held, Trace
 from benchtui.sessions.errors import BenchtuiError
@@ -38,8 +37,8 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.facts import Host
+from benchtui.sessions.judging import SAME_WITHIN, Judging
 from benchtui.sessions.machine_state import MachineState, NodeState
-from benchtui.sessions.noise import SAME_WITHIN
 from benchtui.sessions.order import Order
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.visible import quoted

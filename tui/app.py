@@ -19,8 +19,8 @@ from textual.screen import Screen
 
 from benchtui import themes
 from benchtui.engine.client import Engine
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.themes import own
 from benchtui.tui import garbage, keymap
 from benchtui.tui.ending import Ending

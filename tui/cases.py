@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Verdict
 from benchtui.sessions.forecast import RoundSoFar, StepsLeft, steps_left
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.memory_forecast import MemoryForecast, Prediction
 from benchtui.sessions.sampling import interval
 from benchtui.sessions.session import Session

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from string import ascii_letters
 
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.chart import (
     SAMPLES,
@@ -19,6 +18,7 @@ from benchtui.sessions.chart import (
     figures_of,
 )
 from benchtui.sessions.chart import Line as ChartLine
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP
 from benchtui.sessions.session import Session
 from benchtui.themes import Symbols
 from benchtui.tui import text

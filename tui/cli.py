@@ -43,7 +43,7 @@ from benchtui.tui.slurm_commands import slurm
 
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
-    from benchtui.sessions.baseline import Judging
+    from benchtui.sessions.judging import Judging
     from benchtui.sessions.session import Session
     from benchtui.sessions.sweep import Sweep
     from benchtui.tui.player import Start

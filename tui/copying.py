@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.output_file import check_output, write_text
 from benchtui.tui.cases import CaseBook
 from benchtui.tui.text import clean

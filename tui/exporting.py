@@ -17,8 +17,8 @@ from benchtui.tui.options import Judged, baseline_option, complete_session, judg
 from benchtui.tui.session_commands import write
 
 if TYPE_CHECKING:
-    from benchtui.sessions.baseline import Judging
     from benchtui.sessions.figures import Picture
+    from benchtui.sessions.judging import Judging
     from benchtui.sessions.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])

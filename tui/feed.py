@@ -6,12 +6,12 @@ from copy import copy
 from pathlib import Path
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.forecast import StepsLeft
 from benchtui.sessions.journal import Read, Tail
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP
 from benchtui.sessions.session import Session
 from benchtui.sessions.timeline import still_ended
 from benchtui.tui.holding import Holding, Looked

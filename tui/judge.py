@@ -2,10 +2,11 @@
 
 from msgspec import structs
 
-from benchtui.sessions.baseline import Judging, baseline_of, why_none
+from benchtui.sessions.baseline import baseline_of, why_none
 from benchtui.sessions.case_state import CaseState
 from benchtui.sessions.compare import Ratio, latency_ratio, throughput_ratio
 from benchtui.sessions.evidence import Evidence, aa_pair, rounds_of
+from benchtui.sessions.judging import Judging
 from benchtui.sessions.noise import Noise, kind_of, noise_of
 from benchtui.sessions.sampling import Sample
 from benchtui.sessions.session import Session

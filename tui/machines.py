@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
 from benchtui.sessions.columns import Trace
-from benchtui.sessions.disturbance import THROTTLES
-from benchtui.sessions.facts import Gpu, GpuReadings, Host
+from benchtui.sessions.facts import THROTTLES, Gpu, GpuReadings, Host
 from benchtui.sessions.machine_state import MachineState, NodeState
 from benchtui.sessions.session import Session
 from benchtui.sessions.sweep import Config

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 if TYPE_CHECKING:
-    from benchtui.sessions.baseline import Judging
+    from benchtui.sessions.judging import Judging
 
 
 def printable(text: str) -> str:
@@ -128,7 +128,7 @@ class Judged(TypedDict):
 
 def judging(judged: Judged) -> "Judging":
     """The same, checked; raises BenchtuiError naming the option."""
-    from benchtui.sessions.baseline import Judging  # after the command is known
+    from benchtui.sessions.judging import Judging  # after the command is known
     from benchtui.sessions.sweep_file import baseline_from
 
     return Judging(baseline_from(judged["baseline"]), judged["same_within"])

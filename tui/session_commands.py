@@ -62,9 +62,9 @@ def compare(
     else, with the smallest difference that could have been told). Exit status with --fail-on: 0 no case fails,
     1 some case does, 2 wrong usage or nothing to compare; UNSURE fails with --fail-on-unsure alone.
     """
-    from benchtui.sessions.baseline import Judging  # after the command is known
     from benchtui.sessions.comparing import compared, loaded, nothing_in_common
     from benchtui.sessions.errors import BenchtuiError
+    from benchtui.sessions.judging import Judging  # after the command is known
     from benchtui.sessions.library import resolve
     from benchtui.sessions.output_file import check_output
 

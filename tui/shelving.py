@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from benchtui.sessions import keeping, reading
-from benchtui.sessions.baseline import Judging
+from benchtui.sessions.judging import Judging
 from benchtui.sessions.output_file import check_output, write_text
 from benchtui.tui.shelf import Item
 from benchtui.tui.surroundings import Surroundings

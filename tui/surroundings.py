@@ -9,7 +9,7 @@ from pathlib import Path
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions import library
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.library import Entry
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.preferences import Preferences

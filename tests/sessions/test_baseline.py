@@ -3,14 +3,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.baseline import (
-    LEFT_TO_THE_SWEEP,
-    NOT_MEASURED,
-    Judging,
-    baseline_of,
-    baselines,
-    why_none,
-)
+from benchtui.sessions.baseline import NOT_MEASURED, baseline_of, baselines, why_none
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.sweep import Baseline, Config
 
 

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.baseline import Judging
 from benchtui.sessions.compare import Doubt, Verdict
 from benchtui.sessions.comparing import Against, Side, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.judging import Judging
 from benchtui.sessions.report.comparison_columns import own_marks
 from benchtui.sessions.sweep import Sweep
 

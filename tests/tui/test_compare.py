@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.baseline import Judging
+from benchtui.sessions.judging import Judging
 from benchtui.tui.places import ComparisonAsked
 from benchtui.tui.screens.compare import Compare
 from benchtui.tui.screens.page import Page

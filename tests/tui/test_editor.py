@@ -14,7 +14,8 @@ from benchtui.themes import UNICODE
 from benchtui.tui.ending import Ending
 from benchtui.tui.places import EditAsked
 from benchtui.tui.screens.editor import Editor
-from benchtui.tui.screens.help import editor_help, help_lines
+from benchtui.tui.screens.editor_help import editor_help
+from benchtui.tui.screens.help import help_lines
 from benchtui.tui.screens.monitor import Monitor
 from benchtui.tui.screens.opener import Opener
 from benchtui.tui.screens.page import Page

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchtui.sessions import library
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.sweep import Baseline
 from benchtui.tui import shelving
 from benchtui.tui.cli import app

@@ -19,7 +19,6 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions import importers
-from benchtui.sessions.baseline import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.compare import Verdict, latency_ratio, throughput_ratio
 from benchtui.sessions.comparing import compared, loaded
 from benchtui.sessions.events import (
@@ -38,6 +37,7 @@ from benchtui.sessions.figures.plan import facts
 from benchtui.sessions.figures.rows import places
 from benchtui.sessions.formats import results as exported
 from benchtui.sessions.journal import Journal, read
+from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.metrics import metrics
 from benchtui.sessions.optimal import Wish, decide, lengths
 from benchtui.sessions.report import comparison

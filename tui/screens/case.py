@@ -167,7 +167,8 @@ class CaseScreen(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs mean."""
-        from benchtui.tui.screens.help import case_help, open_help  # no picture waits for it
+        from benchtui.tui.screens.case_help import case_help  # no picture waits for it
+        from benchtui.tui.screens.help import open_help
 
         open_help(self, self._symbols, case_help)
 

@@ -193,7 +193,8 @@ class Charts(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import charts_help, open_help  # the first picture doesn't wait for it
+        from benchtui.tui.screens.charts_help import charts_help  # the first picture doesn't wait for it
+        from benchtui.tui.screens.help import open_help
 
         open_help(self, self._symbols, charts_help)
 

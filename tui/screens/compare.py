@@ -185,7 +185,8 @@ class Compare(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import compare_help, open_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.compare_help import compare_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.help import open_help
 
         open_help(self, self._symbols, compare_help)
 

@@ -231,7 +231,8 @@ class Editor(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys of this place do."""
-        from benchtui.tui.screens.help import editor_help, open_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.editor_help import editor_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.help import open_help
 
         open_help(self, self._symbols, editor_help)
 

@@ -204,7 +204,8 @@ class Library(Screen[None]):
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
-        from benchtui.tui.screens.help import library_help, open_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.help import open_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.library_help import library_help
 
         open_help(self, self._symbols, library_help)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from benchtui.tui.copying import report_markdown, row_markdown
 from benchtui.tui.screens.case import CaseScreen
 from benchtui.tui.screens.columns import ColumnsPage
-from benchtui.tui.screens.help import monitor_help, open_help
+from benchtui.tui.screens.help import open_help
+from benchtui.tui.screens.monitor_help import monitor_help
 
 if TYPE_CHECKING:
     from benchtui.tui.screens.monitor import Monitor

@@ -130,7 +130,8 @@ class ReplayMonitor(Monitor):
 
     def action_open(self, what: str) -> None:
         """Open the help of a replay, or what the Monitor opens."""
-        from benchtui.tui.screens.help import open_help, replay_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.help import open_help  # the first paint doesn't wait for it
+        from benchtui.tui.screens.replay_help import replay_help
 
         if what == "help":
             open_help(self, self.symbols, replay_help)

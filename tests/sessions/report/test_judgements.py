@@ -8,12 +8,12 @@ import pytest
 
 from benchtui.sessions import importers, library
 from benchtui.sessions.anomalies import anomalies
-from benchtui.sessions.baseline import Judging
 from benchtui.sessions.comparing import Side, compared
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.facts import Energy, Host, Memory, Reported, Work
 from benchtui.sessions.figures import over_batch
 from benchtui.sessions.figures.plan import Plan, facts
+from benchtui.sessions.judging import Judging
 from benchtui.sessions.report import comparison, markdown
 from benchtui.sessions.results import measured
 from benchtui.sessions.session import Session

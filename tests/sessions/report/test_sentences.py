@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from benchtui.sessions import importers
-from benchtui.sessions.baseline import Judging
 from benchtui.sessions.compare import Ratio, Verdict
 from benchtui.sessions.disturbance import disturbances, over_rounds
 from benchtui.sessions.events import (
@@ -31,6 +30,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.facts import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
 from benchtui.sessions.formats.results import as_json
+from benchtui.sessions.judging import Judging
 from benchtui.sessions.optimal import Decision
 from benchtui.sessions.report import document, findings, leaderboard, limits, markdown, option_findings, wording
 from benchtui.sessions.sampling import Bounds
