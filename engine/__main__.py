@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.control import Answer, Resumption, log_path, say_last
-from benchtui.engine.descendants import adopt_orphans
-from benchtui.engine.executors.base import Executor
+from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
-from benchtui.engine.supervisor import Supervisor
+from benchtui.engine.process_tree import adopt_orphans
+from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run, Sweep
-from benchtui.sessions.visible import visible
 
 
 def main() -> int:
@@ -55,8 +55,8 @@ def main() -> int:
 
 
 def _serve() -> int:
-    from benchtui.engine.outpost import serve  # most engines have no need of either
-    from benchtui.engine.station import Station
+    from benchtui.engine.node.agent import serve  # most engines have no need of either
+    from benchtui.engine.node.runner import Station
 
     return serve(Station())
 
@@ -68,7 +68,7 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
         sweep = msgspec.json.decode(asked, type=Sweep)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # reading a session and what differs loads much that an engine otherwise doesn't need
-    from benchtui.engine.resuming import Left
+    from benchtui.engine.supervisor.resume import Left
 
     left = Left(path, msgspec.json.decode(asked, type=Resumption))
     sweep = left.session.start.sweep

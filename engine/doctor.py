@@ -8,14 +8,14 @@ from multiprocessing.connection import wait
 from typing import Literal
 
 from benchtui.engine.control import runtime_folder
-from benchtui.engine.processes import TorchQuestion
-from benchtui.engine.telemetry.machine import describe_host
+from benchtui.engine.node.worker_processes import TorchQuestion
+from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
 from benchtui.engine.versions import untested
-from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.facts import Host
+from benchtui.sessions.library import paths
+from benchtui.sessions.payloads import Host
 
 _TORCH_S = 300.0
 
@@ -68,7 +68,7 @@ def _processor_energy(host: Host) -> Finding:
 def _torch() -> list[Finding]:
     """What torch says, asked in a process of its own."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchtui.engine.preload"])
+    context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuestion(context)
     wait([probe.source], timeout=_TORCH_S)
     runtime = probe.result(0.0)
@@ -104,7 +104,7 @@ def _compiler() -> Finding:
 
 def _folders() -> list[Finding]:
     found = []
-    for what, folder in (("sessions folder", library.folder), ("runtime folder", runtime_folder)):
+    for what, folder in (("sessions folder", paths.folder), ("runtime folder", runtime_folder)):
         try:
             path = folder()
         except BenchtuiError as error:

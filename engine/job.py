@@ -1,6 +1,6 @@
 """What a worker is given to do, and what it tells beside the events of the session."""
 
-from benchtui.sessions.facts import Work
+from benchtui.sessions.payloads import Work
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchtui.sessions.session import Session
+    from benchtui.sessions.state.session import Session
 
 
 def load(source: str | Path) -> "Session":
@@ -14,7 +14,7 @@ def load(source: str | Path) -> "Session":
         BenchtuiError: where there is none, or it can't be read.
     """
     # here, since every module of this package runs the lines above, those that have to be quick included
-    from benchtui.sessions import library
-    from benchtui.sessions.session import Session
+    from benchtui.sessions.library import paths
+    from benchtui.sessions.state.session import Session
 
-    return Session.load(library.resolve(str(source)))
+    return Session.load(paths.resolve(str(source)))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from benchtui.sessions.facts import (
+from benchtui.sessions.payloads import (
     Amount,
     Compiling,
     Count,

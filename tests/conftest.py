@@ -16,7 +16,7 @@ from watching import OWN, Watched
 
 from benchtui.engine import client
 from benchtui.sessions.sweep import Sweep
-from benchtui.sessions.sweep_file import parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -27,7 +27,7 @@ for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-ARCHITECTURES = Path(__file__).parents[1] / "engine" / "architectures"
+ARCHITECTURES = Path(__file__).parents[1] / "engine" / "models" / "architectures"
 
 
 @pytest.fixture(scope="session")

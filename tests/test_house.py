@@ -9,20 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "sessions", "themes", "tui")
-IN_THE_WORKER = {
-    "benchtui.engine.compiled",
-    "benchtui.engine.devices",
-    "benchtui.engine.hub",
-    "benchtui.engine.measure",
-    "benchtui.engine.models",
-    "benchtui.engine.precision",
-    "benchtui.engine.preload",
-    "benchtui.engine.probe",
-    "benchtui.engine.work",
-    "benchtui.engine.peak_probe",
-    "benchtui.engine.worker",
-    "benchtui.engine.workloads",
-}
+IN_THE_WORKER = tuple(f"benchtui.engine.{name}" for name in ("worker", "models", "workloads", "devices"))
 """What runs inside the measured process, and may import torch."""
 
 
@@ -53,7 +40,7 @@ def test_record_and_supervisor_load_neither_torch_nor_a_terminal_library() -> No
         for name in modules("engine", "sessions", "themes")
         if not allowed_torch(name) and not name.endswith(("__main__", "make_sample", "executors.ray"))
     ]
-    assert "benchtui.engine.supervisor" in headless
+    assert "benchtui.engine.supervisor.supervisor" in headless
     names = loaded("import " + ", ".join(headless))
     assert not names & {"torch", "transformers", "datasets", "textual", "rich", "click", "matplotlib", "ray"}
 
@@ -140,11 +127,11 @@ def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> No
 
 def test_the_plan_loads_neither_torch_nor_textual() -> None:
     names = loaded("from benchtui.tui.cli import app\napp(['plan', 'quick'], standalone_mode=False)")
-    assert "benchtui.sessions.precedents" in names
+    assert "benchtui.sessions.estimates.history" in names
     assert not names & {"torch", "transformers", "datasets", "textual", "pandas"}
 
 
 def test_a_batch_script_loads_neither_torch_nor_textual() -> None:
     names = loaded("from benchtui.tui.cli import app\napp(['slurm', 'quick'], standalone_mode=False)")
-    assert "benchtui.tui.batch_script" in names
+    assert "benchtui.tui.cli.text.slurm_script" in names
     assert not names & {"torch", "transformers", "datasets", "textual", "pandas", "numpy"}

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import psutil
 
 from benchtui.engine import client
-from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.journal import Read, Tail
-from benchtui.sessions.session import Session
+from benchtui.sessions.journal.journal import Read, Tail
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
 
 PATIENCE_S = 120.0
 ENDLESS = ("iterations=1000000", "warmup=0")

@@ -20,21 +20,21 @@ from textual.screen import Screen
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
-from benchtui.themes import own
-from benchtui.tui import garbage, keymap
-from benchtui.tui.ending import Ending
-from benchtui.tui.feed import Clock, Feed
-from benchtui.tui.places import PLACES, ComparisonAsked, EditAsked, Opened, Place
-from benchtui.tui.screens.monitor import Monitor
-from benchtui.tui.surroundings import Surroundings
-from benchtui.tui.terminal import Link, Terminal
-from benchtui.tui.text import clean
-from benchtui.tui.theming import textual_theme, variables
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.themes import user_themes
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.shell import gc_control, keymap
+from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.exit_reason import Ending
+from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.shell.terminal import Link, Terminal
+from benchtui.tui.widgets.theming import textual_theme, variables
 
 if TYPE_CHECKING:
-    from benchtui.tui.player import Start
-    from benchtui.tui.screens.editor import Editor
+    from benchtui.tui.editor.screen import Editor
+    from benchtui.tui.replay.player import Start
 
 LOOK_S = 0.5
 """How often to look whether the terminal is still there."""
@@ -94,7 +94,7 @@ class BenchtuiApp(App[Ending]):
         self._clock = clock
         if session_path is not None:
             self._feed = self._opened(session_path, engine, replay=start is not None, start=start)
-        self._shelf = own.shelf()
+        self._shelf = user_themes.shelf()
         self._theme_names = list(self._shelf.themes)
         self._symbols = themes.ASCII if ascii_only else themes.UNICODE
         self._link = Link(self)
@@ -123,7 +123,7 @@ class BenchtuiApp(App[Ending]):
     def on_mount(self) -> None:
         """Have the first place be one to come back to, and listen for the terminal's end."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
-        self.call_after_refresh(garbage.collect_from_now_on)
+        self.call_after_refresh(gc_control.collect_from_now_on)
         self.call_after_refresh(self._tell_mistakes)
         for problem in self._shelf.problems.values():
             self.notify(clean(problem), markup=False)
@@ -217,7 +217,7 @@ class BenchtuiApp(App[Ending]):
 
     async def _tell_mistakes(self) -> None:
         """Tell what of the user's settings can't be followed, a line each."""
-        for line in await asyncio.to_thread(self._preferences.mistakes, BenchtuiApp):
+        for line in await asyncio.to_thread(self._preferences.mistakes, key_owners):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
@@ -244,7 +244,7 @@ class BenchtuiApp(App[Ending]):
         """A session to be shown as it is, or to be played; raises BenchtuiError where it can't be read."""
         found: Feed
         if replay:
-            from benchtui.tui.replay import Replay  # most sessions are opened without it
+            from benchtui.tui.replay.feed import Replay  # most sessions are opened without it
 
             found = Replay(path, engine, self._clock, start)
         else:
@@ -264,8 +264,8 @@ class BenchtuiApp(App[Ending]):
         return sized(make[place](), self.size)
 
     def _sweep(self) -> Screen[None]:
-        from benchtui.tui.draft import FIRST
-        from benchtui.tui.screens.editor import Editor
+        from benchtui.tui.editor.draft import FIRST
+        from benchtui.tui.editor.screen import Editor
 
         source = self._source or (self._feed.path if self._feed else FIRST)
         self._editor = Editor(self._surroundings, self._symbols, source)
@@ -277,8 +277,8 @@ class BenchtuiApp(App[Ending]):
         name = self._surroundings.name_of(self._feed.path)
         feed, signs = self._feed, self._symbols
         if feed.replayed:
-            from benchtui.tui.replay import Replay  # most sessions are opened without it
-            from benchtui.tui.screens.replay import ReplayMonitor
+            from benchtui.tui.replay.feed import Replay  # most sessions are opened without it
+            from benchtui.tui.replay.screen import ReplayMonitor
 
             if isinstance(feed, Replay):
                 return ReplayMonitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
@@ -287,17 +287,17 @@ class BenchtuiApp(App[Ending]):
     def _charts(self) -> Screen[None]:
         if self._feed is None:
             return self._nothing("charts")
-        from benchtui.tui.screens.charts import Charts
+        from benchtui.tui.charts.screen import Charts
 
         return Charts(self._feed, self._symbols, self._link)
 
     def _library(self) -> Screen[None]:
-        from benchtui.tui.screens.library import Library
+        from benchtui.tui.library.screen import Library
 
         return Library(self._surroundings, self._symbols)
 
     def _compare(self) -> Screen[None]:
-        from benchtui.tui.screens.compare import Compare
+        from benchtui.tui.compare.screen import Compare
 
         return Compare(self._compared, self._surroundings, self._symbols)
 
@@ -309,7 +309,7 @@ class BenchtuiApp(App[Ending]):
 
     def _nothing(self, place: Place) -> Screen[None]:
         """What stands in a place that shows a session while none is open."""
-        from benchtui.tui.screens.nothing import Nothing
+        from benchtui.tui.pages.empty import Nothing
 
         return Nothing(place, self._symbols)
 
@@ -360,8 +360,26 @@ def run_app(
     Raises:
         BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
-    if theme is not None and (refusal := own.refusal(theme)):
+    if theme is not None and (refusal := user_themes.refusal(theme)):
         raise BenchtuiError(f"theme {refusal}")
     here = Surroundings.here(judging or LEFT_TO_THE_SWEEP)
     app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or Ending("closed")
+
+
+def key_owners() -> list[type]:
+    """The app and all screens with keys of their own, which are imported for that."""
+    # here, since the app paints its first screen without the others
+    from benchtui.tui.case.screen import CaseScreen
+    from benchtui.tui.charts.screen import Charts
+    from benchtui.tui.compare.screen import Compare
+    from benchtui.tui.editor.open_dialog import Opener
+    from benchtui.tui.editor.screen import Editor
+    from benchtui.tui.library.screen import Library
+    from benchtui.tui.monitor.columns_dialog import ColumnsPage
+    from benchtui.tui.pages.empty import Nothing
+    from benchtui.tui.pages.page import Page
+    from benchtui.tui.replay.screen import ReplayMonitor
+
+    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, Nothing, Opener, Page]
+    return [BenchtuiApp, *pages, ReplayMonitor]

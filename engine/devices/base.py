@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from benchtui.sessions.facts import Memory
+from benchtui.sessions.payloads import Memory
 
 Lap = Callable[[str], None]
 """Called at the end of each part of a step with the part's name; the last part ends where the step does."""

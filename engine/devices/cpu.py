@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import torch
 
-from benchtui.engine.devices import rss
+from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, StepTime, add_up
-from benchtui.sessions.facts import Memory
+from benchtui.sessions.payloads import Memory
 
 Done = TypeVar("Done")
 
@@ -42,11 +42,11 @@ class Cpu:
 
     def reset_peaks(self) -> None:
         """Begin anew with the peak of resident memory."""
-        rss.reset_peak()
+        process_memory.reset_peak()
 
     def peaks(self) -> Memory:
         """Peak of resident memory; the processor's allocator keeps no peaks of its own."""
-        return Memory(peak_rss_mb=rss.peak_mb())
+        return Memory(peak_rss_mb=process_memory.peak_mb())
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
         """Nothing: the processor is the host."""

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from benchtui.engine.devices import rss
+from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, StepTime, add_up
 from benchtui.engine.devices.busy import covered
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Memory
+from benchtui.sessions.payloads import Memory
 
 Done = TypeVar("Done")
 
@@ -79,14 +79,14 @@ class Cuda:
     def reset_peaks(self) -> None:
         """Begin anew with the peaks of the allocator and of resident memory."""
         torch.cuda.reset_peak_memory_stats(self.torch_device)
-        rss.reset_peak()
+        process_memory.reset_peak()
 
     def peaks(self) -> Memory:
         """Peaks of torch's caching allocator on the device, and of resident memory of the process."""
         return Memory(
             peak_allocated_mb=torch.cuda.max_memory_allocated(self.torch_device) / 1e6,
             peak_reserved_mb=torch.cuda.max_memory_reserved(self.torch_device) / 1e6,
-            peak_rss_mb=rss.peak_mb(),
+            peak_rss_mb=process_memory.peak_mb(),
         )
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:

@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from benchtui.engine.error_text import first_line, text_of
+from benchtui.engine.exception_text import first_line, text_of
 
 _HOST = re.compile(r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*?(\d+) bytes")
 _GPU = re.compile(

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from time import monotonic
 
-from benchtui.engine.executors.base import Node, Setting
-from benchtui.engine.executors.far import FarCase, FarErrand, FarStation, Wire
+from benchtui.engine.executor import Node, Setting
+from benchtui.engine.executors.remote_node import FarCase, FarErrand, FarStation, Wire
 from benchtui.engine.job import REPORT_S, Job
-from benchtui.engine.talk import Hello, Measure, Prepare
-from benchtui.engine.telemetry.machine import describe_host
+from benchtui.engine.node.protocol import Hello, Measure, Prepare
+from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.nvml import open_nvml
 from benchtui.engine.telemetry.sampler import Sampler
+from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Host
-from benchtui.sessions.limits import PeakKey
+from benchtui.sessions.payloads import Host
 
 EVENTS_HZ = 20
 """Events of steps that all nodes together send in a second, so that what they cost the engine and those that

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchtui.engine.case_run import CaseRun
-from benchtui.engine.errands import PeakErrand, Preparation
-from benchtui.engine.executors.base import Node, Setting
+from benchtui.engine.executor import Node, Setting
 from benchtui.engine.job import Job
-from benchtui.engine.processes import Processes
-from benchtui.engine.station import Charge, Station
-from benchtui.engine.telemetry.visible import setting_here
-from benchtui.sessions.facts import Host
-from benchtui.sessions.limits import PeakKey
+from benchtui.engine.node.case_execution import CaseRun
+from benchtui.engine.node.preflight import PeakErrand, Preparation
+from benchtui.engine.node.runner import Charge, Station
+from benchtui.engine.node.worker_processes import Processes
+from benchtui.engine.telemetry.visible_gpus import setting_here
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.payloads import Host
 
 
 class LocalExecutor:

@@ -20,13 +20,13 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from benchtui.engine.executors.base import Node
+from benchtui.engine.executor import Node
 from benchtui.engine.executors.cluster import Cluster, Member, named
-from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import Pump, Relay
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Host
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run
-from benchtui.sessions.visible import visible
 
 CONNECT_S = 5.0
 """How long a head node may take to answer a plain connection."""

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import pynvml
 
 from benchtui.engine.telemetry import nvml_errors
-from benchtui.sessions.facts import Gpu
+from benchtui.sessions.payloads import Gpu
 
 THROTTLES = {
     0x1: None,  # idle: the clock is low because nothing asks for more

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
 from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.engine.telemetry.stops import Stops
+from benchtui.engine.telemetry.stopped_workers import Stops
 from benchtui.sessions.events import Telemetry
-from benchtui.sessions.facts import GpuReadings, HostReadings
+from benchtui.sessions.payloads import GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and how many are handed on together."""

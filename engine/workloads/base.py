@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchtui.engine.devices import Lap
-from benchtui.sessions.facts import Data, Effective, Model
+from benchtui.sessions.payloads import Data, Effective, Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol
 import torch
 from transformers import AutoTokenizer
 
-from benchtui.engine import models
 from benchtui.engine.devices import Lap
-from benchtui.engine.workloads.text import load_texts
+from benchtui.engine.models import loading
+from benchtui.engine.workloads.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Data
+from benchtui.sessions.payloads import Data
 from benchtui.sessions.sweep import SYNTHETIC, Config
 
 Side = Literal["left", "right"]
@@ -39,7 +39,7 @@ class Batches(Protocol):
 class TextBatches:
     """Texts of a dataset, again and again, through the model's tokenizer."""
 
-    def __init__(self, place: models.Place, dataset: str, config: Config, side: Side) -> None:
+    def __init__(self, place: loading.Place, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer; raises BenchtuiError where either can't be had."""
         texts = load_texts(dataset)
         self._tokenizer = _tokenizer(place, side)
@@ -80,10 +80,10 @@ class SyntheticBatches:
         return {"input_ids": ids, "attention_mask": self._mask}
 
 
-def _tokenizer(place: models.Place, side: Side) -> Any:  # noqa: ANN401  (transformers makes the class)
+def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (transformers makes the class)
     if place.source != "hub" and not _beside_weights(Path(place.path)):
         raise _no_tokenizer(place)
-    tokenizer = models.load(
+    tokenizer = loading.load(
         "tokenizer",
         place,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
@@ -103,5 +103,5 @@ def _beside_weights(folder: Path) -> list[str]:
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
 
 
-def _no_tokenizer(place: models.Place) -> BenchtuiError:
-    return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {models.NO_TOKENIZER}")
+def _no_tokenizer(place: loading.Place) -> BenchtuiError:
+    return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {loading.NO_TOKENIZER}")

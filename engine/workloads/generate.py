@@ -7,9 +7,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices import Device, Lap
+from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.batches import Side
-from benchtui.engine.workloads.network import Architecture
-from benchtui.engine.workloads.task import Done, NetworkTask
+from benchtui.engine.workloads.transformer_task import Done, NetworkTask
 from benchtui.sessions.sweep import Config, Sweep
 
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")

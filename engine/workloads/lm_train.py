@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices import Device, Lap
 from benchtui.engine.workloads.base import Counted
-from benchtui.engine.workloads.task import Done, NetworkTask
+from benchtui.engine.workloads.transformer_task import Done, NetworkTask
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 

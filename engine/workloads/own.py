@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
-from benchtui.engine import compiled
 from benchtui.engine.devices import Device, Lap
+from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Data, Effective, Model
+from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, own_code
 
 FORKED = (
@@ -99,7 +99,7 @@ class Own:
         return Effective(threads=torch.get_num_threads(), compiled=self._compiled())
 
     def _compiled(self) -> bool | None:
-        if "torch._dynamo" in sys.modules and compiled.graphs():
+        if "torch._dynamo" in sys.modules and compilation.graphs():
             return True
         return False if self._config.compile == "off" or self._parts is not None else None
 

@@ -15,8 +15,8 @@ import datasets
 from datasets.exceptions import DatasetsError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from benchtui.engine import hub
-from benchtui.engine.error_text import text_of
+from benchtui.engine.exception_text import text_of
+from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
 
 TEXT_COLUMNS = ("text", "sentence", "review", "content")

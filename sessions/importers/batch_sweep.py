@@ -22,8 +22,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.facts import Count, Gpu, Host, Memory, Model, Reported
-from benchtui.sessions.importers.decoding import (
+from benchtui.sessions.importers.decode import (
     NotNegative,
     Positive,
     agreed,
@@ -32,9 +31,10 @@ from benchtui.sessions.importers.decoding import (
     typed,
     untaken,
 )
-from benchtui.sessions.importers.found import Found, Measurement
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
+from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
-from benchtui.sessions.visible import LONGEST_VALUE, visible
 
 REQUIRED = ("device", "batch_size", "latency_ms_mean")
 """Keys of a line in the flat form."""

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import msgspec
 
-from benchtui.sessions.facts import Environment, Memory, Reported
-from benchtui.sessions.importers.decoding import NotNegative, Whole, left_out, typed, untaken, whole
-from benchtui.sessions.importers.found import Found, Measurement
+from benchtui.sessions.importers.decode import NotNegative, Whole, left_out, typed, untaken, whole
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.payloads import Environment, Memory, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 REQUIRED = ("command", "mean")

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from benchtui.sessions.facts import Gpu, Host, Model, Reported
-from benchtui.sessions.importers.decoding import Positive, Whole, left_out, lines, parsed, typed
-from benchtui.sessions.importers.found import Found, Measurement
+from benchtui.sessions.importers.decode import Positive, Whole, left_out, lines, parsed, typed
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.payloads import Gpu, Host, Model, Reported
+from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
-from benchtui.sessions.visible import LONGEST_VALUE, visible
 
 REQUIRED = ("n_prompt", "n_gen", "avg_ns")
 """Keys of a test by which it is recognised."""

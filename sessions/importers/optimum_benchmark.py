@@ -17,11 +17,11 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.facts import Energy, Gpu, Host, Memory, Model
-from benchtui.sessions.importers.decoding import NotNegative, left_out, typed, untaken, whole
-from benchtui.sessions.importers.found import Found, Measurement
+from benchtui.sessions.importers.decode import NotNegative, left_out, typed, untaken, whole
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.payloads import Energy, Gpu, Host, Memory, Model
+from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config, Size, Weights
-from benchtui.sessions.visible import quoted
 
 REQUIRED = ("latency", "memory")
 """Keys of a target."""

@@ -16,9 +16,9 @@ from typing import Annotated
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.facts import Memory, Model, Reported
-from benchtui.sessions.importers.decoding import Positive, agreed, left_out, typed
-from benchtui.sessions.importers.found import Found, Measurement
+from benchtui.sessions.importers.decode import Positive, agreed, left_out, typed
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.payloads import Memory, Model, Reported
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size
 
 COLUMNS = ("name", "precision", "compile", "batch_size", "avg_step_time", "tokens_per_sec", "max_length")

@@ -7,22 +7,24 @@ from functools import cache
 
 import jinja2
 
+from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.report import findings, gains, oddities, resources, sections, tables, tasks
-from benchtui.sessions.report.facts import Fact, facts, models, system
-from benchtui.sessions.report.findings import Optimum
-from benchtui.sessions.report.gains import Block
-from benchtui.sessions.report.leaderboard import leaderboard
-from benchtui.sessions.report.limits import limit_method, limits
-from benchtui.sessions.report.method import method, options
-from benchtui.sessions.report.nodes import System, differences, systems
-from benchtui.sessions.report.notes import notes, warnings
 from benchtui.sessions.report.reproduce import Recipe, recipe
-from benchtui.sessions.report.tables import Table
-from benchtui.sessions.report.text import Markdown, number, plain
-from benchtui.sessions.report.wording import Finding
-from benchtui.sessions.results import measured, varied
-from benchtui.sessions.session import Session
+from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness, task_metrics
+from benchtui.sessions.report.sections import recommendations as findings
+from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.report.sections.leaderboard import leaderboard
+from benchtui.sessions.report.sections.method import method, options
+from benchtui.sessions.report.sections.nodes import System, differences, systems
+from benchtui.sessions.report.sections.notes import notes, warnings
+from benchtui.sessions.report.sections.recommendations import Optimum
+from benchtui.sessions.report.sections.roofline import limit_method, limits
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import measured, varied
+from benchtui.sessions.text import tables
+from benchtui.sessions.text.tables import Table
+from benchtui.sessions.text.text import Markdown, number, plain
+from benchtui.sessions.text.wording import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +100,29 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         unlike=differences(session),
         method=(*method(session, results), *_price(per_hour)),
         options=options(session),
-        performance=sections.performance(session, results, kinds),
+        performance=per_case.performance(session, results, kinds),
         optima=findings.optima(choices),
         leaderboard=leaderboard(session, results, kinds, per_hour),
-        scaling=sections.scalings(results, kinds),
+        scaling=per_case.scalings(results, kinds),
         precision=gains.precision_gains(results, kinds),
         devices=gains.device_speedups(gains.device_pairs(results), kinds),
         machines=gains.machine_speedups(gains.machine_pairs(results), kinds),
         compile=gains.compile_gains(results, kinds),
-        parts=sections.parts(results),
-        memory=resources.memory(results),
-        frontier=resources.frontier_table(resources.frontiers(session, results), kinds),
-        energy=resources.energy(results),
-        jitter=oddities.jitter(results),
-        anomalies=oddities.odd(session, results, kinds),
-        disturbed=oddities.disturbed(session),
+        parts=per_case.parts(results),
+        memory=memory_energy.memory(results),
+        frontier=memory_energy.frontier_table(memory_energy.frontiers(session, results), kinds),
+        energy=memory_energy.energy(results),
+        jitter=steadiness.jitter(results),
+        anomalies=steadiness.odd(session, results, kinds),
+        disturbed=steadiness.disturbed(session),
         limits=limits(session, results),
         limit_method=limit_method(session),
-        cases=sections.every_case(session),
+        cases=per_case.every_case(session),
         warnings=warnings(session),
         recommendations=findings.recommendations(session, results, choices),
         conclusion=findings.conclusion(results, choices),
-        generation=tasks.generation(results),
-        training=tasks.training(results, start.sweep.task),
+        generation=task_metrics.generation(results),
+        training=task_metrics.training(results, start.sweep.task),
         recipe=recipe(session),
     )
 
@@ -134,7 +136,7 @@ def _price(per_hour: float | None) -> tuple[Fact, ...]:
 def template(name: str) -> jinja2.Template:
     """A template of this folder, every expression of which comes out as plain markdown."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("benchtui.sessions.report", ""),
+        loader=jinja2.PackageLoader("benchtui.sessions.report", "templates"),
         finalize=plain,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from benchtui.sessions.report.facts import Fact, facts
-from benchtui.sessions.report.text import Markdown
-from benchtui.sessions.session import Session
-from benchtui.sessions.sweep_text import toml_of
-from benchtui.sessions.visible import visible
+from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.text.text import Markdown
 
 FENCE = "```"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import psutil
 
-from benchtui.engine.telemetry.machine import describe_host
+from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.nvml import open_nvml
 
 ROOT = Path(__file__).parents[2]

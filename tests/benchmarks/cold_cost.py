@@ -17,12 +17,12 @@ from pathlib import Path
 
 import click
 
-from benchtui.sessions.metrics import metrics
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 
 BIN = Path(sys.executable).parent
 ENGINE = Path(__file__).parents[2] / "engine"
-ARCHITECTURE = ENGINE / "architectures" / "distilbert-base-uncased-finetuned-sst-2-english"
+ARCHITECTURE = ENGINE / "models" / "architectures" / "distilbert-base-uncased-finetuned-sst-2-english"
 SMALL = {"dim": 256, "hidden_dim": 1024, "n_heads": 4, "n_layers": 2}
 STEPS = 10
 
@@ -65,7 +65,7 @@ def model_folder(folder: Path, full: bool) -> Path:
 def plain_ms(model: Path, shape: Shape) -> float:
     """Cold cost in a plain script, in milliseconds."""
     with tempfile.TemporaryDirectory() as caches:
-        arguments = (model, ENGINE / "data" / "sample.jsonl", *shape, STEPS)
+        arguments = (model, ENGINE / "workloads" / "data" / "sample.jsonl", *shape, STEPS)
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, *map(str, arguments)],
             capture_output=True,

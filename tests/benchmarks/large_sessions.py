@@ -34,8 +34,8 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Memory, Model
-from benchtui.sessions.journal import Journal
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 
 BIN = Path(sys.executable).parent
@@ -217,8 +217,8 @@ def timed(command: list[str | Path]) -> tuple[float, float]:
 FOLD = """
 import json, random, statistics, sys, time
 from pathlib import Path
-from benchtui.sessions.timeline import Retelling, Timeline
-from benchtui.tui.feed import Feed
+from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.tui.live.feed import Feed
 
 path, seeks = Path(sys.argv[1]), int(sys.argv[2])
 if not seeks:

@@ -144,7 +144,7 @@ def main(environment: Path, pairs: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder, session, script = (Path(scratch) / name for name in ("model", "session.json", "theirs.py"))
         script.write_text(THEIRS)
-        source = ENGINE / "architectures" / ARCHITECTURE
+        source = ENGINE / "models" / "architectures" / ARCHITECTURE
         subprocess.run([sys.executable, "-c", SAVE, source, folder], capture_output=True, check=True)
         walls, tables = [], []
         for pair in range(pairs):

@@ -44,7 +44,7 @@ WARMUP = 5
 def loop_command(python: Path | str, folder: Path, batch: int, length: int, steps: int) -> list[str]:
     """The plain loop on a folder with a configuration; with 0 steps it goes on for ever."""
     numbers = [str(number) for number in (batch, length, steps)]
-    return [str(python), "-c", LOOP, str(folder), str(ENGINE / "data" / "sample.jsonl"), *numbers]
+    return [str(python), "-c", LOOP, str(folder), str(ENGINE / "workloads" / "data" / "sample.jsonl"), *numbers]
 
 
 def run(batch: int, length: int, steps: int) -> tuple[float, str]:
@@ -52,7 +52,7 @@ def run(batch: int, length: int, steps: int) -> tuple[float, str]:
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.json"
         plain = PlainLoop(
-            loop_command(sys.executable, ENGINE / "architectures" / ARCHITECTURE, batch, length, 0),
+            loop_command(sys.executable, ENGINE / "models" / "architectures" / ARCHITECTURE, batch, length, 0),
             Path(folder) / "plain.txt",
         )
         settings = {

@@ -14,13 +14,13 @@ from importlib import metadata
 import msgspec
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine import talk
 from benchtui.engine.executors.cluster import Cluster, Member
-from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import Pump, Relay
 from benchtui.engine.job import REPORT_S, Job
+from benchtui.engine.node import protocol
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S
 from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps, Telemetry
-from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
+from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Run
 
 TICK_HZ, GPUS = 10, 8
@@ -30,13 +30,13 @@ CARDS = tuple(
 HOST = Host(hostname="played", memory_mb=1e6, gpus=CARDS)
 
 
-def say(*reports: talk.Report) -> None:
+def say(*reports: protocol.Report) -> None:
     """Send messages at once."""
     sys.stdout.buffer.write(b"".join(msgspec.json.encode(each) + b"\n" for each in reports))
     sys.stdout.buffer.flush()
 
 
-def play(job: Job, seconds: float, pace: int, opened: talk.Open) -> None:
+def play(job: Job, seconds: float, pace: int, opened: protocol.Open) -> None:
     """All that a case of so many steps a second says, as often as the engine wants to hear of them."""
     say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
     every = round(opened.report_s * TICK_HZ)
@@ -86,17 +86,17 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
 
 def station(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
-    say(talk.Hello(version=metadata.version("benchtui"), host=HOST))
-    opened = talk.Open(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
+    say(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
+    opened = protocol.Open(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
-        match talk.orders.decode(line):
-            case talk.Ping(at_s=at_s):
-                say(talk.Pong(at_s=at_s, here_s=time.monotonic()))
-            case talk.Open() as opened:
+        match protocol.orders.decode(line):
+            case protocol.Ping(at_s=at_s):
+                say(protocol.Pong(at_s=at_s, here_s=time.monotonic()))
+            case protocol.Open() as opened:
                 pass
-            case talk.Prepare():
-                say(Runtime(t=0.0, torch="2.13", node=opened.node), talk.Done())
-            case talk.Start(job=job):
+            case protocol.Prepare():
+                say(Runtime(t=0.0, torch="2.13", node=opened.node), protocol.Done())
+            case protocol.Start(job=job):
                 play(job, seconds, pace, opened)
     return 0
 

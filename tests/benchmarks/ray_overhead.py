@@ -22,9 +22,9 @@ import psutil
 import turns
 
 from benchtui.engine import client
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
-from benchtui.sessions.sweep_file import parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 MODEL = """
 model = "distilbert-base-uncased-finetuned-sst-2-english"

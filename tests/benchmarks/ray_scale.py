@@ -19,7 +19,7 @@ import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
 HERE = Path(__file__).parent

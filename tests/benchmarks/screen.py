@@ -34,8 +34,8 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import Gpu, GpuReadings, Host, HostReadings, Model
-from benchtui.sessions.journal import Journal
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.widgets import DataTable, ProgressBar, Sparkline, Static
 
-from benchtui.sessions.journal import Tail
-from benchtui.sessions.session import Session
+from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.state.session import Session
 
 HISTORY = 200
 TITLES = ("case", "state", "p50 ms", "samples/s", "memory MB", "W")

@@ -25,9 +25,9 @@ from plain_loop import BIN, ENGINE, WARMUP, measured_ms
 from turns import PlainLoop, alternate, ratio, summed_up, take_turns
 
 from benchtui.engine.devices.cpu import Cpu
-from benchtui.engine.measure import Recorder
+from benchtui.engine.worker.timed_loop import Recorder
 from benchtui.engine.workloads.lm_train import LmTrain
-from benchtui.sessions.metrics import median_ranks
+from benchtui.sessions.stats.case_metrics import median_ranks
 from benchtui.sessions.sweep import Config, Sweep
 
 TURNS = 10
@@ -58,7 +58,7 @@ for step in range(sys.maxsize):
 
 def make_model(folder: Path, layers: int, vocabulary: int) -> None:
     """GPT-2 with fewer layers and a smaller vocabulary, as a folder that holds no weights."""
-    config = json.loads((ENGINE / "architectures" / "gpt2" / "config.json").read_text())
+    config = json.loads((ENGINE / "models" / "architectures" / "gpt2" / "config.json").read_text())
     config |= {"n_layer": layers, "vocab_size": vocabulary, "bos_token_id": 0, "eos_token_id": 0}
     (folder / "config.json").write_text(json.dumps(config))
 

@@ -29,13 +29,13 @@ from lab import isolate
 from timed_step import CASES, WARMUP
 
 from benchtui.engine import client
-from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.compare import Verdict, latency_ratio
-from benchtui.sessions.disturbance import slowed
-from benchtui.sessions.evidence import Evidence, rounds_of
-from benchtui.sessions.noise import Noise, noise_of
-from benchtui.sessions.sampling import sample
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import slowed
+from benchtui.sessions.stats.evidence import Evidence, rounds_of
+from benchtui.sessions.stats.noise import Noise, noise_of
+from benchtui.sessions.stats.ratios import Verdict, latency_ratio
+from benchtui.sessions.stats.sampling import sample
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
 PRODUCTS = 100

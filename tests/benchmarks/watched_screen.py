@@ -9,7 +9,7 @@ import lag
 
 from benchtui.tui import app
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.shell.context import Surroundings
 
 
 class Engine:

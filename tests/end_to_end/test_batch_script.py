@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PATIENCE_S = 90.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

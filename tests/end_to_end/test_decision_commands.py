@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.session import Session
-from benchtui.sessions.sweep_file import load_sweep
-from benchtui.tui.decision_commands import wanted_sweep
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep.toml_reader import load_sweep
+from benchtui.tui.cli.optimal import wanted_sweep
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FIXTURES = Path(__file__).parents[1] / "fixtures"

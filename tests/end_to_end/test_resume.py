@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.engine import client
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PATIENCE_S = 120.0

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from benchtui.engine import client
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 
 @pytest.mark.terminal

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from benchtui.engine.control import Resumption
-from benchtui.engine.course import Course
-from benchtui.engine.executors.base import Execution, Node, WorkerEvent
-from benchtui.engine.queue import Turn
-from benchtui.engine.resuming import Left
-from benchtui.engine.rounds import Rounds
-from benchtui.engine.session_log import SessionLog
+from benchtui.engine.executor import Execution, Node, WorkerEvent
+from benchtui.engine.supervisor.case_queue import Turn
+from benchtui.engine.supervisor.resume import Left
+from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.scheduler import Course
+from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
-from benchtui.sessions.facts import Host, Memory, Model
-from benchtui.sessions.journal import Journal, Tail
-from benchtui.sessions.session import Session
+from benchtui.sessions.journal.journal import Journal, Tail
+from benchtui.sessions.payloads import Host, Memory, Model
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Sweep
 
 

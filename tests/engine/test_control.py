@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchtui.engine import client, control_server
+from benchtui.engine import client
 from benchtui.engine.control import (
     LONGEST_LINE,
     Answer,
@@ -19,8 +19,9 @@ from benchtui.engine.control import (
     runtime_folder,
     socket_path,
 )
-from benchtui.engine.control_server import MOST_CLIENTS, ControlServer
-from benchtui.engine.loop import Loop
+from benchtui.engine.event_loop import Loop
+from benchtui.engine.supervisor import control_server
+from benchtui.engine.supervisor.control_server import MOST_CLIENTS, ControlServer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import MOST_CASES, Config
 

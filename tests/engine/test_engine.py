@@ -17,16 +17,16 @@ from watching import ENDLESS, PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
 from benchtui.engine.control import log_path, runtime_folder, socket_path
-from benchtui.sessions.disturbance import kind
+from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Runtime, SessionStarted, Steps
-from benchtui.sessions.facts import Host
-from benchtui.sessions.limits import limit
-from benchtui.sessions.metrics import metrics
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.disturbance import kind
 from benchtui.sessions.sweep import Config, Sweep
-from benchtui.sessions.sweep_file import load_sweep
+from benchtui.sessions.sweep.toml_reader import load_sweep
 
 
 def test_a_sweep_is_measured_to_its_end(
@@ -374,8 +374,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 from benchtui.engine.executors.local import LocalExecutor
-from benchtui.engine.processes import Processes
-from benchtui.engine.supervisor import Supervisor
+from benchtui.engine.node.worker_processes import Processes
+from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.sessions.sweep import Sweep
 
 class Probe:

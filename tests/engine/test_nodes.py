@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.course import LOST_RETRIES
-from benchtui.engine.executors.base import NODE_LOST, Node
-from benchtui.engine.queue import Queue
+from benchtui.engine.executor import NODE_LOST, Node
+from benchtui.engine.supervisor.case_queue import Queue
+from benchtui.engine.supervisor.scheduler import LOST_RETRIES
 from benchtui.sessions.events import CaseRepeated, CaseStarted, NodeLost, Runtime
-from benchtui.sessions.facts import Host
-from benchtui.sessions.journal import read
+from benchtui.sessions.journal.journal import read
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Axes, Baseline, Measure, Run, Sweep
 
 Begin = Callable[..., Any]

@@ -16,10 +16,10 @@ import pytest
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, Runtime
-from benchtui.sessions.formats import steps
-from benchtui.sessions.journal import read
+from benchtui.sessions.export import step_export
+from benchtui.sessions.journal.journal import read
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 
 PATIENCE_S = 120.0
@@ -94,7 +94,7 @@ def require_one_session(path: Path, outcomes: list[str]) -> Session:
 
 def steps_of(path: Path) -> dict[int, int]:
     """Measured steps that an export has, by case."""
-    batches = [batch.steps for batch in steps.recorded(path).batches() if batch.steps.phase == "measure"]
+    batches = [batch.steps for batch in step_export.recorded(path).batches() if batch.steps.phase == "measure"]
     found: Counter[int] = Counter()
     for each in batches:
         found[each.case] += len(each.wall_ms)

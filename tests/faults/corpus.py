@@ -26,7 +26,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import (
+from benchtui.sessions.payloads import (
     Compiling,
     Data,
     Effective,
@@ -43,7 +43,7 @@ from benchtui.sessions.facts import (
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-PRESETS = Path(__file__).parents[2] / "sessions" / "presets"
+PRESETS = Path(__file__).parents[2] / "sessions" / "sweep" / "presets"
 TIMES_MS = [10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8, 10.0, 10.1, 30.0] * 3
 CARDS = tuple(Gpu(index=index, name="T4", uuid=f"GPU-{index}", memory_mb=16e3) for index in range(2))
 PLAN = tuple(

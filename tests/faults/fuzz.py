@@ -31,8 +31,8 @@ import mutations
 import readers
 import typed
 
-from benchtui.sessions import journal
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal import journal
 
 LONGEST_S = 1.0
 """Processor time that reading one file in one way may take."""

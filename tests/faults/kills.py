@@ -29,9 +29,9 @@ from benchtui.engine import client
 from benchtui.engine.control import Resumption
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Measure, Sweep
-from benchtui.sessions.sweep_file import parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 PATIENCE_S = 120.0
 KEPT_BACK_S = 0.1

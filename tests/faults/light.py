@@ -25,18 +25,20 @@ import msgspec
 import psutil
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine import isolation, processes, round_run, supervisor
 from benchtui.engine.control import Resumption
-from benchtui.engine.executors import far
+from benchtui.engine.executors import remote_node
 from benchtui.engine.executors.cluster import Cluster, Member
-from benchtui.engine.executors.lines import send
 from benchtui.engine.executors.local import LocalExecutor
-from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import Pump, Relay
 from benchtui.engine.job import Job
-from benchtui.engine.outpost import serve
-from benchtui.engine.station import Station
+from benchtui.engine.line_protocol import send
+from benchtui.engine.node import worker_processes
+from benchtui.engine.node.agent import serve
+from benchtui.engine.node.runner import Station
+from benchtui.engine.supervisor import round_execution, supervisor
+from benchtui.engine.worker import isolation
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
-from benchtui.sessions.facts import Model
+from benchtui.sessions.payloads import Model
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
 STEP_S = 0.002
@@ -202,7 +204,7 @@ def _set_the_clock_back() -> None:
     time.time = lambda: _Backwards.now().timestamp()
 
 
-class LightProcesses(processes.Processes):
+class LightProcesses(worker_processes.Processes):
     """The fork server imports the engine alone."""
 
     preloaded = ("benchtui.engine.__main__",)
@@ -220,12 +222,12 @@ def cluster(run: Run) -> Cluster:
 
 def main() -> int:
     """Run the engine's own main with light cases."""
-    processes._run_worker, processes._run_probe = run_worker, run_probe
+    worker_processes._run_worker, worker_processes._run_probe = run_worker, run_probe
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
     engine_main._serve = lambda: serve(Station(LightProcesses()))
-    far.SILENT_S = float(os.environ.get(SILENT, far.SILENT_S))
+    remote_node.SILENT_S = float(os.environ.get(SILENT, remote_node.SILENT_S))
     if pauses := os.environ.get(PAUSES):
-        round_run.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
+        round_execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):

@@ -12,35 +12,39 @@ import mutations
 from markdown_it import MarkdownIt
 
 from benchtui import themes
-from benchtui.sessions import catalogue, importers, journal, library, reading, sweep_text
-from benchtui.sessions.comparing import Side, compared
-from benchtui.sessions.constraints import Constraints
+from benchtui.sessions import importers
+from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.optimal import NEEDS, Wish, decide, narrowed
+from benchtui.sessions.analysis.roofline import limit
+from benchtui.sessions.compare.align import Side, compared
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.figures import ink
-from benchtui.sessions.figures.drawing import MAKERS, _drawn
-from benchtui.sessions.figures.plan import Plan, facts
-from benchtui.sessions.formats import results, steps
-from benchtui.sessions.limits import limit
-from benchtui.sessions.metrics import metrics
-from benchtui.sessions.optimal import NEEDS, Wish, decide, narrowed
-from benchtui.sessions.precedents import Precedents
-from benchtui.sessions.report import comparison, markdown, report
-from benchtui.sessions.report.comparison_json import as_json as comparison_as_json
-from benchtui.sessions.report.page import page
-from benchtui.sessions.session import Session
-from benchtui.sessions.sweep import MOST_CASES, cases
-from benchtui.sessions.sweep_file import checked, parse_sweep
-from benchtui.sessions.timeline import Retelling, Timeline
-from benchtui.themes import own
-from benchtui.tui import deciding, plain, settings
-from benchtui.tui.arranging import Arranging
-from benchtui.tui.comparison_text import comparison_text
-from benchtui.tui.draft import Draft
-from benchtui.tui.feed import Feed
-from benchtui.tui.planning import plan_lines
-from benchtui.tui.screens.detail import case_markdown, detail_lines, error_lines, machine_lines
-from benchtui.tui.views import View
-from benchtui.tui.widgets.gauges import gauge_lines
+from benchtui.sessions.estimates.history import Precedents
+from benchtui.sessions.export import case_export, step_export
+from benchtui.sessions.journal import journal
+from benchtui.sessions.library import paths, summaries
+from benchtui.sessions.plots import style
+from benchtui.sessions.plots.render import MAKERS, _drawn
+from benchtui.sessions.plots.spec import Plan, facts
+from benchtui.sessions.replay import loading
+from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.report import compare, markdown, report
+from benchtui.sessions.report.compare_json import as_json as comparison_as_json
+from benchtui.sessions.report.html import page
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
+from benchtui.sessions.sweep.toml_reader import checked, parse_sweep
+from benchtui.themes import user_themes
+from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
+from benchtui.tui.cli.text import optimal, progress
+from benchtui.tui.cli.text.compare import comparison_text
+from benchtui.tui.cli.text.plan import plan_lines
+from benchtui.tui.editor.draft import Draft
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.model.session_view import View
+from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.panels.gauges import gauge_lines
+from benchtui.tui.shell import settings
 
 Read = Callable[[Path, random.Random], None]
 SHOWN = themes.UNICODE
@@ -126,8 +130,8 @@ def _report(path: Path, dice: random.Random) -> None:
 
 def _results(path: Path, dice: random.Random) -> None:
     session = Session.load(path, keep_steps=dice.random() < 0.5)
-    _cells(results.as_csv(session))
-    results.as_json(session).encode()
+    _cells(case_export.as_csv(session))
+    case_export.as_json(session).encode()
 
 
 def _figures(path: Path, dice: random.Random) -> None:
@@ -135,29 +139,29 @@ def _figures(path: Path, dice: random.Random) -> None:
     known = facts(Session.load(path, keep_steps=False))
     plans = [plan for make in MAKERS if isinstance(plan := make(known), Plan)]
     if plans and dice.random() < 0.05:
-        with ink.drawing():
+        with style.drawing():
             drawn = _drawn(dice.choice(plans), png=False)
         if mutations.TAG.encode() in drawn.svg or b"<script" in drawn.svg:
             raise HarmError("a tag of the file stands in the picture")
 
 
 def _steps(path: Path, _dice: random.Random) -> None:
-    recorded = steps.recorded(path)
+    recorded = step_export.recorded(path)
     rows, objects = io.BytesIO(), io.BytesIO()
-    steps.write_csv(recorded, rows)
-    steps.write_json(recorded, objects)
+    step_export.write_csv(recorded, rows)
+    step_export.write_json(recorded, objects)
     _cells(rows.getvalue().decode())
 
 
 def _comparison(path: Path, dice: random.Random) -> None:
     session = Session.load(path)
-    other = Side.of("other", Session.load(library.demo_path(), keep_steps=False))
+    other = Side.of("other", Session.load(paths.demo_path(), keep_steps=False))
     sides = [Side.of("a|b", session), dice.choice((other, Side.of("itself", session)))]
     dice.shuffle(sides)
     found = compared(sides)
     comparison_text(found).encode("utf-8", "replace")
     comparison_as_json(found).encode()
-    text = comparison.markdown(found)
+    text = compare.markdown(found)
     _document(text)
     _tables(text)
 
@@ -168,10 +172,10 @@ def _optimal(path: Path, dice: random.Random) -> None:
     constraints = dice.choice((Constraints(), tight))
     for need in NEEDS:
         decision = decide(session, Wish(need, constraints, dice.choice((None, 100))))
-        list(deciding.lines(session, decision))
-        deciding.json_text([decision])
+        list(optimal.lines(session, decision))
+        optimal.json_text([decision])
         if decision.best:
-            text = sweep_text.toml_of(narrowed(session.start.sweep, decision.best.config))
+            text = toml_writer.toml_of(narrowed(session.start.sweep, decision.best.config))
             parse_sweep(text, "the best")
 
 
@@ -192,14 +196,14 @@ def _replay(path: Path, dice: random.Random) -> None:
 
 def _lines(path: Path, _dice: random.Random) -> None:
     session = Session()
-    for line in plain.lines(path, None, session, 0.0, None):
+    for line in progress.lines(path, None, session, 0.0, None):
         line.encode("utf-8", "replace")
-    plain.summary_line(session, path)
+    progress.summary_line(session, path)
 
 
 def _listing(path: Path, _dice: random.Random) -> None:
-    catalogue.summary(path)
-    library.entry_of(path)
+    summaries.summary(path)
+    paths.entry_of(path)
 
 
 def _frame(path: Path, _dice: random.Random) -> None:
@@ -215,7 +219,7 @@ def _precedents(path: Path, _dice: random.Random) -> None:
 
 def _whole(path: Path, _dice: random.Random) -> None:
     journal.read(path)
-    reading.load(path)
+    loading.load(path)
 
 
 def _screen(path: Path, dice: random.Random) -> None:
@@ -270,7 +274,7 @@ def _sweep(path: Path, dice: random.Random) -> None:
     sweep = parse_sweep(text, "sweep.toml")
     if sweep.planned < MOST_CASES / 100:
         cases(sweep)
-        again = parse_sweep(sweep_text.toml_of(sweep), "written")
+        again = parse_sweep(toml_writer.toml_of(sweep), "written")
         if again != sweep:
             raise HarmError("written back it is another sweep")
         if dice.random() < 0.2:
@@ -286,7 +290,7 @@ def _theme(path: Path, _dice: random.Random) -> None:
     folder = path.parent / "themes"
     folder.mkdir(exist_ok=True)
     (folder / "mine.toml").write_bytes(path.read_bytes())
-    own.shelf(folder)
+    user_themes.shelf(folder)
 
 
 def _import(path: Path, _dice: random.Random) -> None:

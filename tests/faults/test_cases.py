@@ -9,8 +9,8 @@ import pytest
 from watching import Watched
 
 from benchtui.engine.control import log_path
-from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 
 WAYS = {

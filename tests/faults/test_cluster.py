@@ -16,11 +16,11 @@ from watching import Watched, wait_gone
 
 from benchtui.engine.control import Resumption
 from benchtui.engine.executors.cluster import Cluster, Member, named, report_s, unlike
-from benchtui.engine.executors.far import FarStation
-from benchtui.engine.executors.relay import Pump, Relay
+from benchtui.engine.executors.remote_node import FarStation
+from benchtui.engine.executors.stdio_relay import Pump, Relay
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
-from benchtui.sessions.facts import Host
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Run, Sweep
 
 Begin = Callable[..., Watched]

@@ -19,8 +19,8 @@ from benchtui.engine import client
 from benchtui.engine.control import Answer, Resumption, runtime_folder
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
-from benchtui.tui import plain
+from benchtui.sessions.state.session import Session
+from benchtui.tui.cli.text import progress
 
 Begin = Callable[..., Watched]
 
@@ -222,7 +222,7 @@ def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Beg
     watched = begin(light.sweep(cases=4, steps=200))
     session = Session(keep_steps=False)
     seen = []
-    for event in plain.follow(watched.engine, session):
+    for event in progress.follow(watched.engine, session):
         seen.append(event)
         if isinstance(event, CaseFinished) and event.case == 0:
             if text:
@@ -232,7 +232,7 @@ def test_who_follows_the_lines_of_a_damaged_file_sees_the_whole_sweep(begin: Beg
                 os.truncate(watched.engine.path, 0)
     assert [case.state for case in session.cases] == ["ok"] * 4
     saved = watched.engine.path.with_name("s.rescued.json")
-    said = plain.summary_line(session, watched.engine.path, watched.engine)
+    said = progress.summary_line(session, watched.engine.path, watched.engine)
     assert said == f"4 cases: 4 ok; session {saved}"
 
 

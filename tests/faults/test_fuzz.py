@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent
-from benchtui.sessions.sweep_file import parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 SAME_FOLDER = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

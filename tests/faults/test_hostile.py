@@ -14,11 +14,11 @@ import mutations
 import pytest
 import readers
 
-from benchtui.sessions import keeping, library
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.session import Session
+from benchtui.sessions.library import operations, paths
+from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.surroundings import Surroundings, library_name
+from benchtui.tui.shell.context import Surroundings, library_name
 
 HOSTILE = {
     "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
@@ -86,12 +86,12 @@ async def test_the_screen_shows_it_as_text(kind: str, home: Path, monkeypatch: p
     monkeypatch.chdir(home)
     hostile = filled(HOSTILE[kind], home)
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
-    keeping.take_in(hostile)
+    operations.take_in(hostile)
     here = Surroundings(
         start=lambda _sweep: pytest.fail("nothing is to be started"),
         running=list,
         find=lambda _path: None,
-        recorded=library.entries,
+        recorded=paths.entries,
         name_of=library_name,
         folder=home,
     )
@@ -118,7 +118,7 @@ COMMANDS = (
 
 def test_the_commands_print_it_as_text(home: Path, command: str) -> None:
     path = filled(HOSTILE["control"], home)
-    keeping.take_in(path)
+    operations.take_in(path)
     for words in COMMANDS:
         arguments = [str(path) if word == "S" else word for word in words]
         ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)
@@ -148,8 +148,8 @@ def test_reading_in_every_way_imports_nothing_of_the_sessions_task(tmp_path: Pat
 
 @pytest.mark.parametrize("name", [*HOSTILE.values(), "..", ".", "", "\udcff", "a/b", "-rf", "CON", "é" * 300])
 def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
-    path = library.new_path(name, datetime(2026, 11, 21, tzinfo=UTC))
-    assert path.parent == library.folder() and path.resolve().parent == library.folder().resolve()
+    path = paths.new_path(name, datetime(2026, 11, 21, tzinfo=UTC))
+    assert path.parent == paths.folder() and path.resolve().parent == paths.folder().resolve()
     path.write_text("")
     assert len(path.name.encode()) <= 255 and path.name.isprintable()
 
@@ -157,7 +157,7 @@ def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "a\x00b", "", "..", "x" * 5000, "latest", "-x"])
 def test_a_session_is_renamed_within_the_library_alone(name: str, home: Path) -> None:
     (home / "plain.json").write_bytes(corpus.SESSIONS[0])
-    session = keeping.take_in(home / "plain.json")
+    session = operations.take_in(home / "plain.json")
     with pytest.raises(BenchtuiError):
-        keeping.rename(session, name, ())
+        operations.rename(session, name, ())
     assert session.exists()

@@ -77,11 +77,11 @@ def test_wall_time_is_read_for_names_and_dates_alone() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
-        "engine/resuming.py",
-        "engine/supervisor.py",
-        "sessions/importers/writing.py",
-        "tui/cli.py",
-        "tui/surroundings.py",
+        "engine/supervisor/resume.py",
+        "engine/supervisor/supervisor.py",
+        "sessions/importers/session_writer.py",
+        "tui/cli/__init__.py",
+        "tui/shell/context.py",
     }
 
 

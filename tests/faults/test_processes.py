@@ -82,13 +82,13 @@ def test_stop_says_so_where_the_engine_is_still_ending(
 ) -> None:
     from click.testing import CliRunner
 
-    from benchtui.tui import engine_commands
+    from benchtui.tui.cli import engine
 
-    monkeypatch.setattr(engine_commands, "END_S", 0.5)
+    monkeypatch.setattr(engine, "END_S", 0.5)
     watched = begin(quick("stop server", timeout_s=600.0))
     watched.until(lambda: watched.session.running)
     time.sleep(0.5)
-    ran = CliRunner().invoke(engine_commands.stop, [])
+    ran = CliRunner().invoke(engine.stop, [])
     assert ran.exit_code == 1
     assert ran.output == f"still ending after 0.5 s; session {watched.engine.path}\n"
     watched.until_ended()

@@ -20,12 +20,11 @@ import mutations
 from msgspec import inspect
 
 from benchtui import themes
-from benchtui.sessions import sweep_file
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
-from benchtui.sessions.sweep import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS, TASKS, Sweep
-from benchtui.themes import own
-from benchtui.tui.settings import Settings
+from benchtui.sessions.sweep import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS, TASKS, Sweep, toml_reader
+from benchtui.themes import user_themes
+from benchtui.tui.shell.settings import Settings
 
 BROKEN = ("\ud800", "\udfff\ud800", "a\udc80b")
 """Text that is none in Unicode."""
@@ -281,18 +280,18 @@ def sweep(dice: random.Random) -> bytes:
 
 @cache
 def _corpus_sweeps() -> list[Any]:
-    sweeps = [sweep_file.parse_sweep(data.decode(), "corpus") for data in corpus.SWEEPS]
+    sweeps = [toml_reader.parse_sweep(data.decode(), "corpus") for data in corpus.SWEEPS]
     return [json.loads(msgspec.json.encode(each)) for each in sweeps]
 
 
 def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
     """The entries of a file for the fields of a sweep, by the names that a file has for them."""
-    inside = {entry.partition(".")[0] for entry in sweep_file.entries() if "." in entry}
+    inside = {entry.partition(".")[0] for entry in toml_reader.entries() if "." in entry}
     table = {key: value for key, value in fields.items() if key not in inside}
-    for entry in sweep_file.entries():
+    for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = fields.get(home) if home else None
-        field = sweep_file._FIELDS.get(name, name)
+        field = toml_reader._FIELDS.get(name, name)
         if isinstance(holder, dict) and field in holder:
             auto = any(holder.get(f"{part}_auto") for part in (name, field.removesuffix("_percent")))
             table.setdefault(home, {})[name] = "auto" if auto else holder[field]
@@ -301,7 +300,7 @@ def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
 
 def settings(dice: random.Random) -> bytes:
     """Settings whose entries have the right types."""
-    from benchtui.tui.widgets.rows import KEYS  # Textual takes its time
+    from benchtui.tui.drawing.table_layout import KEYS  # Textual takes its time
 
     draw = Draw(dice, dice.choice((0.1, 0.5, 0.9)))
     good = {"theme": "dark", "hz": 4.0, "columns": list(KEYS[:3]), "sort": "p50", "quiet": "auto"}
@@ -314,7 +313,7 @@ def theme(dice: random.Random) -> bytes:
     draw, ansi = Draw(dice, 0.0), dice.random() < 0.5
 
     def colour() -> str:
-        good = dice.choice(own.ANSI) if ansi else f"#{dice.randrange(16**6):06x}"
+        good = dice.choice(user_themes.ANSI) if ansi else f"#{dice.randrange(16**6):06x}"
         return draw.text() if dice.random() < 0.02 else good
 
     colours: dict[str, Any] = {key: colour() for key in themes.COLOURS if dice.random() < 0.9}

@@ -1,7 +1,8 @@
 """Mutation testing: changes a module in one place at a time, and counts the changes that its unit tests notice.
 
 ``make mutants`` covers every module of the table below. ``python tests/mutation/mutants.py --sample 40 --module
-sessions/compare.py`` takes 40 changes of one. A surviving mutant is a missing test, or a change without effect.
+sessions/stats/ratios.py`` takes 40 changes of one. A surviving mutant is a missing test, or a change without
+effect.
 
 Each mutant is compiled in memory and tested in a forked process; the source files stay as they are. Processes
 that a test starts itself load the original module.
@@ -35,14 +36,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES: dict[str, tuple[str, ...]] = {
-    "sessions/compare.py": ("tests/sessions/test_compare.py",),
-    "sessions/metrics.py": ("tests/sessions/test_metrics.py",),
-    "sessions/disturbance.py": ("tests/sessions/test_disturbance.py",),
-    "sessions/sampling.py": ("tests/sessions/test_sampling.py",),
-    "sessions/noise.py": ("tests/sessions/test_noise.py",),
-    "sessions/baseline.py": ("tests/sessions/test_baseline.py",),
-    "sessions/student_t.py": ("tests/sessions/test_student_t.py",),
-    "sessions/evidence.py": ("tests/sessions/test_evidence.py",),
+    "sessions/stats/ratios.py": ("tests/sessions/test_compare.py",),
+    "sessions/stats/case_metrics.py": ("tests/sessions/test_metrics.py",),
+    "sessions/stats/disturbance.py": ("tests/sessions/test_disturbance.py",),
+    "sessions/stats/sampling.py": ("tests/sessions/test_sampling.py",),
+    "sessions/stats/noise.py": ("tests/sessions/test_noise.py",),
+    "sessions/stats/baseline.py": ("tests/sessions/test_baseline.py",),
+    "sessions/stats/student_t.py": ("tests/sessions/test_student_t.py",),
+    "sessions/stats/evidence.py": ("tests/sessions/test_evidence.py",),
 }
 """Modules of the package, each with the tests that must kill its mutants."""
 

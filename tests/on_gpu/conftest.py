@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 HERE = Path(__file__).parent
 NOTES = "PLAYED_GPU_NOTES"

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from benchtui.sessions.case_state import CaseState
-from benchtui.sessions.in_force import in_force
-from benchtui.sessions.limits import limit
-from benchtui.sessions.metrics import metrics
+from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 
 pytestmark = pytest.mark.long
 Measure = Callable[..., Session]

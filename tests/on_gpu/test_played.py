@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
 Measure = Callable[..., Session]

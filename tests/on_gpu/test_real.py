@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
 Measure = Callable[..., Session]

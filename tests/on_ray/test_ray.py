@@ -17,9 +17,9 @@ from watching import ENDLESS, Watched, wait_gone
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
-from benchtui.sessions.sweep_text import toml_of
+from benchtui.sessions.sweep.toml_writer import toml_of
 
 pytest.importorskip("ray", reason="Ray is an extra: make long installs it")
 pytestmark = [

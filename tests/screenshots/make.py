@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchtui.engine.client import Engine
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.shell.context import Surroundings
 
 HERE = Path(__file__).parent
 SESSION = HERE.parent / "fixtures" / "quick-cpu.json"

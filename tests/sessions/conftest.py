@@ -17,9 +17,9 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.facts import Effective, Host, Model
-from benchtui.sessions.results import Result, measured
-from benchtui.sessions.session import Session
+from benchtui.sessions.payloads import Effective, Host, Model
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Config, Sweep
 
 MODEL = Model(name="tiny", architecture="Tiny", parameters=1_234_567, weights="pretrained", source="folder")

@@ -33,7 +33,8 @@ from benchtui.sessions.events import (
     Telemetry,
     json_schema,
 )
-from benchtui.sessions.facts import (
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.payloads import (
     Compiling,
     Data,
     Effective,
@@ -48,7 +49,6 @@ from benchtui.sessions.facts import (
     Reported,
     Work,
 )
-from benchtui.sessions.journal import Journal
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
 CONFIG = Config(device="cuda:0", precision="amp-fp16", batch_size=8, attention="sdpa", compile="default")

@@ -7,8 +7,8 @@ import pytest
 from slurm_here import Slurm
 
 from benchtui.sessions.events import CaseStarted, Resumed, SessionFinished
-from benchtui.sessions.journal import read
-from benchtui.sessions.session import Session
+from benchtui.sessions.journal.journal import read
+from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
 

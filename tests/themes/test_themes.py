@@ -3,7 +3,7 @@ import colorsys
 import pytest
 
 from benchtui import themes
-from benchtui.themes import own
+from benchtui.themes import user_themes
 
 NAMES = themes.names()
 OF_TEXT = ("foreground", "bright", "muted", "accent", "good", "warning", "bad")
@@ -66,7 +66,7 @@ def test_the_chosen_row_can_be_read(name: str) -> None:
 def test_the_terminals_own_colours_stay_its_own(name: str) -> None:
     theme = themes.load(name)
     values = [*(getattr(theme, role) for role in themes.COLOURS), *theme.lines]
-    assert all(value in own.ANSI for value in values)
+    assert all(value in user_themes.ANSI for value in values)
 
 
 @pytest.mark.parametrize("name", NAMES)

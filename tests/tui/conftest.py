@@ -10,7 +10,6 @@ import pytest
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
@@ -28,19 +27,20 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.facts import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
-from benchtui.sessions.journal import Journal
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.library import paths
+from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
-from benchtui.tui import keymap
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.cost import Spending
-from benchtui.tui.ending import Ending
-from benchtui.tui.places import ComparisonAsked
-from benchtui.tui.player import Aim, Start
-from benchtui.tui.screens.monitor import Monitor
-from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.panels.case_table import CaseTable
+from benchtui.tui.replay.player import Aim, Start
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.drawing_cost import Spending
+from benchtui.tui.shell.exit_reason import Ending
+from benchtui.tui.shell.navigation import ComparisonAsked
 from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.table import CaseTable
 
 PARTS = {"tokenize": 0.2, "forward": 0.8}
 
@@ -330,7 +330,7 @@ class Stage:
         """Go to the place."""
         seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
         if place == "compare":
-            seen.app.post_message(ComparisonAsked(tuple(each.path for each in library.entries()[:2])))
+            seen.app.post_message(ComparisonAsked(tuple(each.path for each in paths.entries()[:2])))
         await seen.settle(*([LEAD[place]] if place in LEAD else []))
         return seen
 
@@ -429,7 +429,7 @@ def stage(home: Path, story: Story, engine: FakeEngine, clock: Still) -> Stage:
     story.start(2).wait(2.0).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
     story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])
     for name, processors in (("one", 8), ("two", 16), ("three", 32)):
-        other = Story(library.folder() / f"{name}.json")
+        other = Story(paths.folder() / f"{name}.json")
         other.begin(name=name, batch_sizes=(1, 2, 4), cpu_count=processors)
         for case in range(3):
             other.case(case)

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.tui.places import PLACES, Opened
-from benchtui.tui.screens.monitor import Monitor
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.shell.navigation import PLACES, Opened
 
 
 @pytest.mark.parametrize(("key", "place"), list(zip("12345", PLACES, strict=True)))

@@ -1,19 +1,23 @@
 """Every key of every place: it does something, and once it is mapped anew under its new key alone."""
 
+import pkgutil
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
 from textual.binding import Binding
+from textual.screen import Screen
 
-from benchtui.sessions import library
-from benchtui.tui import keymap
-from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.keymap import BACK, KEPT
-from benchtui.tui.preferences import Preferences
-from benchtui.tui.settings import Settings
+from benchtui import tui
+from benchtui.sessions.library import paths
+from benchtui.tui.app import BenchtuiApp, key_owners
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.keymap import BACK, KEPT
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
 
-EVERY = {each.id: each for owner in keymap.every(BenchtuiApp) for each in keymap.own(owner)}
+EVERY = {each.id: each for owner in key_owners() for each in keymap.own(owner)}
 TRIED = [name for name in EVERY if name != "app.suspend"]
 ANSWER = "sweep.yes"
 """Is there only while something is asked."""
@@ -89,7 +93,7 @@ def facts(seen: Any, engine: Any) -> tuple[object, ...]:
 
 @pytest.fixture
 def around(surroundings: Any) -> Any:
-    return replace(surroundings, recorded=library.entries)
+    return replace(surroundings, recorded=paths.entries)
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -97,7 +101,7 @@ async def test_a_key_does_something(stage: Any, around: Any, name: str, make_sto
     async with stage.at(name.split(".")[0], around) as seen:
         await seen.settle(*BEFORE.get(name, ()))
         if name == "library.look":
-            make_story(library.folder() / "four.json").begin().end().close()
+            make_story(paths.folder() / "four.json").begin().end().close()
         before = facts(seen, stage.engine)
         first, *others = EVERY[name].keys.split(",")
         assert {_ours(seen, key) for key in others} <= {name}
@@ -110,7 +114,7 @@ async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, surroundi
     names = [name for name in TRIED if name.startswith(f"{place}.")]
     mapped = dict(zip(names, FREE, strict=False))
     preferences = Preferences(Settings(keys=mapped))
-    around = replace(surroundings, recorded=library.entries, preferences=preferences)
+    around = replace(surroundings, recorded=paths.entries, preferences=preferences)
     async with stage.at(place, around) as seen:
         here = [_ours(seen, key) for name, key in mapped.items() if name != ANSWER]
         assert here == [name for name in mapped if name != ANSWER]
@@ -136,15 +140,24 @@ async def test_suspending_is_left_to_textual(stage: Any, surroundings: Any, monk
         assert asked == [seen.app]
 
 
+def test_every_screen_with_keys_is_known() -> None:
+    found = set()
+    for module in pkgutil.walk_packages(tui.__path__, "benchtui.tui."):
+        for each in vars(import_module(module.name)).values():
+            if isinstance(each, type) and issubclass(each, Screen) and each.__module__ == module.name:
+                found.add(each)
+    assert found == set(key_owners()[1:])
+
+
 def test_every_binding_has_an_id_but_those_that_always_leave() -> None:
-    for owner in keymap.every(BenchtuiApp):
+    for owner in key_owners():
         for binding in vars(owner)["BINDINGS"]:
             assert isinstance(binding, Binding)
             assert binding.id or set(binding.key.split(",")) <= set(KEPT), (owner, binding)
 
 
 def test_no_key_does_two_things_in_a_place() -> None:
-    for owner in keymap.every(BenchtuiApp):
+    for owner in key_owners():
         keys = [key for binding in vars(owner)["BINDINGS"] for key in binding.key.split(",")]
         assert len(keys) == len(set(keys)), owner
 

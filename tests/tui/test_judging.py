@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from benchtui.sessions import library
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.library import paths
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.sweep import Baseline
-from benchtui.tui import shelving
 from benchtui.tui.cli import app
-from benchtui.tui.copying import report_markdown
+from benchtui.tui.library import actions
+from benchtui.tui.monitor.clipboard import report_markdown
 
 
 def run(*arguments: str) -> Result:
@@ -30,7 +30,7 @@ def recorded(home: Path, make_story: Any) -> Any:
 
     def write(by: float = 1.0, rounds: int = 3) -> None:
         for name, factor in (("old", 1.0), ("new", by)):
-            story = make_story(library.folder() / f"{name}.json")
+            story = make_story(paths.folder() / f"{name}.json")
             story.begin(batch_sizes=(1, 2), name=name, rounds=rounds)
             for case in range(2):
                 story.case(case, 10.0 * factor * (case + 1), 30, rounds=rounds)
@@ -89,7 +89,7 @@ def test_a_margin_is_a_percentage(recorded: Any, command: tuple[str, ...], margi
 
 def lengths_of(make_story: Any) -> Path:
     """Two batch sizes in two precisions at two lengths, three rounds each; bf16 takes half the time."""
-    path = library.folder() / "swept.json"
+    path = paths.folder() / "swept.json"
     story = make_story(path).begin(
         batch_sizes=(1, 4), precision=("fp32", "bf16"), sequence_length=(16, 32), rounds=3
     )
@@ -204,5 +204,5 @@ def test_so_does_the_report_that_the_library_writes(story: Any, surroundings: An
     item: Any = SimpleNamespace(path=story.path, name="trial")
     for judging, size in ((BY_FOUR, 4), (LEFT_TO_THE_SWEEP, 1)):
         here = replace(surroundings, judging=judging)
-        shelving.work("export", item, f"{size}.md", here, ())()
+        actions.work("export", item, f"{size}.md", here, ())()
         assert f"Against cuda:0 fp32 bs={size}, " in (here.folder / f"{size}.md").read_text()

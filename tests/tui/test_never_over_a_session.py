@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.tui import shelving
 from benchtui.tui.cli import app
-from benchtui.tui.copying import write_report
-from benchtui.tui.draft import Draft
+from benchtui.tui.editor.draft import Draft
+from benchtui.tui.library import actions
+from benchtui.tui.monitor.clipboard import write_report
 
 FORMS: tuple[tuple[str, ...], ...] = (
     (),
@@ -163,7 +163,7 @@ def test_a_screen_refuses_without_a_question(over: bool, sessions: Path) -> None
     before = contents(sessions)
     for name in ("a.json", "a-symlink", "other.json"):
         with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
-            shelving.write(partial(str, "report"), sessions / name, (sessions / "a.json",), over)
+            actions.write(partial(str, "report"), sessions / name, (sessions / "a.json",), over)
     assert contents(sessions) == before
 
 

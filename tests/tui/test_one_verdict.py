@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions import importers
-from benchtui.sessions.compare import Verdict, latency_ratio, throughput_ratio
-from benchtui.sessions.comparing import compared, loaded
+from benchtui.sessions.advice.optimal import Wish, decide, lengths
+from benchtui.sessions.compare.align import compared, loaded
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -32,34 +32,34 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.facts import Environment, Host, Memory, Model, ProcessSpread, Reported
-from benchtui.sessions.figures.plan import facts
-from benchtui.sessions.figures.rows import places
-from benchtui.sessions.formats import results as exported
-from benchtui.sessions.journal import Journal, read
-from benchtui.sessions.judging import LEFT_TO_THE_SWEEP, Judging
-from benchtui.sessions.metrics import metrics
-from benchtui.sessions.optimal import Wish, decide, lengths
-from benchtui.sessions.report import comparison
-from benchtui.sessions.report.leaderboard import leaderboard
-from benchtui.sessions.report.wording import why_unsure
-from benchtui.sessions.results import measured, varied
-from benchtui.sessions.session import Session
+from benchtui.sessions.export import case_export as exported
+from benchtui.sessions.journal.journal import Journal, read
+from benchtui.sessions.payloads import Environment, Host, Memory, Model, ProcessSpread, Reported
+from benchtui.sessions.plots.bars import places
+from benchtui.sessions.plots.spec import facts
+from benchtui.sessions.report import compare
+from benchtui.sessions.report.sections.leaderboard import leaderboard
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes import UNICODE
-from benchtui.tui import abreast
-from benchtui.tui.cases import SIGNS, CaseBook
-from benchtui.tui.charts import LineChart
+from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.cli import app
-from benchtui.tui.comparison_text import comparison_text
-from benchtui.tui.judge import Judge
-from benchtui.tui.widgets.versus import Detail, detail_lines
+from benchtui.tui.cli.text.compare import comparison_text
+from benchtui.tui.compare import rows as abreast
+from benchtui.tui.compare.panels import Detail, detail_lines
+from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.model.case_rows import SIGNS, CaseBook
 
 Words = dict[int, str | None]
 """By the number of a case: the word against its baseline, ``base`` for that itself, None without a ratio."""
 
 FILES = Path(__file__).parents[1] / "fixtures"
-DEMO = Path(__file__).parents[2] / "sessions" / "demo" / "demo.json"
+DEMO = Path(__file__).parents[2] / "sessions" / "library" / "demo" / "demo.json"
 RECORDED = [
     DEMO,
     *sorted(path for path in FILES.glob("*.json") if b"session_started" in path.read_bytes()[:99]),
@@ -338,7 +338,7 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
     for index, (config, steps, apart) in enumerate(zip(plan, (60, 10, 10), (1.3, 1.0, 1.0), strict=True)):
         times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
         session.apply_all(_run(index, config, times, disturbed=False))
-    monkeypatch.setattr("benchtui.tui.judge.MANY", 50)
+    monkeypatch.setattr("benchtui.tui.live.case_verdicts.MANY", 50)
     book = CaseBook(session, UNICODE)
     book.renew(session.cases)
     case = session.cases[2]
@@ -409,7 +409,7 @@ def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, with
         said = [word for word in words.values() if word]
         margin = ["--same-within", f"{100 * within}%"] if within is not None else []
         assert _by_the_command(paths, margin) == words
-        for text in (comparison_text(found), comparison.markdown(found)):
+        for text in (comparison_text(found), compare.markdown(found)):
             assert re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE)\b", _table_of(text)) == said
             for word in MIRRORED:
                 amount = said.count(word.upper())

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions import keeping, library
+from benchtui.sessions.library import operations, paths
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.places import ComparisonAsked
-from benchtui.tui.surroundings import Surroundings
+from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.navigation import ComparisonAsked
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
@@ -26,7 +26,7 @@ def shelf(
         ("night", 1.3, "interrupted"),
         ("lost", 1.0, None),
     ):
-        story = make_story(library.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2, 4, 8))
+        story = make_story(paths.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2, 4, 8))
         for case in range(4):
             if case == 3 and name == "after":
                 story.start(case).finish(case, "oom", reason="CUDA out of memory")
@@ -35,9 +35,9 @@ def shelf(
         if ending:
             story.end(ending)
         story.close()
-    keeping.write_note(library.folder() / "after.json", "after the driver update")
-    monkeypatch.setattr("benchtui.tui.widgets.card._file", lambda item: "/sessions/" + item.path.name)
-    return replace(surroundings, recorded=library.entries)
+    operations.write_note(paths.folder() / "after.json", "after the driver update")
+    monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
+    return replace(surroundings, recorded=paths.entries)
 
 
 @SIZES
@@ -57,7 +57,7 @@ def test_the_library(shelf: Surroundings, snap_compare: Any, theme: str, size: t
 @THEMES
 def test_a_comparison(shelf: Surroundings, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
-        folder = library.folder()
+        folder = paths.folder()
         pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))
         await settled(pilot)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions import library
+from benchtui.sessions.library import paths
 
 VIEWS = {
     "sweep": ("sweep", ()),
@@ -33,8 +33,8 @@ VIEWS = {
 @pytest.fixture
 def around(surroundings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A library whose files lie in a folder of which every picture tells the same."""
-    monkeypatch.setattr("benchtui.tui.widgets.card._file", lambda item: "/sessions/" + item.path.name)
-    return replace(surroundings, recorded=library.entries)
+    monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
+    return replace(surroundings, recorded=paths.entries)
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])

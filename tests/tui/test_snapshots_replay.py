@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.player import Aim, Start
+from benchtui.tui.replay.player import Aim, Start
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])

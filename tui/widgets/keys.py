@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchtui.themes import Symbols
-from benchtui.tui.widgets.ink import Line, Piece, line
+from benchtui.tui.drawing.styled_text import Line, Piece, line
 
 Keys = tuple[tuple[str, str], ...]
 """Each key and what it does, at most seven."""

@@ -8,8 +8,8 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from benchtui.tui.widgets import inks
-from benchtui.tui.widgets.ink import BLANK, Line, changes
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes
+from benchtui.tui.widgets import role_styles
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LongList(ScrollView):
         self._lines = NOTHING
         self._drawn: dict[int, tuple[Line, bool]] = {}
         """What stands in each line of the view, and whether it was the chosen one."""
-        self._inks = inks.Inks(self)
+        self._inks = role_styles.Inks(self)
 
     def show(self, lines: Lines) -> None:
         """Take over a snapshot, keep its chosen line in view, and draw what differs."""

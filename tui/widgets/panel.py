@@ -9,8 +9,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from benchtui.themes import Symbols
-from benchtui.tui.widgets import inks
-from benchtui.tui.widgets.ink import BLANK, Line, changes
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes
+from benchtui.tui.widgets import role_styles
 
 Snapshot = TypeVar("Snapshot")
 Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
@@ -30,7 +30,7 @@ class Panel(Widget, Generic[Snapshot]):
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
         """The size that the lines were made for."""
-        self._inks = inks.Inks(self)
+        self._inks = role_styles.Inks(self)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take over a snapshot and draw the cells in which it differs from the one before."""

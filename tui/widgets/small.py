@@ -1,7 +1,7 @@
 """The word that stands alone where the terminal has no room for more; knows no Textual."""
 
 from benchtui.themes import Symbols
-from benchtui.tui.widgets.ink import Line, line
+from benchtui.tui.drawing.styled_text import Line, line
 
 
 def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:

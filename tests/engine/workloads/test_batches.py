@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchtui.engine import models
+from benchtui.engine.models import loading
 from benchtui.engine.workloads.batches import SyntheticBatches, TextBatches
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config
@@ -38,7 +38,7 @@ def test_a_batch_may_have_more_rows_than_are_usually_drawn() -> None:
 
 
 def test_a_bundled_architecture_without_a_tokenizer_names_the_remedy() -> None:
-    place = models.locate("gpt2", "random")
+    place = loading.locate("gpt2", "random")
     with pytest.raises(BenchtuiError, match=r"model 'gpt2' comes without .*; dataset = \"synthetic\" draws"):
         TextBatches(place, "sample", Config(device="cpu"), "right")
 
@@ -47,15 +47,15 @@ def test_a_tokenizer_without_padding_pads_with_its_end(
     tiny_gpt2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "short.txt").write_text("good film\n")
-    load: Callable[..., object] = models.load
+    load: Callable[..., object] = loading.load
 
     def without_padding(*arguments: object) -> object:
         tokenizer = load(*arguments)
         tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"  # type: ignore[attr-defined]
         return tokenizer
 
-    monkeypatch.setattr(models, "load", without_padding)
-    place = models.locate(str(tiny_gpt2), "random")
+    monkeypatch.setattr(loading, "load", without_padding)
+    place = loading.locate(str(tiny_gpt2), "random")
     config = Config(device="cpu", sequence_length=8)
     batch = TextBatches(place, str(tmp_path / "short.txt"), config, "left").draw(nothing)
     assert batch["attention_mask"][0, 0] == 0

@@ -7,10 +7,11 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, DistilBertModel
 
 from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload, network
+from benchtui.engine.models import network
+from benchtui.engine.workloads import make_workload
 from benchtui.engine.workloads.classify import Classify
+from benchtui.sessions.analysis.applied_options import in_vain
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.in_force import in_vain
 from benchtui.sessions.sweep import Sweep, cases
 
 
@@ -136,7 +137,7 @@ def test_precision_reaches_the_products(
 def test_an_option_that_does_not_arrive_is_marked(
     tiny_sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchtui.engine.precision.computed_dtype", lambda *_: torch.float32)
+    monkeypatch.setattr("benchtui.engine.models.precision.computed_dtype", lambda *_: torch.float32)
     sweep = tiny_sweep("precision=amp-bf16")
     (case,) = cases(sweep)
     assert in_vain(case.config, make(sweep).effective) == ("precision amp-bf16 was asked for and not in force",)

@@ -8,8 +8,8 @@ import pytest
 from benchtui.engine.devices import open_device
 from benchtui.engine.workloads import make_workload
 from benchtui.engine.workloads.own import Own, place
+from benchtui.sessions.analysis.applied_options import in_vain
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.in_force import in_vain
 from benchtui.sessions.sweep import Config, Sweep, cases
 
 EXAMPLE = Path(__file__).parents[2] / "fixtures" / "own_step.py"

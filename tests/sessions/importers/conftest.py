@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions import importers
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 Import = Callable[..., Session]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.analysis.scaling import scaling
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers import notes, read
 from benchtui.sessions.report import markdown
-from benchtui.sessions.results import measured, series
-from benchtui.sessions.scaling import scaling
+from benchtui.sessions.stats.results import measured, series
 
 FLAT = {
     "device": "cuda",

@@ -7,7 +7,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers import KINDS, read, write
 from benchtui.sessions.report import markdown
-from benchtui.sessions.results import measured
+from benchtui.sessions.stats.results import measured
 
 COMMANDS = {
     "results": [

@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.baseline import baseline_of
+from benchtui.sessions.advice.optimal import Wish, decide
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.optimal import Wish, decide
 from benchtui.sessions.report import markdown
-from benchtui.sessions.results import measured
+from benchtui.sessions.stats.baseline import baseline_of
+from benchtui.sessions.stats.results import measured
 
 
 def test_the_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_file: Path) -> None:

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions import importers, library
-from benchtui.sessions.anomalies import anomalies
-from benchtui.sessions.comparing import Side, compared
+from benchtui.sessions import importers
+from benchtui.sessions.analysis.anomalies import anomalies
+from benchtui.sessions.compare.align import Side, compared
 from benchtui.sessions.events import Peaks, Runtime
-from benchtui.sessions.facts import Energy, Host, Memory, Reported, Work
-from benchtui.sessions.figures import over_batch
-from benchtui.sessions.figures.plan import Plan, facts
-from benchtui.sessions.judging import Judging
-from benchtui.sessions.report import comparison, markdown
-from benchtui.sessions.results import measured
-from benchtui.sessions.session import Session
+from benchtui.sessions.library import paths
+from benchtui.sessions.payloads import Energy, Host, Memory, Reported, Work
+from benchtui.sessions.plots import curves
+from benchtui.sessions.plots.spec import Plan, facts
+from benchtui.sessions.report import compare, markdown
+from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -97,12 +98,12 @@ def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -
         source.write_text(json.dumps(row | {"device": device}) + "\n")
         importers.write(importers.read(source), tmp_path / f"{device}.json")
         sides.append(Side.of(device, Session.load(tmp_path / f"{device}.json")))
-    document = read(comparison.markdown(compared(sides)))
+    document = read(compare.markdown(compared(sides)))
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
     assert section.text == "None of the sessions says which machine or software it ran on."
     assert document["A: cpu (base)"].paragraphs[0].startswith("Date: Imported on 2")
-    twice = read(comparison.markdown(compared([sides[0], sides[0]])))
+    twice = read(compare.markdown(compared([sides[0], sides[0]])))
     assert twice["What differs"].text == (
         "None of the sessions says which machine or software it ran on; the rest is the same."
     )
@@ -120,13 +121,13 @@ def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench:
 
     box = Host(hostname="box", platform="Linux")
     both = compared([Side.of("a", session(box)), Side.of("b", session(box))])
-    assert comparison.alike(both) == "Same machine, same software, same work, same settings."
-    assert comparison.silence(both) == ""
+    assert compare.alike(both) == "Same machine, same software, same work, same settings."
+    assert compare.silence(both) == ""
     silent = compared([Side.of("a", session(box)), Side.of("b", session(box, None))])
-    assert comparison.silence(silent) == "b: which software it ran on isn't known."
+    assert compare.silence(silent) == "b: which software it ran on isn't known."
 
 
-def drawn(document: Plan, name: str = "found") -> list[over_batch.Line]:
+def drawn(document: Plan, name: str = "found") -> list[curves.Line]:
     return list(document.draw.keywords[name])  # type: ignore[attr-defined]
 
 
@@ -141,7 +142,7 @@ def test_a_point_of_the_throughput_lies_within_its_bar(bench: Any, rounds: int) 
     made = [
         bench.case(size, ms=10.0, rounds=[uneven(size, turn) for turn in range(rounds)]) for size in (1, 2, 4)
     ]
-    plan = over_batch.throughput(facts(bench.session(*made, sweep=swept(rounds=rounds))))
+    plan = curves.throughput(facts(bench.session(*made, sweep=swept(rounds=rounds))))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
     for point in line.points:
@@ -151,7 +152,7 @@ def test_a_point_of_the_throughput_lies_within_its_bar(bench: Any, rounds: int) 
 
 def test_the_table_has_the_interval_of_the_figure(bench: Any, read: Any) -> None:
     session = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0), sweep=swept(rounds=3))
-    plan = over_batch.throughput(facts(session))
+    plan = curves.throughput(facts(session))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
     shown = read(markdown(session))["CPU – FP32"].columns("95% interval (samples/s)")
@@ -349,7 +350,7 @@ def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_
 
 
 def test_the_demo_compiles_nothing_where_no_gain_is_established(read: Any) -> None:
-    session = Session.load(library.demo_path())
+    session = Session.load(paths.demo_path())
     summary = read(markdown(session))["Summary"]
     throughput = [text for text in summary.paragraphs if text.startswith("Highest throughput")]
     assert [text.partition(": ")[2].partition(":")[0] for text in throughput] == [

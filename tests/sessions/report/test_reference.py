@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.journal import read
+from benchtui.sessions.journal.journal import read
 from benchtui.sessions.report import markdown
-from benchtui.sessions.session import Session
+from benchtui.sessions.state.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CPU, GPU, AMP = "CPU – FP32", "CUDA:0 – FP32", "CUDA:0 – Mixed precision (AMP, fp16)"

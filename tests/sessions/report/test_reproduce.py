@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from benchtui.sessions.facts import Host
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.report import markdown
 from benchtui.sessions.report.reproduce import recipe
-from benchtui.sessions.sweep_file import load_sweep, parse_sweep
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 
 HOSTILE = "</td><script>alert(1)</script> ```\n``` `x` \\ \" ' # [a](b) | é"
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from benchtui.sessions import importers
-from benchtui.sessions.compare import Ratio, Verdict
-from benchtui.sessions.disturbance import disturbances, over_rounds
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -28,14 +27,17 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.facts import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
-from benchtui.sessions.formats.results import as_json
-from benchtui.sessions.judging import Judging
-from benchtui.sessions.optimal import Decision
-from benchtui.sessions.report import document, findings, leaderboard, limits, markdown, option_findings, wording
-from benchtui.sessions.sampling import Bounds
-from benchtui.sessions.session import Session
+from benchtui.sessions.export.case_export import as_json
+from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
+from benchtui.sessions.report import document, markdown
+from benchtui.sessions.report.sections import leaderboard, option_gains, recommendations, roofline
+from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import disturbances, over_rounds
+from benchtui.sessions.stats.ratios import Ratio, Verdict
+from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.sessions.text import wording
 
 from .checker import OPTIONS, objections
 
@@ -343,7 +345,11 @@ def test_no_sentence_that_the_results_contradict(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["sessions/demo/demo.json", "tests/fixtures/quick-cpu.json", "tests/fixtures/comprehensive-report.json"],
+    [
+        "sessions/library/demo/demo.json",
+        "tests/fixtures/quick-cpu.json",
+        "tests/fixtures/comprehensive-report.json",
+    ],
 )
 def test_nor_in_the_report_of_a_recorded_session(path: str) -> None:
     assert objected(Session.load(ROOT / path, keep_steps=False)) == []
@@ -370,7 +376,7 @@ def told_and_objected(session: Session, words: str) -> list[str]:
 def test_the_same_is_not_said_of_what_is_unsure(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 10.3, compile="default", effective=COMPILED))
     assert objected(session) == []
-    monkeypatch.setitem(option_findings._ADVICE, Verdict.UNSURE, option_findings._ADVICE[Verdict.SAME])
+    monkeypatch.setitem(option_gains._ADVICE, Verdict.UNSURE, option_gains._ADVICE[Verdict.SAME])
     (found,) = told_and_objected(session, "compile=default makes no difference to off")
     assert "that needs all to be same" in found
 
@@ -392,8 +398,8 @@ def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: py
         bench.case(1, 10.0, end={"work": either}), bench.case(2, 20.0, end={"work": bound}), more=[peaks]
     )
     assert objected(session) == []
-    nearest = limits._nearest
-    monkeypatch.setattr(limits, "_nearest", lambda found: nearest([row for row in found if row[1].bound]))
+    nearest = roofline._nearest
+    monkeypatch.setattr(roofline, "_nearest", lambda found: nearest([row for row in found if row[1].bound]))
     found = told_and_objected(session, "bs=2 seq=128, with 30 % of it")
     assert all("the most is 50.0" in each for each in found)
 
@@ -401,7 +407,7 @@ def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: py
 def test_a_baseline_has_the_same_sequence_length(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0, sequence_length=32), bench.case(1, 30.0), bench.case(2, 40.0))
     assert objected(session) == []
-    monkeypatch.setattr(findings, "baselines", lambda results, named: {32: results[0], 128: results[0]})
+    monkeypatch.setattr(recommendations, "baselines", lambda results, named: {32: results[0], 128: results[0]})
     found = told_and_objected(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
     assert any("the baseline has another sequence length" in each for each in found)
 
@@ -410,8 +416,8 @@ def test_clearly_ahead_counts_slow_steps(bench: Any, monkeypatch: pytest.MonkeyP
     scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
     session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
     assert objected(session) == []
-    sureness = findings.sureness
-    monkeypatch.setattr(findings, "sureness", lambda choice: sureness(replace(choice, tail=None)))
+    sureness = recommendations.sureness
+    monkeypatch.setattr(recommendations, "sureness", lambda choice: sureness(replace(choice, tail=None)))
     found = told_and_objected(session, "clearly ahead of the next")
     assert any("its slow steps are longer: ('p90', 17.0" in each for each in found)
 
@@ -441,8 +447,10 @@ def test_a_leader_has_its_own_figure(bench: Any, monkeypatch: pytest.MonkeyPatch
 
 def test_a_sentence_of_another_shape_needs_a_fact(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 20.0))
-    conclusion = findings.conclusion
-    monkeypatch.setattr(findings, "conclusion", lambda *known: [*conclusion(*known), "Larger batches pay."])
+    conclusion = recommendations.conclusion
+    monkeypatch.setattr(
+        recommendations, "conclusion", lambda *known: [*conclusion(*known), "Larger batches pay."]
+    )
     (found,) = told_and_objected(session, "Larger batches pay.")
     assert "unknown words: 'Larger batches pay'" in found
 
@@ -460,7 +468,7 @@ def test_compiling_that_is_no_faster_never_pays(bench: Any, monkeypatch: pytest.
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, **compiled))
     assert objected(session) == []
     monkeypatch.setattr(
-        option_findings, "_repaid", lambda *known: "; where faster it pays for itself after 50 steps"
+        option_gains, "_repaid", lambda *known: "; where faster it pays for itself after 50 steps"
     )
     (found,) = told_and_objected(session, "pays for itself after 50 steps")
     assert "no pair is faster" in found
@@ -598,7 +606,7 @@ def another(shown: str) -> str:
 
 
 def test_no_figure_of_a_sentence_can_be_changed_unnoticed() -> None:
-    session = Session.load(ROOT / "sessions/demo/demo.json", keep_steps=False)
+    session = Session.load(ROOT / "sessions/library/demo/demo.json", keep_steps=False)
     report, results = markdown(session), results_of(session)
     others, unnoticed = against_each(session, results), []
     numbers = judged_numbers(report)

@@ -1,0 +1,286 @@
+"""A station on another machine, seen from the engine: orders go out over a wire, and events come back."""
+
+import os
+import selectors
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import FileIO
+from time import monotonic
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from benchtui.engine.executor import NODE_LOST, ErrandEvent, Setting, WorkerEvent
+from benchtui.engine.job import Job
+from benchtui.engine.line_protocol import Lines
+from benchtui.engine.node.protocol import Done, End, Hello, Open, Order, Ping, Pong, Report, Start, reports
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    Idle,
+    Message,
+    NodeLost,
+    Outcome,
+    Peaks,
+    Runtime,
+    Steps,
+    Telemetry,
+)
+
+SILENT_S = 60.0
+"""A station whose readings stop coming for this long is lost: they come every two seconds at least."""
+PINGS = 5
+_MOST_CHUNKS = 64
+
+
+class Wire(Protocol):
+    """What carries messages to a station and back."""
+
+    @property
+    def incoming(self) -> FileIO:
+        """What the station says; its end is that of the station."""
+        ...
+
+    def send(self, message: bytes) -> None:
+        """Say something, without waiting; raises OSError where nobody is there any more."""
+        ...
+
+    def why(self) -> str:
+        """Why the station has ended, once it has."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the station, which ends with all that runs on it."""
+        ...
+
+
+class FarStation:
+    """The engine's end of a wire."""
+
+    def __init__(self, name: str, wire: Wire) -> None:
+        self.name = name
+        self.lost: str | None = None
+        """Why it is gone."""
+        self.offset_s = 0.0
+        """Its monotonic clock less ours."""
+        self._wire = wire
+        self._lines = Lines(wire.incoming)
+        self._said: deque[Report] = deque()
+        """What was said before the loop listens."""
+        self._heard_s = monotonic()
+        self._setting: Setting | None = None
+        self._listening: int | None = None
+        """The wire's file descriptor, while the loop serves it."""
+        self._cases: dict[int, FarCase] = {}
+        self.learned: deque[ErrandEvent] = deque()
+        """What the errand under way has brought."""
+        self.busy = False
+        """Whether an errand is under way."""
+
+    def greet(self, deadline_s: float) -> Hello:
+        """Wait for the station's first message until a moment of the monotonic clock, and compare clocks.
+
+        Raises:
+            BenchtuiError: where it doesn't come up.
+        """
+        hello = self._next(deadline_s)
+        if not isinstance(hello, Hello):
+            raise BenchtuiError(f"node {self.name}: what answers there is no station")
+        rounds_s = [self._ping(deadline_s) for _ in range(PINGS)]
+        _, self.offset_s = min(rounds_s)
+        return hello
+
+    def open(self, setting: Setting, report_s: float) -> None:
+        """Let it get ready, and listen to it from now on; it reports in this many seconds at most."""
+        self._setting = setting
+        self._heard_s = monotonic()
+        self._listening = self._wire.incoming.fileno()
+        setting.loop.selector.register(self._listening, selectors.EVENT_READ, self._read)
+        zero_s = setting.zero_s + self.offset_s
+        self.say(
+            Open(
+                zero_s=zero_s,
+                env=dict(setting.env),
+                dataset=setting.dataset,
+                node=self.name,
+                folder=os.getcwd(),
+                report_s=report_s,
+            )
+        )
+
+    def say(self, order: Order) -> None:
+        """Send an order; to a station that is gone nothing is sent."""
+        if self.lost is None:
+            with suppress(OSError):  # its end is read from the wire
+                self._wire.send(msgspec.json.encode(order))
+
+    def ask(self, order: Order) -> None:
+        """Send it on an errand."""
+        self.busy = self.lost is None
+        self.say(order)
+
+    def start(self, job: Job) -> "FarCase":
+        """Start a case; raises BenchtuiError where the station is gone."""
+        if self.lost is not None:
+            raise BenchtuiError(f"{NODE_LOST}{self.lost}")
+        case = self._cases[job.case] = FarCase(job.case, self)
+        self.say(Start(job=job))
+        return case
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until it has been silent for too long."""
+        return max(0.0, self._heard_s + SILENT_S - monotonic())
+
+    def heed(self) -> None:
+        """Take it for lost where it has been silent for too long."""
+        if not self.left_s:
+            self.lose(f"nothing was heard of it for {SILENT_S:g} s")
+
+    def lose(self, reason: str) -> None:
+        """Take it for lost: the cases on it end."""
+        if self.lost is not None or self._setting is None:
+            return
+        self.lost = reason
+        self.close()
+        now_s = self._now_s()
+        self._setting.emit(NodeLost(t=now_s, node=self.name, reason=reason))
+        for index in list(self._cases):
+            self._end_of(CaseFinished(t=now_s, case=index, outcome="failed", reason=f"{NODE_LOST}{reason}"))
+        self.busy = False
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._setting and self._listening is not None:
+            self._setting.loop.selector.unregister(self._listening)
+            self._listening = None
+        self._wire.close()
+
+    def _next(self, deadline_s: float) -> Report:
+        """The next message, waiting for it."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wire.incoming, selectors.EVENT_READ)
+            while not self._said:
+                ready = selector.select(max(0.0, deadline_s - monotonic()))
+                if not ready:
+                    raise BenchtuiError(f"node {self.name}: no station came up there in time")
+                self._said.extend(self._messages())
+                if self._lines.closed:
+                    raise BenchtuiError(f"node {self.name}: {self._wire.why()}")
+        return self._said.popleft()
+
+    def _ping(self, deadline_s: float) -> tuple[float, float]:
+        """How long an answer took, and by how much the clock there is ahead."""
+        asked_s = monotonic()
+        self.say(Ping(at_s=asked_s))
+        pong = self._next(deadline_s)
+        answered_s = monotonic()
+        if not isinstance(pong, Pong):
+            raise BenchtuiError(f"node {self.name}: what answers there is no station")
+        return answered_s - asked_s, pong.here_s - (asked_s + answered_s) / 2
+
+    def _messages(self) -> list[Report]:
+        """What has come; raises BenchtuiError for what is no message."""
+        try:
+            return [reports.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
+        except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BenchtuiError(f"node {self.name} sent what is no message: {error}") from error
+
+    def _read(self) -> None:
+        self._heard_s = monotonic()
+        try:
+            for report in self._messages():
+                self._take(report)
+        except BenchtuiError as error:
+            self.lose(str(error))
+        if self._lines.closed:
+            self.lose(self._wire.why())
+
+    def _take(self, report: Report) -> None:
+        match report:
+            case Telemetry():
+                if self._setting:
+                    self._setting.emit(replace(report, t=self._now_s()))
+            case CaseFinished():
+                self._end_of(report)
+            case CasePrepared() | Steps():
+                if case := self._cases.get(report.case):
+                    case.arrived.append(report)
+            case Message():
+                self.learned.append(replace(report, text=f"{self.name}: {report.text}"))
+            case Idle() | Runtime() | Peaks():
+                self.learned.append(report)
+            case Done():
+                self.busy = False
+
+    def _end_of(self, event: CaseFinished) -> None:
+        if case := self._cases.pop(event.case, None):
+            case.arrived.append(event)
+
+    def _now_s(self) -> float:
+        zero_s = self._setting.zero_s if self._setting else 0.0
+        return round(monotonic() - zero_s, 6)
+
+
+class FarCase:
+    """A case on another machine."""
+
+    pid = None
+    sources = ()
+    """The loop itself serves the wire."""
+
+    def __init__(self, case: int, station: FarStation) -> None:
+        self.arrived: deque[WorkerEvent] = deque()
+        self._case = case
+        self._station = station
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called."""
+        return self._station.left_s
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """The events that have come, with the time at which they did: theirs is that of another clock."""
+        self._station.heed()
+        while self.arrived:
+            yield replace(self.arrived.popleft(), t=now_s)
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Have it killed."""
+        self._station.say(End(case=self._case, outcome=outcome, reason=reason))
+
+
+class FarErrand:
+    """The same errand at several stations at once."""
+
+    sources = ()
+
+    def __init__(self, stations: Iterable[FarStation]) -> None:
+        self._stations = list(stations)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all are done."""
+        return not any(station.busy or station.learned for station in self._stations)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called."""
+        return min((station.left_s for station in self._stations if station.busy), default=0.0)
+
+    def collect(self, now_s: float) -> Iterator[ErrandEvent]:
+        """What has been learned since the last call."""
+        for station in self._stations:
+            if station.busy:
+                station.heed()
+            while station.learned:
+                yield replace(station.learned.popleft(), t=now_s)
+
+    def end(self) -> None:
+        """Wait for it no longer."""
+        for station in self._stations:
+            station.busy = False
+            station.learned.clear()

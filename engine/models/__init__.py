@@ -1,0 +1,1 @@
+"""Models: loading, precision, compilation."""

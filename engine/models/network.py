@@ -1,0 +1,102 @@
+"""A transformers network on its device, with what must be known of its weights."""
+
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from transformers.utils.import_utils import is_flash_attn_2_available
+
+from benchtui.engine.models import loading as models
+from benchtui.engine.models import precision
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.payloads import Model
+from benchtui.sessions.sweep import Config, Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network as it was loaded, in evaluation mode."""
+
+    module: Any
+    model: Model
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A model's configuration, and where the model is."""
+
+    place: models.Place
+    config: Any
+
+    @property
+    def vocabulary(self) -> int:
+        """How many token ids the model knows."""
+        return int(self.config.get_text_config().vocab_size)
+
+    def require_room(self, length: int, what: str) -> None:
+        """Raise CaseSkippedError where a sequence of this length has more positions than the model."""
+        most = getattr(self.config, "max_position_embeddings", None)
+        if most and length > most:
+            raise CaseSkippedError(f"{what}: {self.place.name} takes at most {most}")
+
+
+def load_network(
+    auto: Any,  # noqa: ANN401  (one of transformers' Auto classes)
+    architecture: Architecture,
+    sweep: Sweep,
+    config: Config,
+    device: torch.device,
+) -> Network:
+    """Load a network in the case's precision; raises BenchtuiError where it can't be had."""
+    if config.attention == "flash" and not _has_flash():
+        raise CaseSkippedError("flash attention needs the package flash-attn, built for this torch")
+    asked = _attention(config)
+    options = {} if asked is None else {"attn_implementation": asked}
+    make = _random if sweep.weights == "random" else _pretrained
+    module, marks = make(auto, architecture, options)
+    module = module.to(device=device, dtype=precision.weights_dtype(config.precision)).eval()
+    model = _describe(module, architecture.place, sweep)
+    if config.precision == "int8":
+        marks = (*marks, precision.quantise(module))
+    return Network(module, model, marks)
+
+
+def _random(auto: Any, architecture: Architecture, options: dict[str, str]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+    with models.random_weights() as fill:
+        module = auto.from_config(architecture.config, **options)
+    fill(module)
+    return module, ("random weights",)
+
+
+def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+    load = partial(auto.from_pretrained, output_loading_info=True, **options)
+    module, loading = models.load("model", architecture.place, load)
+    missing = ", ".join(sorted(loading["missing_keys"]))
+    return module, ((f"random weights for {missing}: not in the checkpoint",) if missing else ())
+
+
+def _attention(config: Config) -> str | None:
+    """The attention implementation to ask transformers for; None leaves it the choice."""
+    return {"auto": None, "flash": "flash_attention_2"}.get(config.attention, config.attention)
+
+
+def _has_flash() -> bool:
+    """Whether transformers finds flash attention: its package, or the one that fetches kernels from the hub."""
+    return is_flash_attn_2_available() or find_spec("kernels") is not None
+
+
+def _describe(module: Any, place: models.Place, sweep: Sweep) -> Model:  # noqa: ANN401
+    config = module.config
+    return Model(
+        name=sweep.model,
+        architecture=type(module).__name__,
+        parameters=sum(parameter.numel() for parameter in module.parameters()),
+        hidden_size=getattr(config, "hidden_size", None),
+        hidden_layers=getattr(config, "num_hidden_layers", None),
+        attention_heads=getattr(config, "num_attention_heads", None),
+        weights=sweep.weights,
+        source=place.source,
+    )

@@ -1,0 +1,1 @@
+"""A machine on which cases run: worker processes, telemetry, energy."""

@@ -1,0 +1,152 @@
+"""A station in a process of its own: takes orders on its input, reports on its output.
+
+It ends with its input. ``python -m benchtui.engine --station`` is what other machines run. Whatever brings the
+messages, cases run there as they do at home: each in a fresh process, which this one's fork server starts.
+"""
+
+import os
+import selectors
+import threading
+from contextlib import suppress
+from importlib import metadata
+from io import FileIO
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from benchtui.engine.event_loop import Loop
+from benchtui.engine.executor import Errand
+from benchtui.engine.line_protocol import Lines, send
+from benchtui.engine.node.case_execution import CaseRun
+from benchtui.engine.node.protocol import (
+    Done,
+    End,
+    Hello,
+    Measure,
+    Open,
+    Order,
+    Ping,
+    Pong,
+    Prepare,
+    Report,
+    Start,
+    orders,
+)
+from benchtui.engine.node.runner import Charge, Station
+from benchtui.engine.telemetry.visible_gpus import setting_here
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
+
+_MOST_CHUNKS = 16
+
+
+def serve(station: Station) -> int:
+    """Serve whoever holds the other ends of input and output; gives the exit status."""
+    incoming, outgoing = _taken(0, os.O_RDONLY), _taken(1, os.O_WRONLY)
+    os.dup2(2, 1)  # libraries print, and what they print is no message
+    Outpost(station, incoming, outgoing).serve()
+    return 0
+
+
+def _taken(standard: int, flags: int) -> FileIO:
+    """A standard file for ourselves alone, an empty one in its place."""
+    own = FileIO(os.dup(standard), "rb" if flags == os.O_RDONLY else "wb")
+    null = os.open(os.devnull, flags)
+    os.dup2(null, standard)
+    os.close(null)
+    return own
+
+
+class Outpost:
+    """Carries out orders, one loop for all of them."""
+
+    def __init__(self, station: Station, incoming: FileIO, outgoing: FileIO) -> None:
+        self._station = station
+        self._lines = Lines(incoming)
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._saying = threading.Lock()
+        self._loop = Loop()
+        self._runs: dict[int, CaseRun] = {}
+        self._errand: Errand | None = None
+
+    def serve(self) -> None:
+        """Carry out what is ordered until nobody is there any more; what runs then is killed."""
+        self._say(
+            Hello(
+                version=metadata.version("benchtui"),
+                host=self._station.host,
+                visible=setting_here(),
+                nice=os.getpriority(os.PRIO_PROCESS, 0),
+            )
+        )
+        self._loop.selector.register(self._incoming.fileno(), selectors.EVENT_READ, self._read)
+        try:
+            while not self._lines.closed:
+                self._collect()
+                waiting: list[CaseRun | Errand] = list(self._runs.values())
+                waiting += [self._errand] if self._errand else []
+                sources = [source for each in waiting for source in each.sources]
+                self._loop.wait(sources, min((each.left_s for each in waiting), default=None))
+        finally:
+            for run in self._runs.values():
+                run.end("interrupted", "the engine is gone", self._station.now_s())
+            if self._errand:
+                self._errand.end()
+            self._station.close()
+
+    def _read(self) -> None:
+        descriptor = self._incoming.fileno()
+        messages = self._lines.read(_MOST_CHUNKS)
+        if self._lines.closed:
+            self._loop.selector.unregister(descriptor)
+        for message in messages:
+            self._obey(orders.decode(message))
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Ping():
+                self._say(Pong(at_s=order.at_s, here_s=monotonic()))
+            case Open():
+                self._open(order)
+            case Prepare():
+                self._errand = self._station.prepare()
+            case Measure():
+                self._errand = self._station.peaks(order.peaks)
+            case Start():
+                self._start(order)
+            case End() if order.case in self._runs:
+                self._runs[order.case].end(order.outcome, order.reason, self._station.now_s())
+
+    def _open(self, order: Open) -> None:
+        if Path(order.folder).is_dir():
+            os.chdir(order.folder)
+        charge = Charge(order.zero_s, order.env, order.dataset, order.node, order.report_s)
+        self._station.open(charge, self._say)
+
+    def _start(self, order: Start) -> None:
+        index = order.job.case
+        try:
+            self._runs[index] = self._station.start(order.job)
+        except BenchtuiError as error:
+            now_s = self._station.now_s()
+            self._say(CaseFinished(t=now_s, case=index, outcome="failed", reason=str(error)))
+
+    def _collect(self) -> None:
+        now_s = self._station.now_s()
+        for index, run in list(self._runs.items()):
+            for event in run.collect(now_s):
+                self._say(event)
+                if isinstance(event, CaseFinished):
+                    del self._runs[index]
+        if self._errand:
+            for told in self._errand.collect(now_s):
+                self._say(told)
+            if self._errand.ended:
+                self._errand = None
+                self._say(Done())
+
+    def _say(self, report: Report) -> None:
+        with suppress(OSError), self._saying:  # a reader that is gone shows in the input, which has ended too
+            send(self._outgoing, msgspec.json.encode(report))

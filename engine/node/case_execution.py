@@ -1,0 +1,172 @@
+"""One running case: its process, and what the machine's readings add to its outcome."""
+
+from collections.abc import Callable, Iterator
+from statistics import fmean
+from time import monotonic
+
+from msgspec.structs import replace
+
+from benchtui.engine.executor import WorkerEvent
+from benchtui.engine.node.energy import gpu_energy, processor_energy
+from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.worker_processes import CaseProcess
+from benchtui.engine.telemetry.nvml import Nvml
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
+from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
+from benchtui.sessions.stats.disturbance import disturbances
+
+_PROCESSES_PERIOD_S = 1.0
+"""Process lists hold the driver's lock, and are asked for this often at most."""
+
+
+class CaseRun:
+    """A case on its way, with what the machine's readings show of it."""
+
+    def __init__(
+        self,
+        process: CaseProcess,
+        nvml: Nvml | None,
+        host: Host,
+        readings: Readings,
+        begun_s: float,
+        on_end: Callable[["CaseRun"], None],
+    ) -> None:
+        self.begun_s = begun_s
+        """Session time from which on readings are still needed."""
+        self._process = process
+        self._on_end = on_end
+        self._nvml = nvml
+        self._host = host
+        self._readings = readings
+        self._gpu_uuid: str | None = None
+        self._device_mb: float | None = None
+        self._others: int | None = None
+        self._asked_s = 0.0
+
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        return self._process.sources
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return self._process.left_s
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """The events that have come, the last one with the machine's readings added."""
+        for event in self._process.collect(now_s):
+            self._read_processes()
+            if isinstance(event, CasePrepared):
+                self._gpu_uuid = event.gpu_uuid
+            if isinstance(event, CaseFinished):
+                event = self._complete(event)
+                self._on_end(self)
+            yield event
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the case."""
+        self._process.end(outcome, reason, now_s)
+
+    def _read_processes(self) -> None:
+        if not self._nvml or not self._gpu_uuid or monotonic() - self._asked_s < _PROCESSES_PERIOD_S:
+            return
+        self._asked_s = monotonic()
+        processes = self._nvml.processes(self._gpu_uuid)
+        if processes is None:
+            return
+        used_mb = processes.get(self.pid)
+        if used_mb is not None:
+            self._device_mb = max(used_mb, self._device_mb or 0.0)
+        self._others = max(others(processes, self.pid), self._others or 0)
+
+    def _complete(self, event: CaseFinished) -> CaseFinished:
+        if event.outcome != "ok" or event.measured_s is None:
+            return event
+        begin_s, end_s = event.measured_s
+        self._readings.catch_up()
+        environment = self._environment(event.environment or Environment(), begin_s, end_s)
+        return replace(
+            event,
+            memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
+            energy=self._energy(begin_s, end_s),
+            environment=environment,
+            marks=(*event.marks, *disturbances(environment, end_s - begin_s)),
+        )
+
+    def _energy(self, begin_s: float, end_s: float) -> Energy:
+        if not self._gpu_uuid:
+            reason = self._host.absent.get("rapl")
+            return Energy(absent=reason) if reason else processor_energy(self._readings, begin_s, end_s)
+        gpu = self._gpu()
+        if gpu is None:
+            return Energy(
+                absent=self._host.absent.get("gpu", "the driver doesn't list the device torch computes on")
+            )
+        energy = gpu_energy(self._readings, gpu.index, begin_s, end_s)
+        lost = self._readings.lost.get(gpu.index)
+        return Energy(absent=lost) if lost and energy.energy_j is None else energy
+
+    def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
+        """What the worker saw, engine and other cases taken out, with what the driver says of the GPU."""
+        beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
+        strangers = self._strangers_percent(seen, beside, begin_s, end_s)
+        still_s = self._stood_still_s(begin_s, end_s)
+        seen = replace(seen, beside=beside, others_cpu_percent=strangers, stood_still_s=still_s)
+        gpu = self._gpu()
+        return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
+
+    def _stood_still_s(self, begin_s: float, end_s: float) -> float | None:
+        """How long nothing ran, and how long all but the worker did."""
+        everything_s = self._readings.stood_still_s(begin_s, end_s)
+        alone_s = self._readings.worker_stopped_s(self.pid, begin_s, end_s)
+        return everything_s if alone_s is None else (everything_s or 0.0) + alone_s
+
+    def _strangers_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
+        """Processors used by neither engine nor workers; None where other cases' part of it wasn't read."""
+        if seen.others_cpu_percent is None:
+            return None
+        engine, workers = (
+            [percent for _, percent in self._readings.host(name, begin_s, end_s)]
+            for name in ("engine_cpu_percent", "worker_cpu_percent")
+        )
+        ours = fmean(engine) if engine else 0.0
+        if beside:
+            if not workers or seen.worker_cpu is None:
+                return None
+            ours += max(0.0, fmean(workers) - 100 * seen.worker_cpu)
+        return round(max(0.0, seen.others_cpu_percent - ours), 1)
+
+    def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
+        clocks, temperatures = (
+            [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
+            for name in ("sm_clock_mhz", "temperature_c")
+        )
+        return replace(
+            seen,
+            sm_clock_mhz=round(fmean(clocks), 1) if clocks else None,
+            sm_clock_least_mhz=min(clocks, default=None),
+            sm_clock_default_mhz=gpu.sm_clock_mhz,
+            throttle=self._readings.throttle(gpu.index, begin_s, end_s),
+            temperature_c=max(temperatures, default=None),
+            power_limit_w=self._readings.power_limit_w(gpu.index),
+            gpu_processes=self._others,
+        )
+
+    def _gpu(self) -> Gpu | None:
+        known = (gpu for gpu in self._host.gpus if gpu.uuid is not None and gpu.uuid == self._gpu_uuid)
+        return next(known, None)
+
+
+def others(processes: dict[int, float | None], worker: int) -> int:
+    """How many processes beside the worker compute on a GPU.
+
+    In a container with process numbers of its own the driver lists the worker under a number we don't know; one
+    of those listed is then taken to be the worker.
+    """
+    return max(len(processes) - 1, 0) if worker not in processes else len(processes.keys() - {worker})

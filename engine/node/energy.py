@@ -1,0 +1,77 @@
+"""Power and energy of a device over the measured span of a case, and while idle."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from benchtui.engine.node.telemetry_window import Points, Readings
+from benchtui.sessions.payloads import Energy, Gpu
+
+LEAST_COUNTER_S = 2.0
+"""The GPU driver's energy counter is trusted over at least this long: about 20 of its update periods."""
+LEAST_RAPL_S = 0.5
+"""The processor's counter moves every millisecond; this is for the two moments at which it is read."""
+
+
+def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> Energy:
+    """Energy and mean power of a GPU between two moments of session time, or why there are none."""
+    powers = readings.gpu(index, "power_w", begin_s, end_s)
+    if len(powers) < 2:
+        return Energy(absent="measured for too short a time for two readings of power")
+    integral_j = sum((b - a) * (before + after) / 2 for (a, before), (b, after) in pairwise(powers))
+    mean_power_w = integral_j / (powers[-1][0] - powers[0][0])
+    counted_w = _rate(readings.gpu(index, "energy_j", begin_s, end_s), LEAST_COUNTER_S)
+    if counted_w is not None:
+        return Energy(energy_j=counted_w * (end_s - begin_s), mean_power_w=mean_power_w, source="counter")
+    return Energy(energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power")
+
+
+def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy:
+    """Energy and mean power of all processor packages, whoever used them, or why there are none."""
+    power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    if power_w is None:
+        return Energy(absent="measured for too short a time for the processor's counter")
+    dram_w = _rate(readings.host("dram_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    span_s = end_s - begin_s
+    return Energy(
+        energy_j=power_w * span_s,
+        mean_power_w=power_w,
+        source="counter",
+        dram_j=None if dram_w is None else dram_w * span_s,
+    )
+
+
+def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s: float) -> dict[str, float]:
+    """Mean power of each device that gives it between two moments of session time."""
+    found = {}
+    for gpu in gpus:
+        powers = [power for _, power in readings.gpu(gpu.index, "power_w", begin_s, end_s)]
+        if powers:
+            found[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
+    processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
+    return found if processor_w is None else found | {"processor": round(processor_w, 2)}
+
+
+def total(parts: Iterable[Energy]) -> Energy:
+    """The energy of several rounds together; without that of one of them there is no sum."""
+    rounds = list(parts)
+    known = [(each.energy_j, each.mean_power_w) for each in rounds if each.energy_j is not None]
+    spans_s = [energy_j / power_w for energy_j, power_w in known if power_w]
+    if len(spans_s) < len(rounds):
+        return next(each for each in rounds if each.energy_j is None or not each.mean_power_w)
+    energy_j = sum(energy_j for energy_j, _ in known)
+    drams = [each.dram_j for each in rounds if each.dram_j is not None]
+    counted = all(each.source == "counter" for each in rounds)
+    return Energy(
+        energy_j=energy_j,
+        mean_power_w=energy_j / sum(spans_s),
+        source="counter" if counted else "sampled power",
+        dram_j=sum(drams) if len(drams) == len(rounds) else None,
+    )
+
+
+def _rate(counts: Points[float], least_s: float) -> float | None:
+    """Mean power by a running total, from its first and last reading; None where they lie too close."""
+    if len(counts) < 2 or counts[-1][0] - counts[0][0] < least_s:
+        return None
+    (begin_s, first_j), (end_s, last_j) = counts[0], counts[-1]
+    return (last_j - first_j) / (end_s - begin_s)

@@ -1,0 +1,134 @@
+"""What is learned of this machine before its first case: idle power, what torch says, peaks of its devices."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+
+from msgspec.structs import replace
+
+from benchtui.engine.node import peaks
+from benchtui.engine.node.worker_processes import PeaksQuestion, Processes, TorchQuestion
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Idle, Message, Peaks, Runtime
+
+IDLE_S = 1.25
+"""How long power is watched before the first case, where it can be: five samples."""
+PROBE_S = 300.0
+"""How long importing torch and asking it about the machine may take."""
+
+TellIdle = Callable[[float], Idle | None]
+"""What the machine drew since it was watched, at a session time; None where that can't be read."""
+
+
+class Preparation:
+    """Watches power for a while where it can be read, then asks torch."""
+
+    def __init__(self, processes: Processes, tell_idle: TellIdle | None, node: str | None) -> None:
+        self.ended = False
+        self._node = node
+        self._processes = processes
+        self._tell_idle = tell_idle
+        self._probe: TorchQuestion | None = None
+        self._due_s = monotonic() + (IDLE_S if tell_idle else 0.0)
+
+    @property
+    def sources(self) -> list[int]:
+        """A file descriptor that becomes readable when torch has answered."""
+        return [self._probe.source] if self._probe else []
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called in any case."""
+        return max(0.0, self._due_s - monotonic())
+
+    def collect(self, now_s: float) -> Iterator[Idle | Runtime | Message]:
+        """What has been learned."""
+        if self._probe is None:
+            if not self.left_s:
+                yield from self._idle(now_s)
+                yield from self._ask(now_s)
+        elif not self.ended and (self._probe.ended or not self.left_s):
+            yield self._told(self._probe.result(now_s), now_s)
+
+    def end(self) -> None:
+        """Kill what is asked."""
+        if self._probe and not self.ended:
+            self._probe.result(0.0)
+        self.ended = True
+
+    def _ask(self, now_s: float) -> Iterator[Message | Runtime]:
+        try:
+            self._probe, self._due_s = self._processes.probe(), monotonic() + PROBE_S
+        except BenchtuiError as error:
+            yield self._told(str(error), now_s)
+
+    def _told(self, answer: Runtime | str, now_s: float) -> Message | Runtime:
+        self.ended = True
+        if isinstance(answer, str):
+            return Message(t=now_s, level="error", text=f"torch doesn't answer: {answer}")
+        return replace(answer, node=self._node)
+
+    def _idle(self, now_s: float) -> Iterator[Idle]:
+        told = self._tell_idle(now_s) if self._tell_idle else None
+        if told:
+            yield told
+
+
+class PeakErrand:
+    """Measures peaks one after another."""
+
+    def __init__(self, processes: Processes, wanted: Iterable[PeakKey], node: str | None) -> None:
+        self._processes = processes
+        self._left = deque(wanted)
+        self._node = node
+        self._asked: tuple[PeakKey, PeaksQuestion] | None = None
+        self._unasked: list[tuple[PeakKey, str]] = []
+        """Peaks for which no process could be started, and why."""
+        self._due_s = 0.0
+        self._ask()
+
+    @property
+    def ended(self) -> bool:
+        """Whether all have been measured."""
+        return self._asked is None
+
+    @property
+    def sources(self) -> list[int]:
+        """A file descriptor that becomes readable when one has been measured."""
+        return [self._asked[1].source] if self._asked else []
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called in any case."""
+        return max(0.0, self._due_s - monotonic())
+
+    def collect(self, now_s: float) -> Iterator[Peaks | Message]:
+        """What has been measured, and what couldn't be."""
+        if self._asked and (self._asked[1].ended or not self.left_s):
+            key, question = self._asked
+            yield from self._told(question.result(), key, now_s)
+            self._ask()
+        unasked, self._unasked = self._unasked, []
+        for key, why in unasked:
+            yield from self._told(why, key, now_s)
+
+    def end(self) -> None:
+        """Kill what is measured."""
+        self._left.clear()
+        if self._asked:
+            self._asked[1].result()
+        self._asked = None
+
+    def _told(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
+        for event in peaks.told(answer, key, now_s):
+            yield replace(event, node=self._node) if isinstance(event, Peaks) else event
+
+    def _ask(self) -> None:
+        self._asked = None
+        while self._left and self._asked is None:
+            key = self._left.popleft()
+            try:
+                self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + peaks.LONGEST_S
+            except BenchtuiError as error:
+                self._unasked.append((key, str(error)))

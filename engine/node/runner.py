@@ -1,0 +1,139 @@
+"""A machine as a place where cases run: its processes and its readings, and what these say of a case."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+from msgspec.structs import replace
+
+from benchtui.engine.job import REPORT_S, Job
+from benchtui.engine.node.case_execution import CaseRun
+from benchtui.engine.node.energy import idle_power_w
+from benchtui.engine.node.preflight import IDLE_S, PeakErrand, Preparation
+from benchtui.engine.node.scratch_dir import Scratch
+from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.worker_processes import Processes
+from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.nvml import Absent, open_nvml
+from benchtui.engine.telemetry.rapl import Rapl
+from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.events import Idle, Telemetry
+from benchtui.sessions.sweep import SYNTHETIC
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a station has to know of the session that it runs cases for."""
+
+    zero_s: float
+    """This machine's monotonic clock at the session's start."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables of the measured processes."""
+    dataset: str = SYNTHETIC
+    """What the texts of the cases are read from."""
+    node: str | None = None
+    """What the session calls this machine; None for that of the engine."""
+    report_s: float = REPORT_S
+    """Between two events of steps of a case, and of readings, as far as these don't come less often anyway."""
+
+
+class Station:
+    """Describes its machine, reads it, runs cases on it, and adds to each what was read meanwhile."""
+
+    def __init__(self, processes: Processes | None = None) -> None:
+        """Nothing is read and no process is started before ``open``."""
+        nvml = open_nvml()
+        self.host = describe_host(nvml)
+        self._nvml = None if isinstance(nvml, Absent) else nvml
+        self._processes = processes or Processes()
+        self._readings = Readings(self._hand_on)
+        self._runs: list[CaseRun] = []
+        """The cases that haven't ended."""
+        self._charge = Charge(0.0)
+        self._emit: Callable[[Telemetry], None] = _nowhere
+        self._sampler: Sampler | None = None
+        self._scratch: Scratch | None = None
+
+    def open(self, charge: Charge, emit: Callable[[Telemetry], None]) -> None:
+        """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
+        os.environ.update(charge.env)  # for the fork server: libraries read theirs when they are loaded
+        self._processes.expect(charge.dataset)
+        self._charge, self._emit = charge, emit
+        self._scratch = Scratch()
+        rapl = None if "rapl" in self.host.absent else Rapl()
+        batch = max(BATCH, round(charge.report_s / PERIOD_S))
+        self._sampler = Sampler(
+            self._nvml,
+            clock=self.now_s,
+            emit=self._sampled,
+            batch=batch,
+            rapl=rapl,
+            stops=self._readings.stops,
+        )
+        self._sampler.start()
+
+    def now_s(self) -> float:
+        """Session time."""
+        return round(monotonic() - self._charge.zero_s, 6)
+
+    def prepare(self) -> Preparation:
+        """Watch power while nothing runs, where it can be read, and ask torch about the machine."""
+        begin_s = self.now_s()
+        readable = self._nvml is not None or "rapl" not in self.host.absent
+        return Preparation(
+            self._processes, (lambda now_s: self._idle(begin_s, now_s)) if readable else None, self._charge.node
+        )
+
+    def peaks(self, wanted: Iterable[PeakKey]) -> PeakErrand:
+        """Measure what devices do at most, while no case runs."""
+        return PeakErrand(self._processes, wanted, self._charge.node)
+
+    def start(self, job: Job) -> CaseRun:
+        """Start a case; raises BenchtuiError where that can't be done."""
+        if self._scratch is None:
+            raise AssertionError("a station is opened before its first case")
+        now_s = self.now_s()
+        self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
+        charge, scratch = self._charge, str(self._scratch.path / job.scratch)
+        job = replace(job, zero_s=charge.zero_s, report_s=charge.report_s, scratch=scratch)
+        execution = self._processes.start(job)
+        run = CaseRun(execution, self._nvml, self.host, self._readings, now_s, self._ended)
+        self._runs.append(run)
+        self._count()
+        return run
+
+    def close(self) -> None:
+        """Stop reading, end all processes, and remove what cases left in their folders."""
+        if self._sampler:
+            self._sampler.stop()
+        self._processes.close()
+        if self._scratch:
+            self._scratch.remove()
+
+    def _ended(self, run: CaseRun) -> None:
+        self._runs = [each for each in self._runs if each is not run]
+        self._readings.stops.forget(run.pid)
+        self._count()
+
+    def _count(self) -> None:
+        self._readings.at_work(len(self._runs), self.now_s())
+        if self._sampler:
+            self._sampler.watch(run.pid for run in self._runs)
+
+    def _hand_on(self) -> None:
+        if self._sampler:
+            self._sampler.flush()
+
+    def _sampled(self, event: Telemetry) -> None:
+        self._readings.add(event)
+        self._emit(replace(event, node=self._charge.node))
+
+    def _idle(self, begin_s: float, now_s: float) -> Idle | None:
+        power_w = idle_power_w(self._readings, self.host.gpus, begin_s, now_s)
+        return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._charge.node) if power_w else None
+
+
+def _nowhere(event: Telemetry) -> None:
+    """Stands in until somebody wants to know."""

@@ -1,0 +1,441 @@
+"""The processes of this machine that touch torch: workers, and those that answer a question."""
+
+import errno
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import monotonic
+from typing import Generic, TypeVar
+
+import msgspec
+
+from benchtui.engine.executor import WorkerEvent
+from benchtui.engine.job import Examined, Job
+from benchtui.engine.line_protocol import Lines
+from benchtui.engine.node import fork_server
+from benchtui.engine.process_tree import (
+    adopts_orphans,
+    is_running,
+    is_stopped,
+    kill_descendants,
+    kill_orphans,
+)
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.errors import BenchtuiError, ShortageError
+from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
+
+Answer = TypeVar("Answer", Runtime, Peaks)
+
+_KEPT_STDERR = 8192
+_LONGEST_LINE = 500
+_MOST_CHUNKS = 16
+"""Pieces of a worker's output read at a time, which is more than a pipe holds: one that writes without end must
+not hold the loop."""
+_PROBE_END_S = 1.0
+_NO_SERVER = "its fork server is gone"
+_SHORTAGES = (errno.EMFILE, errno.ENFILE)
+_TEARDOWN_S = 20.0
+"""How long a worker may take to end once it has told its outcome, a look at its step included; and once it was
+killed, since a driver may take seconds to free its memory."""
+_LOOK_S = 2.0
+"""How long after the kill to look whether the fork server, which has to say so, runs at all."""
+_STOPPED = "its fork server stood still, and was replaced"
+
+
+class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
+    """Why a probe has no answer."""
+
+    error: str
+
+
+_decoder = msgspec.json.Decoder(WorkerEvent | Examined)
+
+
+class Processes:
+    """Forks each process from a server that has imported torch once."""
+
+    preloaded = ("benchtui.engine.worker.preload",)
+    """What the server imports, whatever the sweep."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._cases: list[CaseProcess] = []
+        """Those that haven't ended."""
+        self._questions: list[TorchQuestion | PeaksQuestion] = []
+        self.expect(SYNTHETIC)
+
+    def expect(self, dataset: str) -> None:
+        """Have the server import what reads a dataset too; to be said before the first process."""
+        library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
+        self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
+
+    def probe(self) -> "TorchQuestion":
+        """Start the fork server, and ask torch."""
+        question = TorchQuestion(self._context)
+        self._questions.append(question)
+        return question
+
+    def start(self, job: Job) -> "CaseProcess":
+        """Start a worker."""
+        case = CaseProcess(self._context, job, self._ended)
+        self._cases.append(case)
+        return case
+
+    def peaks(self, key: PeakKey) -> "PeaksQuestion":
+        """Start measuring what a device does at most."""
+        question = PeaksQuestion(self._context, key)
+        self._questions.append(question)
+        return question
+
+    def close(self) -> None:
+        """End the fork server and all that it and its workers have started."""
+        server = fork_server.server_pid()
+        if server is not None:
+            kill_descendants(server)
+            fork_server.kill_server(server)
+            self._kill_orphans(server, frozenset())
+
+    def _ended(self, case: "CaseProcess") -> None:
+        """End what a dead worker has left behind."""
+        self._cases.remove(case)
+        living = {each.pid for each in [*self._cases, *self._questions]}
+        if None not in living:  # one on its way is below the fork server, and its number isn't known yet
+            self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
+
+    def _kill_orphans(self, server: int | None, living: frozenset[int]) -> None:
+        """End the orphans that the fork server has adopted, and those of a dead one, which this process has."""
+        adopters = [server] if server is not None else []
+        kill_orphans([*adopters, os.getpid()] if adopts_orphans() else adopters, living)
+
+
+class CaseProcess:
+    """One case on its way: a worker process, its events and its end."""
+
+    def __init__(self, context: ForkServerContext, job: Job, on_end: Callable[["CaseProcess"], None]) -> None:
+        """Start the worker.
+
+        Raises:
+            ShortageError: where that can't be done for want of files.
+            BenchtuiError: where it can't be done.
+        """
+        self._on_end = on_end
+        self._case = job.case
+        self._timeout_s = job.sweep.measure.timeout_s
+        self._deadline_s = monotonic() + self._timeout_s
+        self._ending: CaseFinished | None = None
+        self._killed_s: float | None = None
+        """Monotonic clock when it was killed."""
+        self._given_up: str | None = None
+        """Why its end isn't waited for any more."""
+        self._stderr_tail = b""
+        self._oom_kills = _oom_kills()
+        self._events, events_out = _pipe(context, "the worker")
+        try:
+            self._stderr, stderr_out = _pipe(context, "the worker")
+        except BenchtuiError:
+            self._events.close()
+            events_out.close()
+            raise
+        self._process: BaseProcess = context.Process(
+            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
+        )
+        try:
+            fork_server.start(self._process)
+        except (OSError, EOFError) as error:
+            self._events.close()
+            self._stderr.close()
+            raise _not_started("the worker", error) from error
+        finally:
+            events_out.close()
+            stderr_out.close()
+        self.pid = self._process.pid or 0
+        """The worker's process id, which is asked for after its end as well."""
+        self.server = fork_server.server_pid()
+        """The fork server that it is a copy of."""
+        self._lines = Lines(self._events)
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        open_pipes = [pipe.fileno() for pipe in (self._events, self._stderr) if not pipe.closed]
+        return [*open_pipes, self._process.sentinel]
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return max(0.0, self._deadline_s - monotonic())
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """The events that have come; the last one of a case is its CaseFinished, once the process has ended."""
+        if not self.left_s:
+            self._overdue(now_s)
+        alive = self._process.is_alive()  # asked before reading: what a dying worker sent last is still read
+        self._read_stderr()
+        for event in self._read_events(now_s):
+            if isinstance(event, CaseFinished):
+                self._ending = self._ending or event
+                if self._killed_s is None:
+                    self._deadline_s = monotonic() + _TEARDOWN_S
+            elif isinstance(event, Examined):
+                self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
+            else:
+                yield event
+        if not alive or self._given_up:
+            yield self._finish(now_s)
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the worker and all it started; an outcome told before stays."""
+        self._ending = self._ending or CaseFinished(
+            t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
+        )
+        if self._killed_s is None:
+            self._killed_s = monotonic()
+            self._deadline_s = self._killed_s + _LOOK_S
+        _kill(self.pid)
+
+    def _overdue(self, now_s: float) -> None:
+        if self._killed_s is None:
+            self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
+        elif self.server is not None and is_stopped(self.server):
+            self._give_up(_STOPPED)
+        elif monotonic() < self._killed_s + _TEARDOWN_S:
+            self._deadline_s = monotonic() + _LOOK_S
+        elif is_running(self.pid):
+            self._given_up = f"its process {self.pid} can't be killed, and is still there"
+        else:
+            self._give_up(_STOPPED)
+
+    def _give_up(self, why: str) -> None:
+        """Wait no longer for the fork server to say that the worker has ended."""
+        self._given_up = why
+        if self.server is not None:
+            fork_server.kill_server(self.server)
+
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | Examined]:
+        try:
+            for message in self._lines.read(_MOST_CHUNKS):
+                yield _decoder.decode(message)
+        except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self.end("failed", f"the worker sent what is no event: {error}", now_s)
+
+    def _read_stderr(self) -> None:
+        for _ in range(_MOST_CHUNKS):
+            if self._stderr.closed or not self._stderr.poll():
+                return
+            chunk = os.read(self._stderr.fileno(), 65536)
+            self._stderr_tail = (self._stderr_tail + chunk)[-_KEPT_STDERR:]
+            if not chunk:
+                self._stderr.close()
+
+    def _finish(self, now_s: float) -> CaseFinished:
+        code = self._release()
+        self._read_stderr()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # whatever the case left behind
+        self._on_end(self)
+        for pipe in (self._events, self._stderr):
+            pipe.close()
+        ending = self._ending or _death(self._case, code, _oom_kills() > self._oom_kills, now_s)
+        said = _last_line(self._stderr_tail)
+        ending = msgspec.structs.replace(ending, t=now_s, stderr_line=None if ending.outcome == "ok" else said)
+        return _with_note(ending, self._given_up) if self._given_up else ending
+
+    def _release(self) -> int:
+        """Release the process; returns its exit status."""
+        if self._process.is_alive():  # one that can't be killed: the engine isn't to wait for it at its own end
+            multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
+            return 0
+        self._process.join()
+        code = self._process.exitcode or 0
+        self._process.close()
+        return code
+
+
+class _Question(Generic[Answer]):
+    """A process that answers one question about the machine."""
+
+    def __init__(
+        self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
+    ) -> None:
+        """Start asking; raises BenchtuiError where that can't be done."""
+        self._answers = msgspec.json.Decoder(kind | Failure)
+        self._answer, self._answer_out = _pipe(context, "its process")
+        self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
+        # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
+        self._starting = threading.Thread(target=self._start, daemon=True)
+        self._starting.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that answers; None while it is on its way."""
+        return self._process.pid if self._process.pid or self._starting.is_alive() else 0
+
+    @property
+    def source(self) -> int:
+        """A file descriptor that becomes readable when there is an answer, or none to come."""
+        return self._answer.fileno()
+
+    @property
+    def ended(self) -> bool:
+        """Whether an answer has come, or none will."""
+        return self._answer.poll()
+
+    def kill(self) -> None:
+        """End the process, whatever it is at."""
+        if self._process.pid is not None:
+            _kill(self._process.pid)
+
+    def _start(self) -> None:
+        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe says that none will answer
+            fork_server.start(self._process)
+        self._answer_out.close()
+
+    def _received(self) -> Answer | str:
+        """The answer once there is one, or why there is none."""
+        try:
+            message = self._answer.recv_bytes()
+        except (EOFError, OSError):
+            self._starting.join()
+            if self._process.pid is None:
+                return _NO_SERVER
+            self._process.join(_PROBE_END_S)
+            return f"its process ended with exit status {self._process.exitcode}"
+        self._starting.join()  # the answer may have come before starting was seen to be done
+        self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
+        self._process.join(_TEARDOWN_S)
+        answer = self._answers.decode(message)
+        return answer.error if isinstance(answer, Failure) else answer
+
+
+class TorchQuestion(_Question[Runtime]):
+    """Asks torch about the machine; starting it starts the fork server, which imports torch."""
+
+    def __init__(self, context: ForkServerContext) -> None:
+        super().__init__(context, _run_probe, Runtime)
+
+    def result(self, now_s: float) -> Runtime | str:
+        """What torch said, or why it said nothing."""
+        if not self.ended:
+            self.kill()
+            return "it is still being imported"
+        answer = self._received()
+        return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
+
+
+class PeaksQuestion(_Question[Peaks]):
+    """Measures the most that a device does, in a process that no case shares."""
+
+    def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
+        super().__init__(context, _run_peaks, Peaks, *key)
+
+    def result(self) -> Peaks | str:
+        """What was measured, or why nothing was; ends the process."""
+        if not self.ended:
+            self.kill()
+            return "not done in time"
+        return self._received()
+
+
+def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
+    """The ends of a pipe for a new process, to read and to write; raises BenchtuiError where there is none."""
+    try:
+        return context.Pipe(duplex=False)
+    except OSError as error:
+        raise _not_started(process, error) from error
+
+
+def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
+    why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
+    kind = ShortageError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
+    return kind(f"{process} can't be started: {why}")
+
+
+def _run_probe(answer: Connection) -> None:
+    try:
+        from benchtui.engine.worker.torch_info import (
+            main,  # torch belongs to this process, never to the supervisor's
+        )
+    except ImportError as error:
+        _tell(answer, Failure(error=f"it can't be imported: {error}"))
+    else:
+        _tell(answer, main())
+
+
+def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
+    from benchtui.engine.worker.peak_rates import (
+        main,  # torch belongs to this process, never to the supervisor's
+    )
+
+    _tell(answer, main(device, precision, threads))
+
+
+def _tell(asker: Connection, answer: Runtime | Peaks | Failure) -> None:
+    with suppress(BrokenPipeError):  # the engine is gone, and nobody wants to know any more
+        asker.send_bytes(msgspec.json.encode(answer))
+
+
+def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+    from benchtui.engine.worker.main import (
+        main,  # torch belongs to the worker's process, never to the supervisor's
+    )
+
+    main(job, events, stderr)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and all it started."""
+    kill_descendants(pid)  # first: once it is gone, nobody knows whose they are
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError, PermissionError):  # one that hasn't made its own group yet
+        os.kill(pid, signal.SIGKILL)
+
+
+def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
+    """Name what ended a worker that didn't tell an outcome."""
+    if code >= 0:
+        reason = f"the worker ended with exit status {code} before it was done"
+        return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
+    name = _signal_name(-code)
+    if name == "SIGKILL" and out_of_memory:
+        reason = "killed by the kernel's out-of-memory killer (SIGKILL)"
+        return CaseFinished(t=now_s, case=case, outcome="oom", reason=reason, signal=name)
+    return CaseFinished(
+        t=now_s, case=case, outcome="failed", reason=f"the worker was killed by {name}", signal=name
+    )
+
+
+def _with_note(end: CaseFinished, note: str) -> CaseFinished:
+    """An end that says as well what became of the process."""
+    if end.reason is None:
+        return msgspec.structs.replace(end, marks=(*end.marks, note))
+    return msgspec.structs.replace(end, reason=f"{end.reason}; {note}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(tail: bytes) -> str | None:
+    lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
+    return next((line[:_LONGEST_LINE] for line in reversed(lines) if line), None)
+
+
+def _oom_kills() -> int:
+    """How often the kernel's out-of-memory killer has struck since boot (Linux: proc(5), vmstat)."""
+    try:
+        fields = Path("/proc/vmstat").read_text("ascii").split()
+        return int(fields[fields.index("oom_kill") + 1])
+    except (OSError, ValueError):
+        return 0

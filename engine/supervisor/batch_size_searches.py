@@ -1,0 +1,172 @@
+"""The searches of a sweep with ``batch_size = "auto"``: one a family, fed by what its cases measure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from benchtui.engine.supervisor.batch_size_search import Found, Rate, Trial, Try, following, rate
+from benchtui.engine.supervisor.case_queue import Queue
+from benchtui.engine.supervisor.round_policy import as_end
+from benchtui.sessions.estimates.memory import MemoryForecast
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseAdded,
+    CaseFinished,
+    CasePrepared,
+    CaseRepeated,
+    Message,
+    Resumed,
+    RoundFinished,
+    Steps,
+)
+from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sweep import Case, Config, Sweep
+
+THROUGHPUT_BLOCK = 16
+"""Steps that are timed as one in throughput mode: engine.measure's, which a worker alone may import."""
+
+
+SEARCHED = "auto: "
+"""How the reason of a case begins that a search has added."""
+FOUND, ENDS = "auto batch size of ", "the search for the batch size of "
+"""How the messages begin with which the search of a family ends."""
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What a case of a search has told so far."""
+
+    config: Config
+    times_ms: list[float] = field(default_factory=list)
+    samples: int | None = None
+    gpu_uuid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What the end of a case leads to."""
+
+    case: int
+    step: Try | Found
+
+
+class BatchSizes:
+    """Says after each case of a search which batch size comes next, or what was found."""
+
+    def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
+        self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
+        self._queue = queue
+        self._hosts = hosts
+        self._forecast = MemoryForecast()
+        self._trials: dict[str, list[Trial]] = {}
+        """By family."""
+        self._cases: dict[int, _Measured] = {}
+        self._members: dict[int, Case] = {}
+        """All cases that were ever counted to a search."""
+        for case in queue.cases if sweep.axes.batch_size_auto else []:
+            if not case.config.repeat:  # the second case of an A/A pair is no step of a search
+                self.expect(case)
+
+    def expect(self, case: Case) -> None:
+        """Count a case to the search of its family."""
+        self._members[case.index] = case
+        self._cases[case.index] = _Measured(case.config)
+
+    def take(self, event: AnyEvent) -> None:
+        """Take in what a running case tells."""
+        match event:
+            case Steps(phase="measure") if event.case in self._cases:
+                self._cases[event.case].times_ms += event.wall_ms
+            case CaseRepeated() if event.case in self._cases:
+                self._cases[event.case].times_ms.clear()
+            case CasePrepared() if event.case in self._cases:
+                case = self._cases[event.case]
+                case.samples, case.gpu_uuid = event.samples_per_step, event.gpu_uuid
+
+    def retrace(self, record: Iterable[Read]) -> list[Owed]:
+        """Take in a whole record; gives what ends of cases led to and the record doesn't hold yet."""
+        owed: dict[str, Owed] = {}
+        known: set[int] = set()
+        """Cases whose first round has ended well: further ones tell a search nothing."""
+        for event in record if self._members else ():
+            match event:
+                case RoundFinished():
+                    known.add(event.case)
+                    owed |= self._owed(as_end(event))
+                case CaseFinished():
+                    owed |= self._owed(event)
+                case CaseAdded() if event.why.startswith(SEARCHED):
+                    owed.pop(event.config.family, None)
+                    self.expect(Case(event.case, event.config))
+                case Resumed():
+                    for case in (self._members[each] for each in event.cases if each in self._members):
+                        owed.pop(case.config.family, None)
+                        if case.index not in known:
+                            self._again(case)
+                case Message():
+                    owed = {family: each for family, each in owed.items() if not _is_about(event, family)}
+                case Steps() | CaseRepeated() | CasePrepared():
+                    self.take(event)
+        return list(owed.values())
+
+    def ended(self, end: CaseFinished) -> Try | Found | None:
+        """What the end of a case's first round leads to; None where no search goes on from there."""
+        case = self._cases.pop(end.case, None)
+        if case is None or end.outcome == "interrupted":
+            return None
+        trials = self._trials.setdefault(case.config.family, [])
+        if end.outcome == "skipped" and not trials:
+            return None  # the row itself tells why
+        trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), end.reason))
+        if end.outcome == "ok":
+            self._forecast.learn(case.config, end.memory)
+        step = following(trials, lambda size: self._too_large(case, size))
+        return Found(f"{FOUND}{case.config.family}: {step.text}") if isinstance(step, Found) else step
+
+    def _owed(self, end: CaseFinished) -> dict[str, Owed]:
+        """What the end of a case leads to, by its family."""
+        step = self.ended(end)
+        return {} if step is None else {self._members[end.case].config.family: Owed(end.case, step)}
+
+    def _again(self, case: Case) -> None:
+        """Expect a case that begins again; how it ended before is forgotten."""
+        trials = self._trials.get(case.config.family, [])
+        trials[:] = [trial for trial in trials if trial.size != case.config.batch_size]
+        self.expect(case)
+
+    def _rate(self, case: _Measured, end: CaseFinished) -> Rate | None:
+        if end.outcome != "ok":
+            return None
+        return rate(case.times_ms, case.samples or case.config.batch_size, self._least_block)
+
+    def _too_large(self, case: _Measured, size: int) -> str | None:
+        """Why a batch size can't fit, by a smaller case that ran out of memory or by the memory predicted."""
+        config = replace(case.config, batch_size=size)
+        smaller = self._queue.ran_out_below(config)
+        if smaller is not None:
+            return f"larger than case {smaller.index}, which ran out of memory"
+        predicted, capacity_mb = self._forecast.predict(config), self._capacity_mb(case.gpu_uuid)
+        if predicted is None or capacity_mb is None or predicted.peak_mb <= capacity_mb:
+            return None
+        return f"predicted to need {predicted.peak_mb:,.0f} MB of {capacity_mb:,.0f} MB"
+
+    def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
+        """All the memory there is where a case keeps its tensors: more than that surely doesn't fit."""
+        if gpu_uuid is not None:
+            gpus = (gpu for host in self._hosts for gpu in host.gpus)
+            return next((gpu.memory_mb for gpu in gpus if gpu.uuid == gpu_uuid), None)
+        known = [_memory_mb(host) for host in self._hosts]
+        return None if None in known else max((mb for mb in known if mb is not None), default=None)
+
+
+def _memory_mb(host: Host) -> float | None:
+    """The memory of a machine that its processes may use."""
+    known = (host.memory_mb, host.container_memory_mb)
+    return min((mb for mb in known if mb is not None), default=None)
+
+
+def _is_about(message: Message, family: str) -> bool:
+    """Whether a message tells the end of a family's search."""
+    return message.text.startswith((f"{FOUND}{family}: ", f"{ENDS}{family} ends: "))

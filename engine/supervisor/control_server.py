@@ -1,0 +1,241 @@
+"""The engine's end of the control socket: who may connect, for how long, and what becomes of what they send.
+
+Whatever clients do costs the engine no exception, few files and a small part of a processor: it is measuring.
+"""
+
+import os
+import selectors
+import socket
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from benchtui.engine.control import LONGEST_LINE, Answer, Command, socket_path
+from benchtui.engine.event_loop import Loop
+from benchtui.engine.supervisor.session_writer import RecordError
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import shortened, visible
+
+MOST_CLIENTS = 16
+"""Clients at a time. One more takes the place of the one that has been idle longest. It isn't turned away: else
+sixteen that say nothing would keep the user from stopping a sweep."""
+PATIENCE_S = 5.0
+"""How long a client may neither say nor read anything."""
+WINDOW_S = 0.1
+"""No more than ``MOST_CLIENTS`` are accepted in so long; the others wait in the socket's queue."""
+PAUSE_S = 1.0
+"""How long nobody is accepted after that failed: a system that is short of files would refuse at once again."""
+LOOK_S = 2.0
+"""How often to see whether the socket is still there."""
+_CHUNK = 65536
+
+Handle = Callable[[Command], Answer]
+
+_decoder = msgspec.json.Decoder(Command)
+
+
+@dataclass(slots=True, eq=False)
+class _Client:
+    """One who has connected, and how far it has come."""
+
+    connection: socket.socket
+    due_s: float
+    """Monotonic clock at which it is dropped, unless something is said or read before."""
+    line: bytearray = field(default_factory=bytearray)
+    unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+
+
+class ControlServer:
+    """Serves clients from the engine's own loop."""
+
+    def __init__(self, session_id: str, loop: Loop, handle: Handle) -> None:
+        """Listen; raises BenchtuiError where the socket can't be made."""
+        self._session_id = session_id
+        self._loop = loop
+        self._handle = handle
+        self._path = socket_path(session_id)
+        self._clients: list[_Client] = []
+        self._accepted = 0
+        """Clients accepted in this window."""
+        self._window_end_s = 0.0
+        self._resume_s = 0.0
+        """Monotonic clock from which on clients are accepted."""
+        self._look_s = monotonic() + LOOK_S
+        self._listen(_listening(self._path))
+        loop.timers.append(self._tend)
+
+    def close(self) -> None:
+        """Drop all clients, stop listening and remove the socket."""
+        self._loop.timers.remove(self._tend)
+        for client in tuple(self._clients):
+            self._drop(client)
+        self._ignore(0.0)
+        self._socket.close()
+        if _identity(self._path) == self._made:
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _listen(self, listening: socket.socket) -> None:
+        self._socket, self._made = listening, _identity(self._path)
+        self._attend()
+
+    def _attend(self) -> None:
+        self._loop.selector.register(self._socket, selectors.EVENT_READ, self._accept)
+        self._attending = True
+
+    def _ignore(self, until_s: float) -> None:
+        """Leave those who connect in the socket's queue for a while."""
+        self._resume_s = until_s
+        if self._attending:
+            self._loop.selector.unregister(self._socket)
+        self._attending = False
+
+    def _tend(self) -> float:
+        """Do what is due by now, and give the seconds until there is more."""
+        now_s = monotonic()
+        for client in tuple(self._clients):
+            if client.due_s <= now_s:
+                self._drop(client)
+        if not self._attending and self._resume_s <= now_s:
+            self._attend()
+        if self._look_s <= now_s:
+            self._look_s = now_s + LOOK_S
+            self._look()
+        due_s = [self._look_s, *(client.due_s for client in self._clients)]
+        return min(due_s if self._attending else (*due_s, self._resume_s)) - now_s
+
+    def _look(self) -> None:
+        """Make the socket again where it was removed, with its folder: nobody would find the sweep any more."""
+        if _identity(self._path) == self._made:
+            return
+        with suppress(BenchtuiError):  # it can't be made now, and may at the next look
+            listening = _listening(socket_path(self._session_id))
+            self._ignore(0.0)
+            self._socket.close()
+            self._listen(listening)
+
+    def _accept(self) -> None:
+        now_s = monotonic()
+        if now_s >= self._window_end_s:
+            self._window_end_s, self._accepted = now_s + WINDOW_S, 0
+        while self._accepted < MOST_CLIENTS:
+            try:
+                client = self._next_client()
+            except BlockingIOError:
+                return
+            except OSError:
+                self._ignore(now_s + PAUSE_S)
+                return
+            self._accepted += 1
+            self._admit(client)
+        self._ignore(self._window_end_s)
+
+    def _next_client(self) -> _Client:
+        """The next one in the socket's queue; raises OSError where there is none, or it can't be accepted."""
+        connection, _ = self._socket.accept()
+        client = _Client(connection, monotonic() + PATIENCE_S)
+        try:
+            connection.setblocking(False)
+            self._loop.selector.register(connection, selectors.EVENT_READ, lambda: self._read(client))
+        except OSError:
+            connection.close()
+            raise
+        return client
+
+    def _admit(self, client: _Client) -> None:
+        self._clients.append(client)
+        self._read(client)  # most have said all by now
+        if len(self._clients) > MOST_CLIENTS:
+            self._drop(min(self._clients, key=lambda each: (bool(each.line), each.due_s)))
+
+    def _read(self, client: _Client) -> None:
+        try:
+            chunk = client.connection.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk and not client.line:
+            self._drop(client)
+            return
+        client.line += chunk
+        client.due_s = monotonic() + PATIENCE_S
+        if not chunk or b"\n" in chunk or len(client.line) >= LONGEST_LINE:
+            client.unsent = memoryview(self._answered(bytes(client.line)))
+            self._loop.selector.modify(client.connection, selectors.EVENT_WRITE, lambda: self._send(client))
+            self._send(client)
+
+    def _send(self, client: _Client) -> None:
+        try:
+            sent = client.connection.send(client.unsent)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop(client)
+            return
+        client.unsent = client.unsent[sent:]
+        client.due_s = monotonic() + PATIENCE_S
+        if not client.unsent:
+            self._drop(client)
+
+    def _drop(self, client: _Client) -> None:
+        self._clients.remove(client)
+        self._loop.selector.unregister(client.connection)
+        client.connection.close()
+
+    def _answered(self, line: bytes) -> bytes:
+        """What a line is answered with.
+
+        Raises:
+            RecordError: where the session can't be written any further, and nothing else.
+        """
+        try:
+            return _line(self._answer(line))
+        except RecordError:
+            raise
+        except Exception as error:  # noqa: BLE001 no client may end a sweep, by a mistake of ours either
+            traceback.print_exc()
+            return _line(Answer(ok=False, error=f"the command failed: {type(error).__name__}"))
+
+    def _answer(self, line: bytes) -> Answer:
+        try:
+            if not line.endswith(b"\n"):
+                raise BenchtuiError(f"{len(line):,} bytes without an end of line")
+            command = _decoder.decode(str(line, "utf-8"))  # what is skipped of bytes isn't checked
+        except Exception as error:  # noqa: BLE001 whatever the decoder raises, it was sent
+            return Answer(ok=False, error=f"not a command: {visible(shortened(str(error)))}")
+        return self._handle(command)
+
+
+def _line(answer: Answer) -> bytes:
+    return msgspec.json.encode(answer) + b"\n"
+
+
+def _listening(path: Path) -> socket.socket:
+    listening: socket.socket | None = None
+    try:
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listening.bind(str(path))
+        path.chmod(0o600)
+        listening.listen()
+        listening.setblocking(False)
+    except OSError as error:
+        if listening:
+            listening.close()
+        reason = error.strerror or error
+        raise BenchtuiError(f"{path}: the control socket can't be made: {reason}") from error
+    return listening
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of what lies at a path; None where nothing does."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,109 @@
+"""Takes up a recorded session: whether it can be resumed, what is left of it, and what has changed since."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from benchtui.engine.control import Resumption
+from benchtui.engine.executor import Node
+from benchtui.sessions.compare.environment_diff import changes, node_changes
+from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.events import Resumed, Runtime
+from benchtui.sessions.journal import journal
+from benchtui.sessions.journal.journal import Journal, Read
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+
+FAILED = ("failed", "timeout")
+"""States of cases that begin again where it is asked for."""
+
+
+class Left:
+    """What is left of a recorded session, whose file nobody else writes as long as this process lives."""
+
+    def __init__(self, path: Path, how: Resumption) -> None:
+        """Read a session and keep its file for this process.
+
+        Raises:
+            NothingLeftError: where nothing is left to run.
+            BenchtuiError: where it can't be read or written, or is none that can be resumed.
+        """
+        self.journal = Journal(path, resumed=True, spare=True)
+        """Nothing is written yet."""
+        self._path = path
+        self._how = how
+        try:
+            self.session = _folded(path)
+            self._again = tuple(case.index for case in self.session.cases if self._begins_again(case))
+            self._require_work()
+        except BenchtuiError:
+            self.journal.close()
+            raise
+
+    def resumed(self, host: Host, nodes: Iterable[Node] = ()) -> Resumed:
+        """The event that goes on with the session on this machine and nodes; from here on its fold knows it.
+
+        Raises:
+            BenchtuiError: where machine or software have changed, and that isn't to be gone over.
+        """
+        version = metadata.version("benchtui")
+        named = ((node.name, node.host) for node in nodes if node.name)
+        of_nodes = (each for name, there in named for each in node_changes(self.session, name, there))
+        changed = (*changes(self.session, host, version), *of_nodes)
+        if changed and not self._how.anyway:
+            raise BenchtuiError(
+                f"{self._path}: machine or software have changed since: {'; '.join(changed)}; --anyway goes on"
+            )
+        event = Resumed(
+            t=self.session.now_s,
+            created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            version=version,
+            host=host,
+            changed=changed,
+            cases=self._again,
+        )
+        self.session.apply(event)
+        return event
+
+    def record(self) -> Iterator[Read]:
+        """The recorded events, and after them that of the resume."""
+        for events, _ in journal.slices(self._path):
+            yield from events
+        yield self.session.resumed[-1]
+
+    def torch_changes(self, now: Runtime) -> list[str]:
+        """What torch says of the machine that it didn't say before, which is known only once it is asked."""
+        before = self.session.runtime
+        if before is None:
+            return []
+        pairs = ((name, getattr(before, name), getattr(now, name)) for name in _OF_TORCH)
+        return [f"resumed with other {name}: {old} → {new}" for name, old, new in pairs if old != new]
+
+    def _begins_again(self, case: CaseState) -> bool:
+        return case.cut_short or (self._how.retry_failed and case.state in FAILED)
+
+    def _require_work(self) -> None:
+        session = self.session
+        if session.start.source:
+            raise BenchtuiError(f"{self._path}: was imported from {session.start.source}; it can't be resumed")
+        ended = session.finished is not None and session.finished.outcome == "completed"
+        searching = session.start.sweep.axes.batch_size_auto and not ended
+        if self._again or searching or session.left:
+            return
+        failed = sum(case.state in FAILED for case in session.cases)
+        more = f"; {failed} failed or took too long: --retry-failed runs them again" if failed else ""
+        raise NothingLeftError(f"{self._path}: nothing is left to run{more}")
+
+
+_OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")
+
+
+def _folded(path: Path) -> Session:
+    """The fold of a file, read by its lines: one that was laid out anew can't be written on."""
+    try:
+        return Session.by_line(path, keep_steps=False)
+    except BenchtuiError as error:
+        said = str(error).removeprefix(f"{path}").lstrip(",: ")
+        raise BenchtuiError(f"{path}: can't be resumed: {said}") from error

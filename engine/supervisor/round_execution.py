@@ -1,0 +1,113 @@
+"""One case in one round, from its first process to its end: measured again while something disturbs it."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from benchtui.engine.executor import Execution
+from benchtui.engine.supervisor.case_queue import Turn
+from benchtui.engine.supervisor.round_policy import Again, Rounds
+from benchtui.sessions.errors import BenchtuiError, ShortageError
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CaseRepeated,
+    CaseStarted,
+    Message,
+    Outcome,
+)
+
+Launch = Callable[[Turn], Execution]
+"""Starts a case's process; raises BenchtuiError where that can't be done."""
+
+SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
+"""Pauses after a process couldn't be started for want of files; after another try the case fails."""
+
+
+class RoundRun:
+    """A case on its way through a round, resting between two attempts where the first was disturbed."""
+
+    def __init__(self, turn: Turn, launch: Launch, rounds: Rounds, again: Again | None = None) -> None:
+        """Nothing is started before the first ``collect``; ``again`` says why the round begins anew."""
+        self.turn = turn
+        self.ended: CaseFinished | None = None
+        """How the last attempt ended, once there is no other to come."""
+        self._launch = launch
+        self._rounds = rounds
+        self._run: Execution | None = None
+        self._again = again
+        """Why the next attempt isn't the first."""
+        self._disturbed: CaseFinished | None = None
+        """How the attempt before ended, where that stands unless there is another."""
+        self._attempt = 0
+        self._shortages = 0
+        """How often in this round a process couldn't be started for want of files."""
+        self._last = False
+        """Whether this attempt is the last, however disturbed."""
+        self._due_s = 0.0
+
+    @property
+    def sources(self) -> Sequence[int]:
+        """File descriptors that become readable when there is something to collect."""
+        return self._run.sources if self._run else ()
+
+    def left_s(self, now_s: float) -> float:
+        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        return self._run.left_s if self._run else max(0.0, self._due_s - now_s)
+
+    def collect(self, now_s: float) -> Iterator[AnyEvent]:
+        """What has happened since the last call."""
+        if self._run is None:
+            if now_s >= self._due_s and self.ended is None:
+                yield from self._begin(now_s)
+            return
+        for event in self._run.collect(now_s):
+            if isinstance(event, CaseFinished):
+                yield from self._after(event, now_s)
+            else:
+                yield event
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the case; while it rests, the disturbed measurement is what it ends with, where there is one."""
+        self._last = True
+        if self._run:
+            self._run.end(outcome, reason, now_s)
+        else:
+            self.ended = self._disturbed or self._end(outcome, reason, now_s)
+
+    def _begin(self, now_s: float) -> Iterator[AnyEvent]:
+        case, turn = self.turn.case, self.turn.round
+        if again := self._again:
+            yield CaseRepeated(t=now_s, case=case.index, round=turn, reason=again.reason, pause_s=again.pause_s)
+            self._again = None
+        try:
+            self._run = self._launch(self.turn)
+        except BenchtuiError as error:
+            if isinstance(error, ShortageError) and self._shortages < len(SHORTAGE_PAUSES_S):
+                yield self._wait(error, now_s)
+            else:
+                self.ended = self._end("failed", str(error), now_s)
+            return
+        pid, node = self._run.pid, self.turn.node
+        yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
+
+    def _wait(self, shortage: ShortageError, now_s: float) -> Message:
+        """Let some time pass before the next try."""
+        pause_s = SHORTAGE_PAUSES_S[self._shortages]
+        self._shortages += 1
+        self._due_s = now_s + pause_s
+        text = f"{self.turn.case.name}: {shortage}; tried again in {pause_s:g} s"
+        return Message(t=now_s, level="warning", text=text)
+
+    def _end(self, outcome: Outcome, reason: str, now_s: float) -> CaseFinished:
+        return CaseFinished(t=now_s, case=self.turn.case.index, outcome=outcome, reason=reason)
+
+    def _after(self, end: CaseFinished, now_s: float) -> Iterator[AnyEvent]:
+        self._run = None
+        again = None if self._last else self._rounds.again(end, self._attempt)
+        if again is None:
+            self.ended = end
+            return
+        self._disturbed, self._again = end, again
+        self._attempt += 1
+        self._due_s = now_s + again.pause_s
+        text = f"{self.turn.case.name}: {again.reason}; measured again in {again.pause_s:g} s"
+        yield Message(t=now_s, level="info", text=text)

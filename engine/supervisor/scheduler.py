@@ -1,0 +1,239 @@
+"""The sweep on its way: what runs, what is to come, and what the end of each case leads to."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from benchtui.engine.executor import NODE_LOST, Node
+from benchtui.engine.supervisor.batch_size_search import Found, Try
+from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizes, Owed
+from benchtui.engine.supervisor.case_queue import Queue
+from benchtui.engine.supervisor.round_execution import Launch, RoundRun
+from benchtui.engine.supervisor.round_policy import Again, Rounds
+from benchtui.engine.supervisor.session_writer import SessionLog
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
+from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Baseline, Case, Config, Sweep
+
+LOST_RETRIES = 2
+"""How often a case begins anew whose node was lost: it may be what nodes are lost over."""
+
+
+class Course:
+    """Starts cases from the queue as they may start, and writes down what happens to them."""
+
+    def __init__(
+        self, sweep: Sweep, nodes: Sequence[Node], log: SessionLog, launch: Launch, rounds: Rounds
+    ) -> None:
+        self.queue = Queue(sweep, nodes)
+        self.log = log
+        self.stopping: str | None = None
+        """Why the sweep ends early."""
+        self._runs: dict[int, RoundRun] = {}
+        self._launch = launch
+        self._rounds = rounds
+        self._sizes = BatchSizes(sweep, self.queue, [node.host for node in nodes])
+        self._sweep = sweep
+        self._lost: Counter[int] = Counter()
+        """How many nodes were lost under each case."""
+        self._anew: dict[int, Again] = {}
+        """Why cases begin their round anew that wait for another node."""
+        self._owed: list[Owed] = []
+        """What ends of cases led to and a record that broke off didn't hold any more."""
+        self._unskipped: list[tuple[Case, Case]] = []
+        """Cases that are to be skipped for one that ran out of memory, which it didn't hold any more either."""
+
+    def take_up(self, session: Session, record: Iterable[Read]) -> None:
+        """Stand where a session was left, by its fold and its record; both know of the resume."""
+        self.queue.take_up(session)
+        self._rounds.take_up(session)
+        self._owed = self._sizes.retrace(record)
+        self._unskipped = [
+            (case, smaller)
+            for case, smaller in self.queue.too_large()
+            if not _added_since(session.cases[case.index], session.cases[smaller.index])
+        ]
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to take in."""
+        return [source for run in self._runs.values() for source in run.sources]
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until ``advance`` has to be called in any case; None while nothing runs."""
+        now_s = self.log.now_s()
+        return min((run.left_s(now_s) for run in self._runs.values()), default=None)
+
+    def begin(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        """Record what no node can run before anything runs, as far as torch has told."""
+        self.queue.know(runtimes)
+        self._refuse(self.queue.pending)
+        self._repeat_on_each()
+        for case, smaller in self._unskipped:
+            self._skip(case, smaller)
+        for owed in self._owed:
+            self._follow(owed.case, owed.step)
+
+    def advance(self) -> bool:
+        """Take in what has happened and start what may start; False once the sweep is over.
+
+        A paused sweep never is: cases may still be added to it.
+        """
+        for run in list(self._runs.values()):
+            self._collect(run)
+        if self.stopping:
+            self.dismiss(self.queue.pending, "interrupted", self.stopping)
+        while turn := self.queue.next():
+            again = self._anew.pop(turn.case.index, None)
+            run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds, again)
+            self._collect(run)
+        return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
+
+    def stop(self, reason: str) -> None:
+        """End the running cases and the sweep."""
+        self.stopping = reason
+        for index in self._runs:
+            self.end(index, "interrupted", reason)
+
+    def abandon(self) -> None:
+        """Kill what still runs without a word in the record, which can't be written any more."""
+        for index in self._runs:
+            self.end(index, "interrupted", "the engine gave up")
+
+    def lose(self, event: NodeLost) -> None:
+        """Record that a node is gone. What it was at is yet to be collected; what it alone could run ends."""
+        self.log.write(event)
+        self.queue.leave(event.node)
+        left_over = [(case, why) for case in self.queue.pending if (why := self.queue.nowhere(case))]
+        for case, why in left_over:
+            self.dismiss([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
+
+    def end(self, index: int, outcome: Outcome, reason: str) -> None:
+        """End a running case."""
+        self._runs[index].end(outcome, reason, self.log.now_s())
+
+    def dismiss(self, cases: Iterable[Case], outcome: Outcome, reason: str) -> None:
+        """End pending cases without running them."""
+        for case in self.queue.drop([case.index for case in cases]):
+            end = CaseFinished(t=self.log.now_s(), case=case.index, outcome=outcome, reason=reason)
+            self.log.write(end)
+            self._search(end)
+
+    def plan(self, config: Config, why: str, of: int | None = None) -> Case:
+        """Add a case at the end; raises BenchtuiError where there are too many."""
+        case = self._planned(config, why, of=of)
+        self._refuse([case])
+        return case
+
+    def add(self, config: Config, why: str, of: int) -> None:
+        """Add a case that stands behind another one."""
+        self._refuse([self._planned(config, why, of=of, after=of)])
+
+    def _collect(self, run: RoundRun) -> None:
+        for event in run.collect(self.log.now_s()):
+            self.log.write(event)
+            self._sizes.take(event)
+        if run.ended:
+            self._round_over(run, run.ended)
+
+    def _round_over(self, run: RoundRun, told: CaseFinished) -> None:
+        del self._runs[told.case]
+        end = self._after_loss(told)
+        if end is None:
+            return
+        self.log.write(self._rounds.ended(end, run.turn.round))
+        self.queue.ended(end.case, end.outcome)
+        if end.outcome == "oom":
+            for case in self.queue.as_large_as(end.case):
+                self._skip(case, run.turn.case)
+        if run.turn.round == 0 and not self.stopping:
+            self._search(end)
+
+    def _repeat_on_each(self) -> None:
+        """Plan one case for each of the nodes that share the others, so that their differences are known."""
+        names = [node.name for node in self.queue.nodes if node.name]
+        sharing = self._sweep.run.repeat_on_each and self._sweep.axes.machine == ("",) and len(names) > 1
+        first = self._first_shared() if sharing else None
+        if first is None:
+            return
+        done = {case.config.machine for case in self.queue.cases}
+        for name in reversed(names):
+            if name not in done:
+                self.add(replace(first.config, machine=name), "on each node", first.index)
+
+    def _first_shared(self) -> Case | None:
+        """The baseline case, or the first one, of those that any node may run."""
+        shared = [
+            case for case in self.queue.cases if not (case.skip or case.config.machine or case.config.repeat)
+        ]
+        baseline = self._sweep.measure.baseline or Baseline()
+        return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
+
+    def _after_loss(self, end: CaseFinished) -> CaseFinished | None:
+        """An end as it counts: None of a case whose node was lost and that begins anew on another one.
+
+        Where there is no other one, or the sweep stops, such a case is left to be resumed.
+        """
+        if not (end.reason or "").startswith(NODE_LOST):
+            return end
+        self._lost[end.case] += 1
+        repeated = self._sweep.run.lost == "repeat" and self._lost[end.case] <= LOST_RETRIES
+        if not (repeated or self.stopping):
+            return end
+        if self.stopping or not self.queue.again(end.case):
+            return replace(end, outcome="interrupted")
+        self._anew[end.case] = Again(end.reason or "", 0.0)
+        return None
+
+    def _skip(self, case: Case, smaller: Case) -> None:
+        """End a pending case that is no smaller than one which ran out of memory, unless it has ended."""
+        if not self.queue.has_ended(case.index):
+            size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
+            self.dismiss([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
+
+    def _search(self, end: CaseFinished) -> None:
+        """Let the search that a case belongs to go on from its end."""
+        self._follow(end.case, self._sizes.ended(end))
+
+    def _follow(self, index: int, step: Try | Found | None) -> None:
+        match step:
+            case Found(text):
+                self.log.tell(text)
+            case Try(size, why):
+                self._try(index, size, why)
+
+    def _try(self, before: int, size: int, why: str) -> None:
+        config = replace(self.queue.cases[before].config, batch_size=size)
+        try:
+            case = self._planned(config, why, after=before)
+        except BenchtuiError as error:
+            self.log.tell(f"{ENDS}{config.family} ends: {error}", "warning")
+            return
+        self._sizes.expect(case)
+        self._refuse([case])
+
+    def _planned(self, config: Config, why: str, of: int | None = None, after: int | None = None) -> Case:
+        case = self.queue.plan(config, after)
+        added = CaseAdded(t=self.log.now_s(), case=case.index, config=config, why=why, of=of, after=after)
+        self.log.write(added)
+        return case
+
+    def _refuse(self, cases: Iterable[Case]) -> None:
+        """End cases that no node can run, or that mean nothing on any."""
+        for case in cases:
+            if reason := case.skip or self.queue.nowhere(case):
+                self.dismiss([case], "skipped", reason)
+
+
+def _added_since(case: CaseState, smaller: CaseState) -> bool:
+    """Whether a case was asked for in spite of one that had run out of memory."""
+    return case.added is not None and smaller.finished is not None and case.added.t > smaller.finished.t
+
+
+def _same_size(one: Config, other: Config) -> bool:
+    return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)

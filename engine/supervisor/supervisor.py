@@ -1,0 +1,286 @@
+"""The supervisor: runs a sweep, each case in a process of its own, and writes the journal.
+
+It never imports torch and never polls: one loop waits for cases, the control socket and signals at once. Where
+a case runs is the executor's business alone.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from benchtui.engine import client
+from benchtui.engine.control import Answer, Command, log_path
+from benchtui.engine.event_loop import Loop
+from benchtui.engine.executor import Errand, Execution, Executor, Node, Setting, StationEvent
+from benchtui.engine.job import Job
+from benchtui.engine.node.peaks import peak_keys
+from benchtui.engine.supervisor.case_queue import Turn
+from benchtui.engine.supervisor.command_handler import obey
+from benchtui.engine.supervisor.control_server import ControlServer
+from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.scheduler import Course
+from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
+from benchtui.engine.telemetry.visible_gpus import VARIABLE, visible_gpus
+from benchtui.engine.versions import untested
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    NodeJoined,
+    NodeLost,
+    Peaks,
+    Runtime,
+    SessionFinished,
+    SessionOutcome,
+    SessionStarted,
+)
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.library import paths
+from benchtui.sessions.library.summaries import earlier_spread
+from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
+
+if TYPE_CHECKING:
+    from benchtui.engine.supervisor.resume import Left
+
+E = TypeVar("E", Runtime, Peaks)
+
+
+class Supervisor:
+    """One sweep, from its first event to its last."""
+
+    def __init__(
+        self, session_id: str, sweep: Sweep, path: Path, executor: Executor, left: "Left | None" = None
+    ) -> None:
+        """Begin the session's file, or go on with what is left of one, and listen for commands.
+
+        Raises:
+            BenchtuiError: where that can't be done; a file that was there is as it was.
+        """
+        _require_own_code(sweep.task)
+        self._executor = executor
+        self._left = left
+        resumed = left.resumed(executor.host, executor.nodes) if left else None
+        self._sweep = _on(executor.nodes, sweep)
+        self._id = session_id
+        self._loop = Loop()
+        self._others = client.running()
+        # before the file is made: nothing is left of a session that can't be reached
+        self._control = ControlServer(session_id, self._loop, self._on_command)
+        try:
+            journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, spare=True), 0.0)
+            self._log = SessionLog(journal, at_s, log_path(session_id))
+        except BenchtuiError:
+            self._control.close()
+            raise
+        self._rounds = Rounds(self._sweep.measure)
+        self._course = Course(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
+        if left:
+            self._course.take_up(left.session, left.record())
+        self.resumed_s = resumed.t if resumed else None
+        """Session time at which this engine goes on; None where it begins the session."""
+        try:
+            self._log.write(resumed or self._session_started())
+        except RecordError as error:
+            self._control.close()
+            if left:
+                self._say_why(error)
+            self._log.close()
+            raise self._ended_by(error) from error
+
+    def run(self) -> None:
+        """Run every case, and close the session; the journal tells how it went.
+
+        Raises:
+            BenchtuiError: where the session can't be written any further, or the system refuses what the sweep
+                can't go on without; the record ends there, readable.
+        """
+        self._loop.catch_signals(self._course.stop)
+        try:
+            self._measure()
+            stopped = self._course.stopping
+            outcome: SessionOutcome = "interrupted" if stopped else "completed"
+            self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
+        except OSError as error:
+            self._say_why(error)
+            raise self._ended_by(error) from error
+        finally:
+            self._control.close()
+            self._log.close()
+
+    @property
+    def log_needed(self) -> bool:
+        """Whether the engine's log holds what the record points at."""
+        return self._log.engine_log_needed
+
+    def _measure(self) -> None:
+        try:
+            self._tell_nodes()
+            self._tell_what_is_foreign()
+            self._executor.open(
+                Setting(self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event)
+            )
+            self._prepare()
+            while self._course.advance():
+                self._loop.wait(self._course.sources, self._course.left_s)
+        finally:
+            self._course.abandon()
+            self._executor.close()
+
+    def _say_why(self, error: OSError) -> None:
+        """Say in the record why it ends here, where there is room for that."""
+        with suppress(OSError):
+            self._log.tell(f"the record ends here, unfinished: {_reason(error)}", "error")
+
+    def _ended_by(self, error: OSError) -> BenchtuiError:
+        written = isinstance(error, RecordError)
+        what = "the session can't be written any further" if written else "the sweep can't go on"
+        return BenchtuiError(f"{self._log.path}: {what}: {_reason(error)}")
+
+    def _tell_nodes(self) -> None:
+        for node in self._executor.nodes:
+            if node.name is not None:
+                self._log.write(_joined(node, self._log.now_s()))
+        for remark in self._executor.remarks:
+            self._log.tell(remark, "warning")
+
+    def _tell_what_is_foreign(self) -> None:
+        """Name what a sweep of somebody else's brings along, before any of it is in force."""
+        if own := own_code(self._sweep.task):
+            self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
+        if names := ", ".join(self._sweep.env):
+            self._log.tell(f"measured processes have the sweep's own {names}")
+
+    def _prepare(self) -> None:
+        """Tell what is known before the first case, and ask the machines what isn't."""
+        for reading, missing in self._executor.host.absent.items():
+            self._log.tell(f"no {reading} readings: {missing}")
+        if changed := self._left.session.resumed[-1].changed if self._left else ():
+            self._log.tell(f"resumed although machine or software had changed: {'; '.join(changed)}", "warning")
+        for other in self._others:
+            text = f"another sweep runs on this machine and disturbs this one: {other.path}"
+            self._log.tell(text, "warning")
+        runtimes = {event.node: event for event in self._learn(self._executor.prepare(), Runtime)}
+        self._tell_versions(runtimes)
+        self._course.begin(runtimes)
+        if self._sweep.measure.peaks:
+            self._learn(self._executor.peaks(self._wanted_peaks()), Peaks)
+
+    def _wanted_peaks(self) -> dict[str | None, list[PeakKey]]:
+        """What devices do at most, for all that cases will be held against, by the nodes that may run them."""
+        queue = self._course.queue
+        return {
+            node.name: peak_keys(case.config for case in queue.pending if queue.fits(case, node))
+            for node in queue.nodes
+        }
+
+    def _tell_versions(self, runtimes: Mapping[str | None, Runtime]) -> None:
+        words = [word for runtime in runtimes.values() for word in untested(runtime)]
+        if self._left and None in runtimes:
+            words += self._left.torch_changes(runtimes[None])
+        for word in dict.fromkeys(words):
+            self._log.tell(word, "warning")
+
+    def _learn(self, errand: Errand, kind: type[E]) -> list[E]:
+        """Record what an errand brings, serving commands meanwhile; gives the events of a kind."""
+        found = []
+        while not self._course.stopping:
+            for event in errand.collect(self._log.now_s()):
+                self._log.write(event)
+                if isinstance(event, kind):
+                    found.append(event)
+            if errand.ended:
+                return found
+            self._loop.wait(errand.sources, errand.left_s)
+        errand.end()
+        return found
+
+    def _launch(self, turn: Turn) -> Execution:
+        """Start one case in one process."""
+        case = turn.case
+        job = Job(
+            case=case.index,
+            config=case.config,
+            sweep=self._sweep,
+            zero_s=self._log.zero_s,
+            scratch=self._rounds.scratch(case.index),
+            round=turn.round,
+        )
+        return self._executor.start(job, turn.node)
+
+    def _on_command(self, command: Command) -> Answer:
+        try:
+            made = obey(command, self._course)
+        except BenchtuiError as error:
+            return Answer(ok=False, error=visible(str(error)))
+        return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
+
+    def _on_event(self, event: StationEvent) -> None:
+        with suppress(OSError):  # the loop meets the same error at its next event, and reports it
+            if isinstance(event, NodeLost):
+                self._course.lose(event)
+                return
+            self._log.write(event)
+            if event.stood_still_s is not None:
+                where = f"{event.node}: " if event.node else ""
+                for_s = f"{event.stood_still_s:.1f} s"
+                text = f"{where}engine and cases stood still for {for_s}: suspended, or stopped"
+                self._log.tell(text, "warning")
+
+    def _session_started(self) -> SessionStarted:
+        now = datetime.now(UTC)
+        return SessionStarted(
+            t=0.0,
+            id=self._id,
+            created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            sweep=self._sweep,
+            plan=tuple(case.config for case in self._course.queue.cases),
+            host=self._executor.host,
+            version=metadata.version("benchtui"),
+            process_spread=self._earlier_spread(),
+        )
+
+    def _earlier_spread(self) -> dict[str, ProcessSpread]:
+        """What earlier sessions of this machine say of its noise; nothing where the library can't be read."""
+        try:
+            return earlier_spread(paths.entries(), self._executor.host.hostname)
+        except (BenchtuiError, OSError):
+            return {}
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+
+
+def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
+    """The sweep with what stands for all GPUs and all kinds of nodes replaced by what there is.
+
+    Raises:
+        BenchtuiError: where that makes too many cases.
+    """
+    gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
+    kinds = tuple(dict.fromkeys(node.kind for node in nodes))
+    return on_gpus(on_kinds(sweep, kinds), max(gpus))
+
+
+def _joined(node: Node, now_s: float) -> NodeJoined:
+    return NodeJoined(
+        t=now_s,
+        node=node.name or "",
+        host=node.host,
+        kind=node.kind,
+        labels=dict(node.labels),
+        resources=dict(node.resources),
+        clock_offset_s=node.clock_offset_s,
+    )
+
+
+def _require_own_code(task: str) -> None:
+    """Refuse a task whose file isn't there, before a session is begun."""
+    own = own_code(task)
+    if own and not Path(own[0]).is_file():
+        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")

@@ -1,0 +1,126 @@
+"""Describes the machine and the software on it, without importing torch."""
+
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from benchtui.engine.telemetry.nvml import Absent, Nvml
+from benchtui.engine.telemetry.rapl import POWERCAP
+from benchtui.sessions.payloads import Host
+
+PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
+"""Packages whose version bears on a measurement."""
+
+_NO_LIMIT = 2**60
+# what version 1 of control groups says for "none": the largest number of pages, in bytes
+
+CPUINFO = Path("/proc/cpuinfo")
+CPUS = Path("/sys/devices/system/cpu")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def describe_host(nvml: Nvml | Absent) -> Host:
+    """The machine this process runs on, and what of it cannot be read."""
+    gpu = {"gpu": nvml.reason} if isinstance(nvml, Absent) else nvml.absent
+    rapl = rapl_absence(POWERCAP)
+    return Host(
+        hostname=platform.node() or None,
+        platform=platform.platform(),
+        python=platform.python_version(),
+        processor=processor_name(CPUINFO),
+        cpu_count=_usable_processors(),
+        virtual=is_virtual(CPUINFO),
+        memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
+        governor=governor(CPUS),
+        container_cpus=container_cpus(CGROUP),
+        container_memory_mb=container_memory_mb(CGROUP),
+        gpus=() if isinstance(nvml, Absent) else nvml.gpus(),
+        driver=None if isinstance(nvml, Absent) else nvml.driver,
+        packages=package_versions(PACKAGES),
+        absent=gpu | ({} if rapl is None else {"rapl": rapl}),
+    )
+
+
+def is_virtual(cpuinfo: Path) -> bool | None:
+    """Whether a hypervisor runs this machine; None where the processor has no flags that would tell."""
+    flags = next((line.split() for line in _lines(cpuinfo) if line.startswith("flags")), None)
+    return None if flags is None else "hypervisor" in flags
+
+
+def processor_name(cpuinfo: Path) -> str | None:
+    """The processor's model as the kernel names it, else what the platform calls it, else None."""
+    lines = _lines(cpuinfo)
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or None
+
+
+def governor(cpus: Path) -> str | None:
+    """How the kernel chooses the processors' clocks, each way once; None where it doesn't say."""
+    files = sorted(cpus.glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    return "+".join(dict.fromkeys(filter(None, map(_text, files)))) or None
+
+
+def container_cpus(cgroup: Path) -> float | None:
+    """Processors' worth of time that the control group allows; None without a limit (cgroups v2, then v1)."""
+    quota, _, period = (_text(cgroup / "cpu.max") or "").partition(" ")
+    if not period:
+        quota = _text(cgroup / "cpu" / "cpu.cfs_quota_us") or ""
+        period = _text(cgroup / "cpu" / "cpu.cfs_period_us") or ""
+    return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None
+
+
+def container_memory_mb(cgroup: Path) -> float | None:
+    """Memory that the control group allows, in units of 10**6 bytes; None without a limit."""
+    limit = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes") or ""
+    if not limit.isdecimal() or int(limit) >= _NO_LIMIT:
+        return None
+    return round(int(limit) / 1e6, 1)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text("ascii", "replace").strip()
+    except OSError:
+        return None
+
+
+def _usable_processors() -> int | None:
+    """Logical processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def package_versions(names: tuple[str, ...]) -> dict[str, str]:
+    """Installed version of each package; one that is not installed is left out."""
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def rapl_absence(powercap: Path) -> str | None:
+    """Why the processor's energy counters (RAPL) below the kernel's powercap folder cannot be read, or None."""
+    counters = sorted(powercap.glob("intel-rapl*/energy_uj"))
+    if not counters:
+        return f"no energy counters on this kernel or virtual machine ({powercap}/intel-rapl* not found)"
+    try:
+        counters[0].read_text()
+    except PermissionError:
+        return f"permission denied; allow it with: sudo chmod a+r {powercap}/intel-rapl*/energy_uj"
+    except OSError as error:
+        return f"{counters[0]} cannot be read: {error.strerror}"
+    return None

@@ -1,0 +1,1 @@
+"""The measured process: the timed loop and what it reads of itself."""

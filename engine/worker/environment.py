@@ -1,0 +1,67 @@
+"""What the kernel says of the worker and of the machine around it over the measured span."""
+
+import os
+import resource
+from dataclasses import dataclass
+from time import monotonic
+
+import psutil
+
+from benchtui.engine.telemetry.host import machine_busy_s, unless_refused
+from benchtui.sessions.payloads import Environment
+
+LEAST_S = 0.2
+"""The kernel counts the machine's processor time in ticks of 10 ms, which say little about a shorter span."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    at_s: float
+    own_s: float
+    switches: int
+    machine_s: float | None
+
+    @classmethod
+    def now(cls) -> "_Moment":
+        own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _below_s()
+        return cls(monotonic(), own_s, own.ru_nivcsw, unless_refused(machine_busy_s))
+
+
+class Surroundings:
+    """Reads the counters now and once more at the end: nothing runs in between."""
+
+    def __init__(self) -> None:
+        self._begin = _Moment.now()
+
+    def since(self) -> Environment:
+        """What happened since this was made; the engine still counts among the others."""
+        begin, end = self._begin, _Moment.now()
+        span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
+        return Environment(
+            worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
+            involuntary_switches=end.switches - begin.switches,
+            others_cpu_percent=_others_percent(begin, end, own_s, span_s),
+            processors=psutil.cpu_count(),
+            load_average=_load(),
+        )
+
+
+def _below_s() -> float:
+    """Processor time of the processes that this one has started and that still run: they are no others."""
+    found = unless_refused(lambda: psutil.Process().children(recursive=True)) or []
+    times = [unless_refused(process.cpu_times) for process in found]
+    return sum(each.user + each.system for each in times if each)
+
+
+def _others_percent(begin: _Moment, end: _Moment, own_s: float, span_s: float) -> float | None:
+    if begin.machine_s is None or end.machine_s is None or span_s < LEAST_S:
+        return None
+    return round(100 * max(0.0, end.machine_s - begin.machine_s - own_s) / span_s, 1)
+
+
+def _load() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None

@@ -1,0 +1,184 @@
+"""One case in its own process: prepares, measures, and sends what happens as events."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import NoReturn
+
+import msgspec
+import torch
+
+from benchtui.engine.devices import Device, oom, open_device
+from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.executor import WorkerEvent
+from benchtui.engine.job import Examined, Job
+from benchtui.engine.line_protocol import send
+from benchtui.engine.models import precision
+from benchtui.engine.models.compilation import CompileWatch
+from benchtui.engine.process_tree import kill_descendants
+from benchtui.engine.worker import isolation
+from benchtui.engine.worker.step_cost import examine
+from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
+from benchtui.engine.workloads import make_workload, own
+from benchtui.engine.workloads.base import Workload
+from benchtui.sessions.analysis.applied_options import in_vain
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
+from benchtui.sessions.payloads import Compiling, Memory, Work
+
+Emit = Callable[[WorkerEvent | Examined], None]
+
+_CUT_SHORT = "the worker ended while its step was looked at"
+UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
+"""Stands in the case's end until the step has been looked at, which the worker may not survive."""
+
+
+def main(job: bytes, events: Connection, stderr: Connection) -> None:
+    """Run a case to its end, in the process that was forked for it."""
+    _isolate(stderr)
+    encoder = msgspec.json.Encoder()
+    _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
+    kill_descendants(os.getpid())
+
+
+def _isolate(stderr: Connection) -> None:
+    """Make the process one of its own, and take its output."""
+    isolation.isolate()
+    os.dup2(stderr.fileno(), 2)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115  (lives as long as the process)
+
+
+class _Case:
+    """One case from loading to its outcome."""
+
+    def __init__(self, job: Job, emit: Emit) -> None:
+        self._job = job
+        self._send = emit
+        self._pid = os.getpid()
+
+    def run(self) -> None:
+        """Prepare and measure, tell the outcome whatever happens, and look at the step that was measured."""
+        try:
+            device, workload = self._prepare()
+            ended, step_s = self._measure(device, workload)
+            self._emit(ended)
+        except CaseSkippedError as error:
+            self._end("skipped", text_of(error))
+        except BenchtuiError as error:
+            self._end("failed", text_of(error))
+        except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
+            self._failed(error)
+        else:
+            if ended.work:
+                self._emit(Examined(work=examine(workload.step, device, step_s)))
+
+    def _prepare(self) -> tuple[Device, Workload]:
+        """Apply the options, load everything, and say what has been loaded."""
+        job, begin_s = self._job, monotonic()
+        self._apply_options()
+        device = open_device(job.config.device)
+        workload = make_workload(job.sweep, job.config, device)
+        self._emit(
+            CasePrepared(
+                t=self._now_s(),
+                case=job.case,
+                model=workload.model,
+                data=workload.data,
+                effective=workload.effective,
+                marks=(*workload.marks, *in_vain(job.config, workload.effective)),
+                load_s=monotonic() - begin_s,
+                samples_per_step=workload.samples,
+                new_tokens=workload.new_tokens,
+                gpu_uuid=device.uuid,
+            )
+        )
+        return device, workload
+
+    def _apply_options(self) -> None:
+        """Set what holds for the whole process."""
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
+        os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
+        precision.set_tf32(self._job.config.precision)
+        if self._job.config.threads:
+            torch.set_num_threads(self._job.config.threads)
+
+    def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
+        """Warm up and measure; gives the case's end, and the mean time of a step in seconds."""
+        rules = self._job.sweep.measure
+        warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
+        watch = CompileWatch() if self._job.config.compile != "off" else None
+        recorder = self._recorder("measure")
+        measured = measure(workload, device, rules, recorder, watch)
+        step_s = (measured.end_s - measured.begin_s) / recorder.added
+        return self._ended_well(device, workload, measured, warmup_stop), step_s
+
+    def _ended_well(
+        self, device: Device, workload: Workload, measured: Measured, warmup_stop: str
+    ) -> CaseFinished:
+        job, memory = self._job, self._memory(device, workload)
+        effective = workload.read_back()
+        return CaseFinished(
+            t=self._now_s(),
+            case=job.case,
+            outcome="ok",
+            effective=effective,
+            marks=(*workload.marks, *in_vain(job.config, effective), *_unsteady(measured.compiling)),
+            measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
+            stop=measured.stop,
+            warmup_stop=warmup_stop,
+            memory=memory,
+            environment=measured.environment,
+            compiling=measured.compiling,
+            work=UNEXAMINED if job.round == job.sweep.measure.rounds - 1 else None,
+        )
+
+    def _memory(self, device: Device, workload: Workload) -> Memory:
+        """The peaks, but for one that means nothing: replaying a CUDA graph allocates none of its tensors."""
+        memory = msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb)
+        if self._job.config.uses_cuda_graphs:
+            return msgspec.structs.replace(memory, peak_allocated_mb=None)
+        return memory
+
+    def _recorder(self, phase: Phase) -> Recorder:
+        job = self._job
+        return Recorder(job.case, phase, self._emit, self._now_s, job.round, job.report_s)
+
+    def _failed(self, error: BaseException) -> None:
+        if out_of_memory := oom.reason(self._job.config.device, error):
+            self._end("oom", out_of_memory)
+            return
+        with suppress(BaseException):  # what the exception is asked for may raise as well
+            traceback.print_exception(error)
+        self._end("failed", own.place(error, self._job.sweep.task) + described(error))
+
+    def _end(self, outcome: Outcome, reason: str) -> None:
+        self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))
+
+    def _emit(self, event: WorkerEvent | Examined) -> None:
+        if os.getpid() != self._pid:
+            self._end_copy()
+        self._send(event)
+
+    def _end_copy(self) -> NoReturn:
+        """End the case from within a copy of the worker, which the step has made and has come back in."""
+        failed = CaseFinished(t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED)
+        self._send(failed)
+        if os.getppid() == self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+        os._exit(1)
+
+    def _now_s(self) -> float:
+        return monotonic() - self._job.zero_s
+
+
+def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
+    """A mark for a case in whose measured steps the compiler was at work."""
+    if compiling is None or not compiling.unsteady:
+        return ()
+    return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)

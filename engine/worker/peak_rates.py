@@ -1,0 +1,111 @@
+"""Measures the most that a device does, its fastest product and its fastest copy, in a process of its own."""
+
+from collections.abc import Callable
+
+import torch
+
+from benchtui.engine.devices import Device, Lap, oom, open_device
+from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.models import precision
+from benchtui.engine.worker import isolation
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Peaks
+
+BUDGET_MS, MOST_RUNS = 300.0, 100
+"""How long, and in how many runs at most, the fastest is looked for."""
+SMALLEST, LARGEST = 256, 16_384
+"""Rows of the matrices: doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
+LARGE = {"cpu": 2048, "cuda": 8192}
+QUICK_MS, SLOW_MS = 5.0, 250.0
+COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
+"""Bytes copied at a time: more than caches hold, but for the largest processors'."""
+_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+Measured = tuple[float, str]
+"""A rate in 1/s, and in words how it was measured."""
+
+
+def main(device: str, kind: str, threads: int) -> Peaks:
+    """Both peaks, measured as cases are."""
+    isolation.isolate()
+    return measure(device, kind, threads)
+
+
+def measure(name: str, kind: str, threads: int) -> Peaks:
+    """Both peaks of a device for products in this precision; one that can't be had is absent, with why."""
+    precision.set_tf32(kind)
+    if threads:
+        torch.set_num_threads(threads)
+    looks: dict[str, Callable[[Device], Measured]] = {
+        "flops": lambda device: product(device, _DTYPES.get(kind, torch.float32)),
+        "bytes": copy,
+    }
+    found = {what: _tried(name, look) for what, look in looks.items()}
+    known = {what: each for what, each in found.items() if not isinstance(each, str)}
+    return Peaks(
+        t=0.0,
+        device=name,
+        precision=kind,
+        threads=threads,
+        flops_per_s=known["flops"][0] if "flops" in known else None,
+        bytes_per_s=known["bytes"][0] if "bytes" in known else None,
+        how={what: words for what, (_, words) in known.items()},
+        absent={what: each for what, each in found.items() if isinstance(each, str)},
+    )
+
+
+def product(device: Device, dtype: torch.dtype) -> Measured:
+    """Operations per second of the fastest product of two large square matrices of random numbers."""
+    size = SMALLEST
+    while True:
+        multiply = _multiply(device.torch_device, dtype, size)
+        took_ms = min(_once_ms(device, multiply) for _ in range(2))
+        if took_ms >= SLOW_MS or size >= LARGEST:
+            break
+        if size >= LARGE[device.torch_device.type] and took_ms >= QUICK_MS:
+            break
+        size *= 2
+    best_ms, runs = _fastest_ms(device, multiply)
+    return 2 * size**3 / best_ms * 1000, f"product of two {size:,} x {size:,} matrices, fastest of {runs}"
+
+
+def copy(device: Device) -> Measured:
+    """Bytes read and written per second by the fastest copy of a large tensor."""
+    size = COPIED[device.torch_device.type]
+    source = torch.ones(size // 4, device=device.torch_device)
+    target = torch.zeros_like(source)
+    best_ms, runs = _fastest_ms(device, lambda: target.copy_(source))
+    return 2 * size / best_ms * 1000, f"copy of {size // 10**6:,} MB, fastest of {runs}"
+
+
+def _multiply(device: torch.device, dtype: torch.dtype, size: int) -> Callable[[], object]:
+    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    result = torch.empty_like(left)
+    return lambda: torch.mm(left, right, out=result)
+
+
+def _fastest_ms(device: Device, run: Callable[[], object]) -> tuple[float, int]:
+    """The fastest of several runs after one that warms up, and how many they were."""
+    _once_ms(device, run)
+    times_ms = [_once_ms(device, run)]
+    while len(times_ms) < 3 or (sum(times_ms) < BUDGET_MS and len(times_ms) < MOST_RUNS):
+        times_ms.append(_once_ms(device, run))
+    return min(times_ms), len(times_ms)
+
+
+def _once_ms(device: Device, run: Callable[[], object]) -> float:
+    def step(lap: Lap) -> None:
+        run()
+        lap("run")
+
+    time, _ = device.time(step)
+    return time.wall_ms if time.device_ms is None else time.device_ms
+
+
+def _tried(name: str, look: Callable[[Device], Measured]) -> Measured | str:
+    try:
+        return look(open_device(name))
+    except BenchtuiError as error:
+        return text_of(error)
+    except Exception as error:  # noqa: BLE001  (a process of its own: whatever torch raises is why there is no figure)
+        return oom.reason(name, error) or described(error)

@@ -1,0 +1,197 @@
+"""What a step has to do: its operations and bytes, and how long the device is at work in it.
+
+Looked at after measuring, in steps of its own, and of no account to the outcome of a case: whatever goes wrong
+here is the reason why a figure is absent.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from math import prod
+from time import monotonic
+from typing import Any, TypeVar
+
+import torch
+from msgspec.structs import replace
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
+
+from benchtui.engine.devices import Device, Lap, oom
+from benchtui.engine.exception_text import described, text_of
+from benchtui.engine.models import compilation
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import Work
+
+Step = Callable[[Lap], object]
+Shape = tuple[int, ...]
+T = TypeVar("T")
+
+LONGEST_STEP_S = 10.0
+"""A case with longer steps isn't looked at: one more would cost noticeable time."""
+LONGEST_COUNTING_S = 15.0
+"""Counting costs some microseconds an operation, and gives up after this; the worker has 20 s to end."""
+BUSY_STEPS = 3
+LONGEST_BUSY_S = 1.0
+"""A profiler looks at this many steps, of a case whose steps aren't longer than this."""
+
+_NATIVE = ("aten", "prim", "prims", "profiler")
+"""Torch's own operations; of those that compute, the counter knows the formula or they are elementwise."""
+_PICKS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
+"""Operations that read no more of their first input than they give."""
+
+
+def examine(step: Step, device: Device, step_s: float) -> Work:
+    """The work of a step that takes so many seconds; raises nothing that a step may raise."""
+    counted = _tried(device, lambda: count(step, step_s))
+    busy_ms = _tried(device, lambda: _busy_ms(step, device, step_s))
+    work = Work(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
+    if isinstance(busy_ms, str):
+        return replace(work, absent=work.absent | {"busy": busy_ms})
+    return replace(work, busy_ms=busy_ms)
+
+
+def count(step: Step, step_s: float) -> Work:
+    """Operations and bytes of one step, run uncompiled; raises BenchtuiError where it takes too long."""
+    if step_s > LONGEST_STEP_S:
+        raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
+    traffic, operations = Traffic(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
+    # torch's counter takes composed operations apart, so it is the inner one of the two
+    with _uncompiled(), warnings.catch_warnings(), traffic, operations:
+        warnings.simplefilter("ignore")  # of the counter's hooks on a compiled module, which it does without
+        step(lambda part: None)
+    unknown = [name for name, packet in traffic.foreign.items() if packet not in operations.flop_registry]
+    absent = {}
+    if unknown:
+        absent["flops"] = f"torch's counter has no formula for {unknown[0]}"
+    if traffic.hidden:
+        absent["bytes"] = f"{traffic.hidden} keeps its weights out of sight"
+    return Work(
+        flops=None if unknown else float(operations.get_total_flops()),
+        bytes_moved=None if traffic.hidden else float(traffic.bytes),
+        bytes_of_weights=None if traffic.hidden else float(traffic.bytes_of_weights),
+        absent=absent,
+    )
+
+
+class Traffic(TorchDispatchMode):
+    """Adds up the bytes of what every operation reads and writes; a view moves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.bytes = self.bytes_of_weights = 0
+        self.foreign: dict[str, Any] = {}
+        """Operations that aren't torch's own, by name."""
+        self.hidden: str | None = None
+        """An operation that reads more than its tensors."""
+        self._made: set[int] = set()
+        """Addresses of the storages that operations of this step made; all else was there before."""
+        self._until_s = monotonic() + LONGEST_COUNTING_S
+
+    def __torch_dispatch__(
+        self,
+        func: Any,  # noqa: ANN401  (torch._ops.OpOverload)
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> object:
+        """Let the operation run, and note what it moved."""
+        if monotonic() > self._until_s:
+            raise BenchtuiError(f"counting a step took longer than {LONGEST_COUNTING_S:g} s")
+        given = func(*args, **(kwargs or {}))
+        self._note_origin(func, args)
+        self._note(func, (args, kwargs), list(_tensors(given)) or _changed(func, args))
+        return given
+
+    def _note_origin(self, func: Any, args: tuple[Any, ...]) -> None:  # noqa: ANN401
+        if func.namespace in _NATIVE:
+            return
+        self.foreign.setdefault(str(func.overloadpacket), func.overloadpacket)
+        if any(isinstance(argument, torch.ScriptObject) for argument in args):
+            self.hidden = str(func.overloadpacket)
+
+    def _note(self, func: Any, arguments: object, given: list[torch.Tensor]) -> None:  # noqa: ANN401
+        taken = list(_tensors(arguments))
+        places = {_place(tensor) for tensor in taken}
+        made = [tensor for tensor in given if _place(tensor) not in places]
+        self._made.update(_place(tensor) for tensor in made)
+        changes = func._schema.is_mutable and torch.Tag.inplace_view not in func.tags
+        if (made or changes) and "empty" not in func._schema.name:
+            picked = func._schema.name in _PICKS
+            self._add([*made, *taken[1:]] if picked else taken)
+            self._add(made or given)
+
+    def _add(self, tensors: list[torch.Tensor]) -> None:
+        for tensor in tensors:
+            size = _size(tensor)
+            self.bytes += size
+            self.bytes_of_weights += 0 if _place(tensor) in self._made else size
+
+
+def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
+    if step_s > LONGEST_BUSY_S and device.torch_device.type != "cpu":
+        raise BenchtuiError(f"a step takes {step_s:.1f} s, and is profiled up to {LONGEST_BUSY_S:g} s")
+    return device.busy_ms(step, BUSY_STEPS)
+
+
+def _tried(device: Device, look: Callable[[], T]) -> T | str:
+    """What a look at the step gives, or why it gives nothing."""
+    try:
+        return look()
+    except BenchtuiError as error:
+        return text_of(error)
+    except Exception as error:  # noqa: BLE001  (the step is the model's or the user's, and its case has ended well)
+        return oom.reason(str(device.torch_device), error) or described(error)
+
+
+def _uncompiled() -> AbstractContextManager[object]:
+    """Runs what was compiled as it is written: a compiled graph is one operation, and opaque."""
+    if "torch._dynamo" not in sys.modules or not compilation.graphs():
+        return nullcontext()
+    if not hasattr(torch.compiler, "set_stance"):
+        raise BenchtuiError(f"torch {torch.__version__} can't run a compiled step uncompiled; 2.6 can")
+    stance: AbstractContextManager[object] = torch.compiler.set_stance("force_eager")
+    return stance
+
+
+def _tensors(value: object) -> Iterator[torch.Tensor]:
+    """The tensors in what an operation takes or gives."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+
+
+def _changed(func: Any, args: tuple[Any, ...]) -> list[torch.Tensor]:  # noqa: ANN401
+    """The tensors that an operation changes in place, by its declaration."""
+    declared = zip(func._schema.arguments, args, strict=False)
+    changed = (value for argument, value in declared if argument.alias_info and argument.alias_info.is_write)
+    return list(_tensors(list(changed)))
+
+
+def _place(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _size(tensor: torch.Tensor) -> int:
+    """Bytes of a tensor, those that an expanded dimension repeats counted once."""
+    lengths = (length for length, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride)
+    return prod(lengths) * tensor.element_size() if tensor.numel() else 0
+
+
+def _attention(query: Shape, key: Shape, value: Shape, *_: object, **__: object) -> int:
+    return int(sdpa_flop_count(query, key, value))
+
+
+def _attention_backward(grad: Shape, query: Shape, key: Shape, value: Shape, *_: object, **__: object) -> int:
+    return int(sdpa_backward_flop_count(grad, query, key, value))
+
+
+_FORMULAS = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
+}
+"""Attention of torch on the processor, which its counter passes over."""

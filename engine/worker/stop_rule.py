@@ -1,0 +1,131 @@
+"""When enough has been measured: pure rules over the steps so far."""
+
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from array import array
+from bisect import insort
+from collections import deque
+from dataclasses import dataclass, field
+from math import sqrt
+
+from benchtui.sessions.estimates.stop_rules import (
+    AUTO_DEVICE_PERCENT,
+    AUTO_HOST_PERCENT,
+    AUTO_MOST_STEPS,
+    CHECK_MS,
+    least_steps,
+    longest_s,
+)
+from benchtui.sessions.stats.case_metrics import median_ranks
+from benchtui.sessions.sweep import Measure
+
+SETTLED_VALUES = 64
+SETTLED_WITHIN = 0.05
+"""The noise itself is known once so many estimates lie so near the newest (NVBench, stdrel_criterion.cxx)."""
+
+
+@dataclass(slots=True)
+class Spread:
+    """The spread of a growing sample, kept up to date at little cost a value."""
+
+    ordered: array[float] = field(default_factory=lambda: array("d"))
+    noise: deque[float] = field(default_factory=lambda: deque(maxlen=SETTLED_VALUES))
+    """The newest estimates of the standard deviation over the mean."""
+    mean: float = 0.0
+    _squares: float = 0.0
+    """Sum of squared distances from the mean (Welford's method)."""
+
+    def add(self, value: float) -> None:
+        """Take in one more value."""
+        insort(self.ordered, value)
+        before = value - self.mean
+        self.mean += before / len(self.ordered)
+        self._squares += before * (value - self.mean)
+        if self.relative_std is not None:
+            self.noise.append(self.relative_std)
+
+    @property
+    def relative_std(self) -> float | None:
+        """Standard deviation over the mean; None below two values."""
+        n = len(self.ordered)
+        return sqrt(self._squares / (n - 1)) / self.mean if n > 1 and self.mean > 0 else None
+
+    @property
+    def interval_percent(self) -> float | None:
+        """Half the 95% interval of the median over the median, in percent; None below 6 values."""
+        ranks = median_ranks(len(self.ordered))
+        if ranks is None or not (middle := self.ordered[len(self.ordered) // 2]):
+            return None
+        return 50 * (self.ordered[ranks[1]] - self.ordered[ranks[0]]) / middle
+
+    @property
+    def settled(self) -> bool:
+        """Whether the noise estimate has stopped moving."""
+        if len(self.noise) < SETTLED_VALUES:
+            return False
+        newest = self.noise[-1]
+        return all(abs(each - newest) <= SETTLED_WITHIN * newest for each in self.noise)
+
+
+class StopRule:
+    """Says when enough has been measured, and why."""
+
+    def __init__(self, rules: Measure) -> None:
+        self._rules = rules
+        self._least = least_steps(rules)
+        self._most_s = longest_s(rules)
+        self._measured_ms = self._checked_ms = 0.0
+        self._steps = 0
+        self._host, self._device = Spread(), Spread()
+
+    def reason(self, wall_ms: float, device_ms: float | None, elapsed_s: float) -> str | None:
+        """Take in one more step, which ended so long after measuring began; why to end now, or None."""
+        self._steps += 1
+        self._measured_ms += wall_ms
+        if self._rules.until_auto or self._rules.until_percent is not None:
+            self._host.add(wall_ms)
+            if device_ms is not None:
+                self._device.add(device_ms)
+        return self._enough() or self._limit(elapsed_s)
+
+    def _enough(self) -> str | None:
+        if self._steps < self._least:
+            return None
+        if self._rules.until_auto:
+            return self._automatic()
+        if self._rules.until_percent is None:
+            return f"{self._rules.iterations} steps"
+        if self._measured_ms - self._checked_ms < CHECK_MS:
+            return None
+        self._checked_ms = self._measured_ms
+        return self._narrow(self._rules.until_percent)
+
+    def _limit(self, elapsed_s: float) -> str | None:
+        if self._most_s is not None and elapsed_s >= self._most_s:
+            return f"time limit of {self._most_s:g} s"
+        if self._rules.until_auto and self._steps >= AUTO_MOST_STEPS:
+            return f"limit of {AUTO_MOST_STEPS} steps"
+        return None
+
+    def _automatic(self) -> str | None:
+        timed = self._device if len(self._device.ordered) == self._steps else self._host
+        if timed.mean * self._steps < CHECK_MS:
+            return None
+        if enough := self._narrow(AUTO_HOST_PERCENT) if timed is self._host else self._even():
+            return enough
+        noise = timed.relative_std
+        if noise is not None and timed.settled:
+            return f"inherently noisy: deviation settled at {100 * noise:.1f}% after {self._steps} steps"
+        return None
+
+    def _even(self) -> str | None:
+        noise = self._device.relative_std
+        if noise is None or 100 * noise >= AUTO_DEVICE_PERCENT:
+            return None
+        return f"standard deviation below {AUTO_DEVICE_PERCENT:g}% after {self._steps} steps"
+
+    def _narrow(self, until_percent: float) -> str | None:
+        width = self._host.interval_percent
+        if width is None or width > until_percent:
+            return None
+        return f"interval of the median within ±{until_percent:g}% after {self._steps} steps"

@@ -1,0 +1,143 @@
+"""The timed loop: warm-up and measured steps, and what goes on around them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from time import monotonic
+from typing import TypeVar
+
+from benchtui.engine.devices import Device, StepTime
+from benchtui.engine.job import REPORT_S
+from benchtui.engine.models.compilation import CompileWatch
+from benchtui.engine.worker.environment import Surroundings
+from benchtui.engine.worker.stop_rule import StopRule
+from benchtui.engine.worker.warmup import warmed_up
+from benchtui.engine.workloads.base import Counted, Workload
+from benchtui.sessions.events import Phase, Steps
+from benchtui.sessions.payloads import Compiling, Environment
+from benchtui.sessions.sweep import Measure
+
+THROUGHPUT_BLOCK = 16
+"""Steps between two synchronisations in throughput mode."""
+
+Emit = Callable[[Steps], None]
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What measuring came to, and what went on around it."""
+
+    begin_s: float
+    """Monotonic clock when the first measured step began, and when the last one ended."""
+    end_s: float
+    stop: str
+    """Why it ended."""
+    environment: Environment
+    compiling: Compiling | None
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Collects the columns of one phase between two flushes."""
+
+    case: int
+    phase: Phase
+    emit: Emit
+    clock: Callable[[], float]
+    round: int = 0
+    every_s: float = REPORT_S
+    """Between two flushes, at least."""
+    added: int = 0
+    """Steps of this phase so far."""
+    times: list[StepTime] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
+    flushed_s: float = field(default_factory=monotonic)
+
+    def add(self, time: StepTime, counted: Counted) -> None:
+        """Keep a step, and pass on what has gathered when it is time."""
+        self.times.append(time)
+        self.counted.append(counted)
+        self.added += 1
+        if monotonic() - self.flushed_s >= self.every_s:
+            self.flush()
+
+    def flush(self) -> None:
+        """Pass on what has gathered."""
+        if self.times:
+            self.emit(self._event())
+        self.times.clear()
+        self.counted.clear()
+        self.flushed_s = monotonic()
+
+    def _event(self) -> Steps:
+        device_ms = [time.device_ms for time in self.times if time.device_ms is not None]
+        return Steps(
+            t=self.clock(),
+            case=self.case,
+            phase=self.phase,
+            round=self.round,
+            wall_ms=[time.wall_ms for time in self.times],
+            device_ms=device_ms or None,
+            parts_ms={part: [time.parts_ms[part] for time in self.times] for part in self.times[0].parts_ms},
+            tokens=_column(each.tokens for each in self.counted),
+            padded_tokens=_column(each.padded_tokens for each in self.counted),
+            loss=self._losses(),
+        )
+
+    def _losses(self) -> list[float | None] | None:
+        losses = _column(each.loss for each in self.counted)
+        return None if losses is None else [loss if isfinite(loss) else None for loss in losses]
+
+
+def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
+    """Run the steps that are recorded and not counted; gives why they end."""
+    times_ms: list[float] = []
+    while (stop := warmed_up(times_ms, rules)) is None:
+        (time,) = _steps(workload, device, record, 1)
+        times_ms.append(time.wall_ms)
+    record.flush()
+    return stop
+
+
+def measure(
+    workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
+) -> Measured:
+    """Run measured steps until the rules say that it is enough."""
+    gc.collect()
+    device.reset_peaks()
+    rule, surroundings = StopRule(rules), Surroundings()
+    begin_s, stop = monotonic(), None
+    while stop is None:
+        for time in _steps(workload, device, record, _block(rules, record.added)):
+            stop = stop or rule.reason(time.wall_ms, time.device_ms, monotonic() - begin_s)
+        if watch:
+            watch.look(record.added)
+    end_s = monotonic()
+    environment = surroundings.since()
+    record.flush()
+    return Measured(begin_s, end_s, stop, environment, watch.facts() if watch else None)
+
+
+def _block(rules: Measure, done: int) -> int:
+    """How many steps to run without synchronising between them."""
+    if rules.mode == "latency":
+        return 1
+    left = rules.iterations - done
+    return min(THROUGHPUT_BLOCK, left) if left > 0 else THROUGHPUT_BLOCK
+
+
+def _steps(workload: Workload, device: Device, record: Recorder, amount: int) -> list[StepTime]:
+    rows = [device.time(workload.step)] if amount == 1 else device.time_block(workload.step, amount)
+    for time, done in rows:
+        record.add(time, workload.count(done))
+    return [time for time, _ in rows]
+
+
+def _column(values: Iterable[Value | None]) -> list[Value] | None:
+    """The values of the steps, or None where a step has none."""
+    column = [value for value in values if value is not None]
+    return column or None

@@ -1,0 +1,22 @@
+"""Asks torch about the machine, in a process of its own: CUDA is never touched before a fork."""
+
+import torch
+import transformers
+
+from benchtui.engine.worker import isolation
+from benchtui.sessions.events import Runtime
+
+
+def main() -> Runtime:
+    """What torch says, with ``t`` 0."""
+    isolation.isolate()
+    count = torch.cuda.device_count()
+    return Runtime(
+        t=0.0,
+        torch=str(torch.__version__),
+        transformers=transformers.__version__,
+        cuda=torch.version.cuda,
+        cudnn=torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None,
+        threads=torch.get_num_threads(),
+        cuda_devices=tuple(torch.cuda.get_device_name(index) for index in range(count)),
+    )

@@ -1,0 +1,120 @@
+"""What every task of ours shares: a network that is fed batches of token ids."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import AutoConfig
+
+from benchtui.engine.devices import Device, Lap
+from benchtui.engine.models import compilation, loading, precision
+from benchtui.engine.models.network import Architecture, load_network
+from benchtui.engine.workloads.base import Counted
+from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches
+from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a step leaves behind to be counted."""
+
+    masks: tuple[torch.Tensor, ...]
+    """Attention mask of each batch, on the host: (batch, length)."""
+    loss: torch.Tensor | None = None
+    """A single number, on the device."""
+
+
+class NetworkTask:
+    """A network ready for one case, with its batches; a task adds what one step of it is."""
+
+    padding_side: Side = "right"
+    kv_cache_mb: float | None = None
+
+    def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
+        """Load everything; raises BenchtuiError where something can't be had."""
+        self._config = config
+        self._device = device.torch_device
+        self.samples = config.batch_size
+        self.new_tokens = self._new_tokens(sweep)
+        place = loading.locate(sweep.model, sweep.weights)
+        architecture = Architecture(place, loading.load("configuration", place, AutoConfig.from_pretrained))
+        self._require_room(architecture)
+        self._batches = self._make_batches(sweep, architecture)
+        network = load_network(auto, architecture, sweep, config, self._device)
+        self.model = network.model
+        self.data: Data | None = self._batches.data
+        self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
+        self._network = network.module
+        self._call = compilation.network(network.module, config.compile)
+        self._called = False
+        self._shorter = self._padded = False
+        self.effective = self.read_back()
+
+    def read_back(self) -> Effective:
+        """Read back dtypes, attention, compiling, threads and padding from network, torch and batches."""
+        computed = precision.computed_dtype(self._network, self._config.precision, self._device)
+        autocast = self._config.precision.startswith("amp-")
+        return Effective(
+            weights_dtype=_short(precision.kept_dtype(self._network)),
+            autocast_dtype=_short(computed) if autocast else None,
+            output_dtype=_short(computed),
+            tf32=precision.rounds_to_tf32(self._device) if computed == torch.float32 else None,
+            attention=getattr(self._network.config, "_attn_implementation", None),
+            compiled=self._compiled(),
+            threads=torch.get_num_threads(),
+            padding="longest" if self._shorter else "max" if self._padded else None,
+        )
+
+    def count(self, done: Done) -> Counted:
+        """Tokens of a step by its attention masks, with those it generated, and its loss."""
+        for mask in done.masks:
+            self._note_padding(mask)
+        generated = self.samples * (self.new_tokens or 0)
+        return Counted(
+            tokens=sum(int(mask.sum()) for mask in done.masks) + generated,
+            padded_tokens=sum(mask.numel() for mask in done.masks) + generated,
+            loss=None if done.loss is None else done.loss.item(),
+        )
+
+    def _new_tokens(self, sweep: Sweep) -> int | None:
+        """Tokens that the task generates for each sample."""
+        return None
+
+    def _require_room(self, architecture: Architecture) -> None:
+        length = self._config.sequence_length
+        architecture.require_room(length, f"sequence_length {length}")
+
+    def _make_batches(self, sweep: Sweep, architecture: Architecture) -> Batches:
+        if sweep.dataset == SYNTHETIC:
+            return SyntheticBatches(architecture.vocabulary, self._config)
+        return TextBatches(architecture.place, sweep.dataset, self._config, self.padding_side)
+
+    def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The next batch: its attention mask on the host, and all of it on the device."""
+        batch = self._batches.draw(lap)
+        inputs = {name: tensor.to(self._device) for name, tensor in batch.items()}
+        lap("transfer")
+        return batch["attention_mask"], inputs
+
+    def _autocast(self) -> Any:  # noqa: ANN401  (a context manager)
+        return precision.autocast(self._config.precision, self._device)
+
+    def _forward(self, **inputs: object) -> Any:  # noqa: ANN401  (each network has its own kind of output)
+        output = self._call(**inputs)
+        self._called = True
+        return output
+
+    def _compiled(self) -> bool | None:
+        if self._config.compile == "off":
+            return False
+        return compilation.graphs() > 0 if self._called else None
+
+    def _note_padding(self, mask: torch.Tensor) -> None:
+        width, longest = mask.shape[1], int(mask.sum(1).max())
+        self._shorter = self._shorter or width < self._config.sequence_length
+        self._padded = self._padded or longest < width
+
+
+def _short(dtype: torch.dtype | None) -> str | None:
+    return str(dtype).removeprefix("torch.") if dtype else None

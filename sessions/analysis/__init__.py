@@ -1,0 +1,1 @@
+"""What the measured cases show together: scaling, rooflines, Pareto fronts, anomalies."""

@@ -1,0 +1,197 @@
+"""What is odd in a session: batch sizes off the trend, drift, two modes, time that goes where it shouldn't.
+
+Every rule looks at figures alone and says by how much and within which bounds; what lies within the noise is no
+anomaly.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import expm1, inf, log, nan
+from typing import Literal
+
+from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.roofline import limit, sound_peaks
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.state.judging import SAME_WITHIN
+from benchtui.sessions.stats.disturbance import slowed
+from benchtui.sessions.stats.ratios import Comparison, Verdict, bounds_ms, latency_ratio, pairs
+from benchtui.sessions.stats.results import Result, series, series_key
+from benchtui.sessions.stats.steadiness import Bounds, surely_off
+
+Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
+COUNTED = ("tokenizing", "host-bound", "no effect")
+"""Kinds that other load on the machine doesn't bring about."""
+Point = tuple[int, float, Bounds | None]
+"""A batch size, the typical step and its range in milliseconds."""
+
+LEAST_WITHOUT_BOUNDS = 0.1
+"""Share of a time from which a difference is worth a word where nothing bounds it: a source kept no steps."""
+
+EQUAL_MB = 0.01
+"""Peaks of memory that lie no further apart are equal: a precision in force would need another amount."""
+LEAST_PAIRS = 2
+"""Batch sizes in which a precision must have had no effect before that is worth a word."""
+MOST_ODD = 8
+"""Odd batch sizes in a series; with more of them there is no trend to be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something odd about a case."""
+
+    kind: Kind
+    result: Result
+    share: float
+    """By how much. Off the trend: the step over what its neighbours lead one to expect, minus 1. Shorter step:
+    over that of the next smaller batch, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its share
+    of a step. Host-bound: the share of a step in which the device is at work. No effect: the largest change of
+    a step's time that the precision brought, in any batch size."""
+    bounds: Bounds | None = None
+    """Of that share; None where nothing bounds it, or it was counted."""
+    beside: tuple[Result, ...] = ()
+    """The cases it was held against."""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What disturbed these cases, and may account for what is odd."""
+        if self.kind in COUNTED:
+            return ()
+        found = (slowed(each.case, throughout=False).why for each in (self.result, *self.beside))
+        return tuple(dict.fromkeys(why for each in found for why in each))
+
+
+def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
+    """Everything odd about measured cases, by kind and then in their order."""
+    known = sound_peaks([each.case for each in results], peaks)
+    sizes = [list({row.config.batch_size: row for row in each.results}.values()) for each in series(results)]
+    return (
+        *(found for each in sizes for found in _off_the_trend(each)),
+        *(found for each in sizes for found in _shorter_steps(each)),
+        *(found for each in results if (found := _unsteady(each))),
+        *(found for each in results if (found := _tokenizing(each))),
+        *(found for each in results if (found := _host_bound(each, known))),
+        *_without_effect(results),
+    )
+
+
+def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
+    """Batch sizes whose step is off what the neighbours lead one to expect, whichever of them one asks.
+
+    The one that is farthest off is left out of account for the others, whose neighbour it was, and so on.
+    """
+    found: list[Anomaly] = []
+    points = [_point(row) for row in rows]
+    while len(found) <= MOST_ODD:
+        judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, points, place))]
+        if not judged:
+            return sorted(found, key=lambda each: each.result.config.batch_size)
+        worst = max(judged, key=lambda each: abs(each.share))
+        kept = [(row, point) for row, point in zip(rows, points, strict=True) if row is not worst.result]
+        rows, points = [row for row, _ in kept], [point for _, point in kept]
+        found.append(worst)
+    return []
+
+
+def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> Anomaly | None:
+    """A batch size against power laws through two neighbours: one on either side, two before, two after.
+
+    A bend of the curve, as where a device is full, agrees with one side of it; an odd size agrees with none.
+    """
+    sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
+    asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
+    found = [_against(*(points[each] for each in (place, *pair))) for pair in asked]
+    share, bounds = min(found, key=lambda each: abs(each[0]))
+    if len(found) < 2 or not _same_sign([each[0] for each in found]) or not all(_sure(*each) for each in found):
+        return None
+    return Anomaly("off the trend", rows[place], share, bounds, (rows[place - 1], rows[place + 1]))
+
+
+def _point(row: Result) -> Point:
+    found = bounds_ms(row)
+    return row.config.batch_size, row.typical_ms, (found.low, found.high) if found else None
+
+
+def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds | None]:
+    """The step over what a power law through two others gives, minus 1, with its bounds."""
+    size, time, own = point
+    expected = _power_law(size, (first[0], first[1]), (second[0], second[1]))
+    if own is None or first[2] is None or second[2] is None:
+        return _over(time, expected), None
+    corners = [_power_law(size, (first[0], a), (second[0], b)) for a in first[2] for b in second[2]]
+    return _over(time, expected), (_over(own[0], max(corners)), _over(own[1], min(corners)))
+
+
+def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -> float:
+    """The time at a batch size of the curve ``a * size**b`` through two others; NaN where it has none."""
+    if first[1] <= 0 or second[1] <= 0:
+        return nan
+    slope = (log(second[1]) - log(first[1])) / (log(second[0]) - log(first[0]))
+    try:
+        return float(first[1] * (size / first[0]) ** slope)
+    except OverflowError:  # of times that no machine has, which a file may hold all the same
+        return inf
+
+
+def _over(time: float, expected: float) -> float:
+    return time / expected - 1 if expected > 0 else nan
+
+
+def _same_sign(shares: Sequence[float]) -> bool:
+    return all(share > 0 for share in shares) or all(share < 0 for share in shares)
+
+
+def _sure(share: float, bounds: Bounds | None) -> bool:
+    return LEAST_WITHOUT_BOUNDS <= abs(share) < inf if bounds is None else surely_off(share, bounds)
+
+
+def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
+    """Batch sizes whose step is surely shorter than that of the next smaller one."""
+    for before, row in pairwise(rows):
+        ratio = latency_ratio(before, row)
+        if ratio and ratio.bounds and ratio.verdict is Verdict.FASTER:
+            times = ratio.bounds.over()
+            yield Anomaly("shorter step", row, times.value - 1, (times.low - 1, times.high - 1), (before,))
+
+
+def _unsteady(result: Result) -> Anomaly | None:
+    """Steps of one case that aren't alike, by more than two equal cases of the session differ."""
+    found = result.metrics.unsteady
+    if found is None or abs(found.share) <= expm1(result.noise.floor or 0.0):
+        return None
+    return Anomaly(found.kind, result, found.share, found.bounds)
+
+
+def _tokenizing(result: Result) -> Anomaly | None:
+    """A case in which no part of a step takes longer than tokenizing."""
+    parts = {name: spread.mean for name, spread in result.metrics.parts_ms.items()}
+    whole = result.metrics.latency_ms.mean
+    if len(parts) < 2 or whole <= 0 or max(parts, key=lambda name: parts[name]) != "tokenize":
+        return None
+    return Anomaly("tokenizing", result, parts["tokenize"] / whole)
+
+
+def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
+    known = limit(result.case, peaks)
+    if known is None or known.bound != "host" or known.shares.busy is None:
+        return None
+    return Anomaly("host-bound", result, known.shares.busy)
+
+
+def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
+    """Precisions with the memory and the time of fp32 in every batch size: they were probably not in force."""
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
+    for pair in pairs(results, "precision", "fp32"):
+        groups.setdefault(series_key(pair.new.config), []).append(pair)
+    for group in groups.values():
+        changes = [abs(pair.new.typical_ms / pair.base.typical_ms - 1) for pair in group]
+        if len(group) >= LEAST_PAIRS and all(map(_unmoved, group)) and max(changes) <= SAME_WITHIN:
+            beside = tuple(pair.new for pair in group[1:])
+            yield Anomaly("no effect", group[0].new, max(changes), beside=beside)
+
+
+def _unmoved(pair: Comparison) -> bool:
+    """Whether a pair needs the same memory on its device to the last digit."""
+    one, other = pair.base.case.device_memory_mb, pair.new.case.device_memory_mb
+    verified = in_force(pair.new.case, "precision")
+    return bool(one and other and abs(one - other) <= EQUAL_MB and pair.base.typical_ms > 0 and not verified)

@@ -1,0 +1,76 @@
+"""Whether the options a case was asked for were in force, as read back from the model and its output."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchtui.sessions.payloads import Effective
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep import Config
+
+AUTOCAST = "amp-"
+DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
+
+
+def in_force(case: CaseState, option: str) -> bool | None:
+    """Whether an option, such as ``precision`` or ``threads``, was in force; None where nothing says."""
+    effective = case.effective
+    return None if effective is None else _CHECKS[option](getattr(case.config, option), effective)
+
+
+def in_vain(config: Config, effective: Effective) -> tuple[str, ...]:
+    """A mark for each option that was asked for and was not in force."""
+    wrong = [option for option, check in _CHECKS.items() if check(getattr(config, option), effective) is False]
+    return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)
+
+
+def _precision(asked: str, effective: Effective) -> bool | None:
+    if asked.startswith(AUTOCAST):
+        return _autocast(DTYPES.get(asked.removeprefix(AUTOCAST)), effective)
+    kept = "float32" if asked == "tf32" else DTYPES.get(asked)
+    if kept is None or effective.weights_dtype is None:
+        return None
+    if _bare(effective.weights_dtype) != kept or effective.autocast_dtype is not None:
+        return False
+    if asked == "tf32":
+        return effective.tf32
+    return not (asked == "fp32" and effective.tf32)
+
+
+def _autocast(dtype: str | None, effective: Effective) -> bool | None:
+    if effective.autocast_dtype is not None:
+        return _bare(effective.autocast_dtype) == dtype
+    # Null is what a case without autocast says, and a case of which nothing was read back.
+    return None if effective.output_dtype is None else False
+
+
+def _compile(asked: str, effective: Effective) -> bool | None:
+    return None if effective.compiled is None else effective.compiled is (asked != "off")
+
+
+def _attention(asked: str, effective: Effective) -> bool | None:
+    if asked == "auto":
+        return True
+    return None if effective.attention is None else effective.attention.startswith(asked)
+
+
+def _threads(asked: int, effective: Effective) -> bool | None:
+    if not asked:
+        return True
+    return None if effective.threads is None else effective.threads == asked
+
+
+def _padding(asked: str, effective: Effective) -> bool | None:
+    return None if effective.padding is None else effective.padding == asked
+
+
+_CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {
+    "precision": _precision,
+    "compile": _compile,
+    "attention": _attention,
+    "threads": _threads,
+    "padding": _padding,
+}
+
+
+def _bare(dtype: str) -> str:
+    return dtype.removeprefix("torch.")

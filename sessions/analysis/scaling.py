@@ -1,0 +1,88 @@
+"""What larger batches bring: throughput per item, against linear scaling, and gain per doubling."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
+
+from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
+from benchtui.sessions.stats.results import Result, Series
+
+LEAST_DOUBLINGS = 0.25
+"""Batch sizes closer than this say nothing of a doubling: their noise would be raised to a high power."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One batch size of a series, against the first and the one before."""
+
+    result: Result
+    per_item: float
+    """Samples per second over the batch size."""
+    per_item_relative: float
+    """Throughput per item over that of the first batch size; elsewhere called scaling efficiency."""
+    against_linear: float
+    """Throughput over what it would be if a step's time grew in proportion to the batch: the first one's."""
+    gain: Ratio | None
+    """Throughput over that of the batch size before."""
+    gain_per_doubling: float | None
+    """The same gain spread over the doublings between the two, minus 1; None where they lie too close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """A series of at least two batch sizes."""
+
+    series: Series
+    steps: tuple[Step, ...]
+
+    @property
+    def peak(self) -> Step:
+        """The step of highest throughput."""
+        return max(self.steps, key=lambda step: step.against_linear)
+
+
+def scaling(series: Series) -> Scaling | None:
+    """How throughput goes with the batch size, or None where fewer than two sizes have a rate."""
+    rows = _rated(series)
+    if len(rows) < 2:
+        return None
+    first = rows[0]
+    before = [None, *(earlier for earlier, _ in pairwise(rows))]
+    return Scaling(series, tuple(_step(first, last, row) for last, row in zip(before, rows, strict=True)))
+
+
+def _rated(series: Series) -> list[Result]:
+    """The first result of each batch size, where there is a rate."""
+    rows: dict[int, Result] = {}
+    for result in series.results:
+        if _per_item(result) > 0:
+            rows.setdefault(result.config.batch_size, result)
+    return list(rows.values())
+
+
+def _step(first: Result, before: Result | None, row: Result) -> Step:
+    gain = throughput_ratio(before, row) if before else None
+    return Step(
+        result=row,
+        per_item=_per_item(row),
+        per_item_relative=_per_item(row) / _per_item(first),
+        against_linear=_rate(row) / _rate(first),
+        gain=gain,
+        gain_per_doubling=_per_doubling(before, row, gain) if before and gain else None,
+    )
+
+
+def _per_doubling(before: Result, row: Result, gain: Ratio) -> float | None:
+    doublings = log2(row.config.batch_size / before.config.batch_size)
+    try:
+        return gain.value ** (1 / doublings) - 1 if doublings >= LEAST_DOUBLINGS else None
+    except OverflowError:  # of rates that no machine has, which a file may hold all the same
+        return None
+
+
+def _rate(result: Result) -> float:
+    return result.metrics.samples_per_s or 0.0
+
+
+def _per_item(result: Result) -> float:
+    return _rate(result) / result.config.batch_size

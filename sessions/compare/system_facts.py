@@ -1,0 +1,99 @@
+"""Model and system of a session as pairs of a label and a text."""
+
+from collections.abc import Iterator
+
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.payloads import Gpu, Host, Model
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.text import number
+
+Fact = tuple[str, str]
+
+NAMED_ELSEWHERE = ("torch", "transformers")
+"""Packages that have a line of their own."""
+
+
+def facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:
+    """The pairs that have a value, as text; whole numbers with thousands separators."""
+    shown = ((label, f"{value:,}" if type(value) is int else value) for label, value in pairs)
+    return tuple((label, str(value)) for label, value in shown if value is not None)
+
+
+def models(session: Session) -> list[tuple[Fact, ...]]:
+    """The facts of every distinct model that was loaded; one in all but odd sessions."""
+    found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
+    return [_model(model) for model in found]
+
+
+def system(session: Session) -> tuple[Fact, ...]:
+    """Machine, GPUs and software; what couldn't be read stands there with its reason."""
+    return described(session.start.host, session.runtime)
+
+
+def described(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
+    """A machine, its GPUs and its software."""
+    return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
+
+
+def _model(model: Model) -> tuple[Fact, ...]:
+    return facts(
+        ("Model", model.name),
+        ("Architecture", model.architecture),
+        ("Hidden size", model.hidden_size),
+        ("Hidden layers", model.hidden_layers),
+        ("Attention heads", model.attention_heads),
+        ("Parameters", model.parameters),
+        ("Weights", model.weights),
+        ("Configuration from", model.source),
+    )
+
+
+def _machine(host: Host) -> tuple[Fact, ...]:
+    return facts(
+        ("Host", host.hostname),
+        ("Platform", host.platform),
+        ("Processor", host.processor),
+        ("CPU count", host.cpu_count),
+        ("Virtual machine", "yes" if host.virtual else None),
+        ("Memory", _unit(host.memory_mb, "MB")),
+        ("Governor", host.governor),
+        ("Container's processors", number(host.container_cpus, 2)),
+        ("Container's memory", _unit(host.container_memory_mb, "MB")),
+    )
+
+
+def _gpus(host: Host, runtime: Runtime | None) -> Iterator[Fact]:
+    for gpu in host.gpus:
+        yield f"GPU {gpu.index}", _gpu(gpu)
+    if runtime and not host.gpus:
+        yield from ((f"cuda:{place}", name) for place, name in enumerate(runtime.cuda_devices))
+
+
+def _gpu(gpu: Gpu) -> str:
+    limit = _unit(gpu.power_limit_w, "W")
+    parts = (gpu.name, _unit(gpu.memory_mb, "MB"), limit and f"power limit {limit}")
+    return ", ".join(part for part in parts if part)
+
+
+def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
+    others = (f"{name} {version}" for name, version in host.packages.items() if name not in NAMED_ELSEWHERE)
+    return facts(
+        ("GPU driver", host.driver),
+        ("CUDA", runtime and runtime.cuda),
+        ("cuDNN", str(runtime.cudnn) if runtime and runtime.cudnn else None),
+        ("Python", host.python),
+        ("PyTorch", runtime.torch if runtime else host.packages.get("torch")),
+        ("Transformers", (runtime and runtime.transformers) or host.packages.get("transformers")),
+        ("Threads of torch", runtime and runtime.threads),
+        ("Other packages", ", ".join(others) or None),
+    )
+
+
+def _absent(host: Host) -> Iterator[Fact]:
+    for name, reason in host.absent.items():
+        yield name.upper(), "none" if name == "gpu" else f"not readable: {reason}"
+
+
+def _unit(value: float | None, unit: str) -> str | None:
+    shown = number(value, 0)
+    return shown and f"{shown} {unit}"

@@ -1,0 +1,1 @@
+"""Time and memory of cases that haven't run yet."""

@@ -1,0 +1,252 @@
+"""How long a sweep still takes: plain arithmetic on the cases that this session has finished."""
+
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from array import array
+from bisect import bisect, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.sweep import Config, Measure, senseless
+
+MOST_ESTIMATED = 2000
+"""Queued cases looked at one by one; of a longer queue every k-th stands for k."""
+
+NEWEST = 1000
+"""Steps of a running case whose mean stands for those to come."""
+SETTLING_STEPS = 260
+"""Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, give or take."""
+
+Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A span of time still to come."""
+
+    seconds: float
+    rough: bool = False
+    """Whether it rests on cases of other options than those it is about."""
+
+
+class Experience:
+    """What the finished cases say about time."""
+
+    def __init__(self, cases: Iterable[CaseState] = ()) -> None:
+        self._pools: dict[Group, list[tuple[int, float]]] = {}
+        """By group, by device and over all: work of a step and its mean time in seconds, ordered by work."""
+        self._learned = 0
+        self._measured = self._rounds = 0
+        """Measured steps of the learned cases, and their rounds."""
+        self._preparations_s = 0.0
+        """Time of the learned cases beside their steps: starting the worker, loading the model, ending."""
+        for case in cases:
+            self.learn(case)
+
+    def learn(self, case: CaseState) -> None:
+        """Take in a case; one that hasn't finished ok, or kept no steps, says nothing."""
+        step_s = _mean_step_s(case)
+        if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
+            return
+        self._learned += 1
+        self._measured += case.steps_measured
+        self._rounds += len(case.rounds) + 1
+        self._preparations_s += max(0.0, case.finished.t - case.started.t - _last_round_s(case, step_s))
+        for key in _groups(case.config):
+            insort(self._pools.setdefault(key, []), (work(case.config), step_s))
+
+    def step(self, config: Config) -> Estimate | None:
+        """Time of one step, scaled linearly in work from the nearest finished case; None before any is known.
+
+        The nearest is looked for within the same device, precision, compile mode and attention, then on the
+        same device, then anywhere; what comes from outside the group is rough.
+        """
+        own, *wider = _groups(config)
+        if own in self._pools:
+            return Estimate(_scaled(self._pools[own], work(config)))
+        known = next((self._pools[key] for key in wider if key in self._pools), None)
+        return Estimate(_scaled(known, work(config)), rough=True) if known else None
+
+    def case(self, config: Config, measure: Measure) -> Estimate | None:
+        """Time of one whole round of a case, preparation included; None before anything is known."""
+        step = self.step(config)
+        if step is None:
+            return None
+        if senseless(config):
+            return Estimate(0.0)
+        preparation_s = self._preparations_s / self._learned
+        steps = self._steps(measure)
+        steps_s = measure.warmup * step.seconds + _measuring_s(steps, step.seconds, measure)
+        return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
+
+    def _steps(self, measure: Measure) -> float:
+        """Measured steps of a round: as planned, or where the spread decides as many as the others took."""
+        if not measure.until_auto and measure.until_percent is None:
+            return measure.iterations
+        return max(least_steps(measure), self._measured / self._rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class StepsLeft:
+    """Measured steps that a round still needs."""
+
+    steps: int
+    percent: float | None = None
+    """Half the interval's width over the median that it waits for; None where a number of steps ends it."""
+    rough: bool = False
+    """Whether it goes by how noise usually behaves."""
+    limited: bool = False
+    """Whether the limit of time ends it before it has what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSoFar:
+    """What a round has measured."""
+
+    steps: int
+    seconds: float
+    """Time of these steps."""
+    interval_percent: float | None
+    """Half the width of the 95% interval of the median over the median."""
+    on_host: bool
+    """Whether the host's clock alone tells the times."""
+
+
+def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Steps until a round has enough, or its time is over."""
+    needed = _steps_needed(done, measure)
+    most_s = longest_s(measure)
+    if most_s is None or not done.steps or not done.seconds:
+        return needed
+    most = max(0, ceil((most_s - done.seconds) * done.steps / done.seconds))
+    return needed if needed.steps <= most else StepsLeft(most, needed.percent, rough=True, limited=True)
+
+
+def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
+    """Without a limit of time; the width of an interval falls with the square root of the steps."""
+    least = max(0, least_steps(measure) - done.steps)
+    wanted = wanted_percent(measure, done.on_host)
+    settling = max(least, SETTLING_STEPS - done.steps, 1)
+    if wanted is None:
+        return StepsLeft(settling if measure.until_auto else least, rough=measure.until_auto)
+    if done.interval_percent is None:
+        return StepsLeft(max(least, 1), wanted, rough=True)
+    missing = max(1, ceil(done.steps * ((done.interval_percent / wanted) ** 2 - 1)))
+    return StepsLeft(max(least, min(missing, settling) if measure.until_auto else missing), wanted, rough=True)
+
+
+def work(config: Config) -> int:
+    """Samples times tokens of a step."""
+    return config.batch_size * config.sequence_length
+
+
+def case_left(
+    case: CaseState, measure: Measure, experience: Experience, now_s: float, needed: StepsLeft | None = None
+) -> Estimate | None:
+    """Time until a started case ends, its rounds to come included; None before anything is known.
+
+    ``needed`` says what its round still needs, where more is known than the number of steps planned.
+    """
+    whole = experience.case(case.config, measure)
+    turn = case.started.round if case.started else 0
+    now = _round_left(case, measure, needed, whole, now_s)
+    later = measure.rounds - turn - 1
+    if now is None or later <= 0:
+        return now
+    return None if whole is None else Estimate(now.seconds + later * whole.seconds, now.rough or whole.rough)
+
+
+def _round_left(
+    case: CaseState, measure: Measure, needed: StepsLeft | None, whole: Estimate | None, now_s: float
+) -> Estimate | None:
+    turn = case.started.round if case.started else 0
+    warmed, measured = case.warmup.of_round(turn), case.measured.of_round(turn)
+    step_s = _mean_step_s(case, NEWEST)
+    if step_s is not None and warmed + measured:
+        warmup_s = 0.0 if measured else max(0, measure.warmup - warmed) * step_s
+        needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
+        steps_s = _at_least(needed, step_s, measured, measure)
+        return Estimate(warmup_s + _within(steps_s, measured * step_s, measure), needed.rough)
+    if whole is None or case.started is None:
+        return whole
+    return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
+
+
+def _at_least(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
+    """Time of the needed steps, and of the least time after which a width counts."""
+    least_s = CHECK_MS / 1000 if measure.until_auto or needed.percent is not None else 0.0
+    return max(needed.steps * step_s, least_s - measured * step_s)
+
+
+def _within(steps_s: float, measured_s: float, measure: Measure) -> float:
+    """A span of measuring, cut at what the limit of time leaves of it."""
+    most_s = longest_s(measure)
+    return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
+
+
+def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experience) -> Estimate | None:
+    """Time of all cases that haven't started; None before anything is known."""
+    queued = [case for case in cases if case.started is None and case.finished is None]
+    stride = len(queued) // MOST_ESTIMATED + 1
+    looked_at = queued[::stride]
+    rounds = [max(0, measure.rounds - len(case.rounds)) for case in looked_at]
+    known = [each for case in looked_at if (each := experience.case(case.config, measure)) is not None]
+    if len(known) < len(looked_at):
+        return None
+    scale = len(queued) / len(known) if known else 0.0
+    seconds = sum(each.seconds * times for each, times in zip(known, rounds, strict=True))
+    return Estimate(seconds * scale, any(each.rough for each in known))
+
+
+def together(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
+    """Time until the sweep ends, with as many cases side by side as now; None where a part is unknown."""
+    known = [each for each in running if each is not None]
+    if len(known) < len(running) or queue is None:
+        return None
+    side_by_side = (sum(each.seconds for each in known) + queue.seconds) / max(len(known), 1)
+    longest = max((each.seconds for each in known), default=0.0)
+    return Estimate(max(side_by_side, longest), queue.rough or any(each.rough for each in known))
+
+
+def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
+    """Mean of all steps, or of so many of the newest: millions can't be summed up for every picture."""
+    if case.figures:
+        return case.figures.latency_ms.mean / 1000
+    steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
+    return sum(steps) / len(steps) / 1000 if steps else None
+
+
+def _last_round_s(case: CaseState, step_s: float) -> float:
+    """Time of the steps of the last round; where they were let go of, by how many there were."""
+    if case.figures and not case.steps_held:
+        steps = case.figures.latency_ms.n + (case.figures.warmup_steps or 0)
+        return steps / (len(case.rounds) + 1) * step_s
+    return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
+
+
+def _last_round(columns: Columns) -> array[float]:
+    return columns.wall_ms[columns.rounds[-1][1] :] if columns.rounds else columns.wall_ms
+
+
+def _measuring_s(steps: float, step_s: float, measure: Measure) -> float:
+    most_s = longest_s(measure)
+    return steps * step_s if most_s is None else min(steps * step_s, most_s)
+
+
+def _groups(config: Config) -> tuple[Group, ...]:
+    """Within what step times are taken to grow with work alone, from narrow to wide."""
+    return (
+        (config.machine, config.device, config.precision, config.compile, config.attention),
+        (config.machine, config.device),
+        (),
+    )
+
+
+def _scaled(known: Sequence[tuple[int, float]], wanted: int) -> float:
+    place = bisect(known, (wanted, 0.0))
+    nearest, step_s = min(known[max(place - 1, 0) : place + 1], key=lambda pair: abs(pair[0] - wanted))
+    return step_s * wanted / nearest

@@ -1,0 +1,233 @@
+"""What earlier sessions of this machine say of a sweep's cases: how long they take, and in how much memory."""
+
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.eta import Experience, work
+from benchtui.sessions.events import CasePrepared
+from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Config, Measure, Sweep, own_code
+
+NEWEST = 12
+"""Earlier sessions that are read."""
+MOST_BYTES = 64_000_000
+"""A session larger than this is passed over."""
+CHUNK_BYTES = 1 << 16
+"""Read at once: between two chunks other threads get their turn."""
+
+ASSUMED_PARAMETERS = 100_000_000
+"""Of a model that no session has loaded."""
+FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
+"""What a guess takes a device to do a second."""
+BESIDE_S = 5.0
+"""What a guess takes for starting the worker and loading the model."""
+COMPILING_S = 20.0
+RUNTIME_MB = 500.0
+"""What a guess takes for the libraries in memory, on processor or device."""
+FLOP_PER_TOKEN = 2
+"""Of a forward pass, a parameter; training takes three times that (Kaplan et al. 2020, table 1)."""
+TRAINING_COPIES = 4
+"""Weights, gradients and the two moments of AdamW."""
+
+Basis = Literal["measured", "near", "guess"]
+"""The same case, cases of other options on the same device, or nothing but the rule above."""
+Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a case is expected to need; nothing is guessed of a step of the user's own."""
+
+    seconds: float | None
+    """Over all rounds, with starting the worker, loading and warming up."""
+    time_basis: Basis
+    memory_mb: float | None
+    """Peak on the device; of a case on the processor, resident memory of its worker."""
+    memory_basis: Basis
+    ran_out: bool = False
+    """Whether a case of these options that was no larger ran out of memory."""
+
+
+class Precedents:
+    """What has been learned for one model and task on one machine."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
+        """How many sessions have been learned from."""
+        self.parameters: int | None = None
+        """Parameters of the model, where a session has loaded it."""
+        self._experience = Experience()
+        self._seen: set[tuple[Group, int]] = set()
+        self._beside_s: dict[Group, list[float]] = {}
+        """By group and by device: time of a round beside its steady steps, the compiler's included."""
+        self._memory: dict[Group, list[tuple[int, float]]] = {}
+        """By group and by device: work of a step and peak memory, ordered by work."""
+        self._ran_out: dict[Group, int] = {}
+        """By group: the least work that ran out of memory."""
+
+    def learn(self, session: Session) -> None:
+        """Take in what a session has measured."""
+        self.sessions += any(case.state in ("ok", "oom") for case in session.cases)
+        for case in session.cases:
+            if case.prepared is not None:
+                self.parameters = case.prepared.model.parameters or self.parameters
+            if case.state == "oom":
+                least = self._ran_out.get(_group(case.config), work(case.config))
+                self._ran_out[_group(case.config)] = min(least, work(case.config))
+            elif case.state == "ok":
+                self._learn(case)
+
+    def predict(self, config: Config, sweep: Sweep) -> Prediction:
+        """Time and memory of a case."""
+        seconds, time_basis = self._time(config, sweep)
+        memory_mb, memory_basis = self._memory_of(config, sweep)
+        ran_out = work(config) >= self._ran_out.get(_group(config), work(config) + 1)
+        whole_s = None if seconds is None else seconds * sweep.measure.rounds
+        return Prediction(whole_s, time_basis, memory_mb, memory_basis, ran_out)
+
+    def _learn(self, case: CaseState) -> None:
+        self._experience.learn(case)
+        own, device = _group(case.config), _device(case.config)
+        self._seen.add((own, work(case.config)))
+        beside_s, memory_mb = _beside_s(case), case.peak_memory_mb
+        for key in (own, device):
+            if beside_s is not None:
+                self._beside_s.setdefault(key, []).append(beside_s)
+            if memory_mb is not None:
+                insort(self._memory.setdefault(key, []), (work(case.config), memory_mb))
+
+    def _time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
+        own = _group(config)
+        beside = self._beside_s.get(own) or self._beside_s.get(_device(config))
+        step = self._experience.step(config) if beside else None
+        if step is None or beside is None:
+            return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
+        basis: Basis = "measured" if (own, work(config)) in self._seen else "near"
+        return _whole_s(step.seconds, fmean(beside), sweep.measure), basis
+
+    def _memory_of(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
+        own = self._memory.get(_group(config))
+        known = own or self._memory.get(_device(config))
+        if not known:
+            return _guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
+        exact = own is not None and any(size == work(config) for size, _ in own)
+        return _between(known, work(config)), "measured" if exact else "near"
+
+
+def gather(entries: Iterable[Entry], sweep: Sweep, hostname: str) -> Precedents:
+    """Learn from the newest sessions of the same model and task on this machine; broken ones say nothing."""
+    same_model = [
+        entry
+        for entry in entries
+        if entry.started.host.hostname == hostname and entry.started.sweep.model == sweep.model
+    ]
+    precedents = Precedents()
+    for entry in [entry for entry in same_model if subject(entry.started.sweep) == subject(sweep)][:NEWEST]:
+        if (session := _read(entry.path)) is not None:
+            precedents.learn(session)
+    if precedents.parameters is None and same_model:
+        precedents.parameters = _parameters(_read(same_model[0].path, only_model=True))
+    return precedents
+
+
+def subject(sweep: Sweep) -> tuple[object, ...]:
+    """What two sweeps must share for one to say something of the other."""
+    task = {"lm-train": sweep.train, "generate": sweep.generate}.get(sweep.task)
+    return (sweep.model, sweep.task, task, sweep.run.executor)
+
+
+def _read(path: Path, only_model: bool = False) -> Session | None:
+    """Fold a session, in chunks; up to its first loaded model if that is all that is wanted."""
+    session = Session()
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None
+        tail = Tail(path)
+        try:
+            size = path.stat().st_size
+            for _ in range(0, size, CHUNK_BYTES):
+                events = tail.read(CHUNK_BYTES)
+                session.apply_all(events)
+                if only_model and any(isinstance(event, CasePrepared) for event in events):
+                    break
+        finally:
+            tail.close()
+    except (BenchtuiError, OSError):
+        return None
+    return session
+
+
+def _parameters(session: Session | None) -> int | None:
+    prepared = (case.prepared for case in session.cases if case.prepared) if session else ()
+    return next((each.model.parameters for each in prepared), None)
+
+
+def _group(config: Config) -> Group:
+    """Within what time and memory are taken to grow with work alone."""
+    return (config.machine, config.device, config.precision, config.compile, config.attention)
+
+
+def _device(config: Config) -> Group:
+    """Within what they are taken to, where nothing nearer is known."""
+    return (config.machine, config.device)
+
+
+def _beside_s(case: CaseState) -> float | None:
+    """What the last round took beyond its steps at their mean."""
+    if case.started is None or case.finished is None or not case.measured.wall_ms:
+        return None
+    turn = case.started.round
+    steps = case.warmup.of_round(turn) + case.measured.of_round(turn)
+    return max(0.0, case.finished.t - case.started.t - steps * fmean(case.measured.wall_ms) / 1000)
+
+
+def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:
+    """A round: what it takes beside its steps, warming up and measuring."""
+    measuring_s = measure.iterations * step_s
+    if measure.max_time_s is not None:
+        measuring_s = min(measuring_s, measure.max_time_s)
+    return min(beside_s + measure.warmup * step_s + measuring_s, measure.timeout_s)
+
+
+def _between(known: list[tuple[int, float]], wanted: int) -> float:
+    """Memory at some work: on the line through the two nearest cases; of a single one, that itself."""
+    sizes = dict(known)
+    if wanted in sizes or len(sizes) == 1:
+        return sizes.get(wanted, known[0][1])
+    points = sorted(sizes.items())
+    place = min(max(bisect_left(points, (wanted, 0.0)), 1), len(points) - 1)
+    (low, low_mb), (high, high_mb) = points[place - 1], points[place]
+    slope = max(0.0, (high_mb - low_mb) / (high - low))  # more work never needs less; what seems so is noise
+    return max(low_mb + slope * (wanted - low), 0.0)
+
+
+def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
+    if own_code(sweep.task):
+        return None
+    tokens = float(work(config))
+    if sweep.task == "generate":
+        tokens += config.batch_size * sweep.generate.new_tokens
+    if sweep.task == "lm-train":
+        tokens *= 3 * sweep.train.accumulation
+    step_s = FLOP_PER_TOKEN * parameters * tokens / FLOP_PER_S[config.device.partition(":")[0]]
+    beside_s = BESIDE_S + (0.0 if config.compile == "off" else COMPILING_S)
+    return _whole_s(step_s, beside_s, sweep.measure)
+
+
+def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
+    """Weights, in training with gradients and moments, and the libraries; what a batch adds isn't in it."""
+    if own_code(sweep.task):
+        return None
+    size = 2 if config.precision in ("fp16", "bf16") else 4
+    copies = TRAINING_COPIES if sweep.task == "lm-train" else 1
+    return RUNTIME_MB + parameters * size * copies / 1e6

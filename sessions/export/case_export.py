@@ -1,0 +1,178 @@
+"""The results of a session, a case a row: CSV, JSON with its schema, Parquet."""
+
+import csv
+import io
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated as A
+from typing import Any
+
+import msgspec
+from msgspec import Meta
+
+from benchtui.sessions.export.case_rows import rows
+from benchtui.sessions.export.case_schema import SCHEMA, CaseRow
+from benchtui.sessions.export.parquet import arrow
+from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import Metrics
+
+FORMULA = ("=", "+", "-", "@")
+"""With what a text begins that a spreadsheet would compute; such a cell gets an apostrophe in front."""
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample of times in milliseconds."""
+
+    n: int
+    mean: float
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    std: float | None
+    interval_low: A[float | None, Meta(description="95% interval of the median.")]
+    interval_high: float | None
+
+
+class Case(CaseRow, frozen=True, kw_only=True):
+    """A row of the CSV, and what has no place in a cell."""
+
+    parts_ms: A[dict[str, Spread], Meta(description="The parts of a step, by name; empty without parts.")]
+    rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty where there was one.")]
+    outlier_steps: A[tuple[int, ...], Meta(description="Measured steps that are far off, counted from 0.")]
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that the results are of, with machine and software."""
+
+    id: str
+    created: A[str, Meta(description="UTC, ISO 8601.")]
+    benchtui: A[str | None, Meta(description="Version that measured.")]
+    outcome: A[str | None, Meta(description="completed, interrupted or failed; null for a record cut off.")]
+    name: str
+    model: str
+    weights: A[str, Meta(description="pretrained or random.")]
+    task: str
+    dataset: str
+    host: str | None
+    platform: str | None
+    processor: str | None
+    cpu_count: int | None
+    memory_mb: float | None
+    gpus: A[tuple[str, ...], Meta(description="Their names, in the driver's order.")]
+    driver: str | None
+    cuda: str | None
+    python: str | None
+    torch: str | None
+    transformers: str | None
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """All of ``benchtui export --format json``; every field is always there, null where nothing is known."""
+
+    schema: A[int, Meta(description="Version of this layout.")]
+    session: Source
+    cases: tuple[Case, ...]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of what ``as_json`` gives."""
+    return msgspec.json.schema(Results)
+
+
+def as_json(session: Session) -> str:
+    """The results as one JSON object (``Results``), indented; raises BenchtuiError without a first event."""
+    cases = tuple(_case(row, found) for row, found in rows(session))
+    encoded = msgspec.json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
+    return msgspec.json.format(encoded, indent=1).decode() + "\n"
+
+
+def as_csv(session: Session) -> str:
+    """The results as CSV (RFC 4180): the fields of ``CaseRow``, then the mean of each part of a step."""
+    shown = [(_cells(row), found) for row, found in rows(session)]
+    parts = dict.fromkeys(part for _, found in shown if found for part in found.parts_ms)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*CaseRow.__struct_fields__, *(f"part_{visible(part)}_mean_ms" for part in parts)])
+    writer.writerows([*cells, *(_part(found, part) for part in parts)] for cells, found in shown)
+    return text.getvalue()
+
+
+def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> None:
+    """The rows of the CSV, without the parts, as a Parquet file.
+
+    Raises:
+        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
+            ``inputs``.
+    """
+    table = arrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
+    with output_file(path, inputs) as file:
+        arrow().parquet.write_table(table, file)
+
+
+def _cells(row: CaseRow) -> list[object]:
+    return [_cell(getattr(row, name)) for name in row.__struct_fields__]
+
+
+def _cell(value: object) -> object:
+    """None becomes an empty cell in the writer, which knows no other word for it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return _cell("; ".join(value))
+        case str() if value.startswith(FORMULA):
+            return f"'{value}"
+        case _:
+            return value
+
+
+def _part(found: Metrics | None, part: str) -> float | None:
+    spread = found.parts_ms.get(part) if found else None
+    return spread.mean if spread else None
+
+
+def _case(row: CaseRow, found: Metrics | None) -> Case:
+    parts = found.parts_ms if found else {}
+    return Case(
+        **{name: getattr(row, name) for name in row.__struct_fields__},
+        parts_ms={
+            visible(name): Spread(
+                n=each.n,
+                mean=each.mean,
+                p50=each.median,
+                p90=each.p90,
+                p95=each.p95,
+                p99=each.p99,
+                std=each.std,
+                interval_low=each.low,
+                interval_high=each.high,
+            )
+            for name, each in parts.items()
+        },
+        rounds_p50_ms=found.rounds_ms if found else (),
+        outlier_steps=found.outliers if found else (),
+    )
+
+
+def _source(session: Session) -> Source:
+    start, runtime = session.start, session.runtime
+    sweep, host = start.sweep, start.host
+    values = {
+        "id": start.id,
+        "created": start.created,
+        "benchtui": start.version,
+        "outcome": session.finished.outcome if session.finished else None,
+        **{name: getattr(sweep, name) for name in ("name", "model", "weights", "task", "dataset")},
+        "host": host.hostname,
+        **{name: getattr(host, name) for name in ("platform", "processor", "cpu_count", "memory_mb")},
+        "gpus": tuple(visible(gpu.name) for gpu in host.gpus),
+        **{name: getattr(host, name) for name in ("driver", "python")},
+        "cuda": runtime.cuda if runtime else None,
+        "torch": runtime.torch if runtime else host.packages.get("torch"),
+        "transformers": (runtime and runtime.transformers) or host.packages.get("transformers"),
+    }
+    cleaned = {key: visible(value) if isinstance(value, str) else value for key, value in values.items()}
+    return msgspec.convert(cleaned, Source)

@@ -1,0 +1,170 @@
+"""Every case of a session as a row."""
+
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Memory
+from benchtui.sessions.sanitize import visible
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.case_metrics import Distribution, Metrics, metrics
+from benchtui.sessions.stats.ratios import throughput_ratio
+from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.sweep import UNSAID_OF_LABELS
+
+Values = dict[str, Any]
+OPTIONS = (
+    "machine",
+    "device",
+    "precision",
+    "attention",
+    "compile",
+    "threads",
+    "padding",
+    "sequence_length",
+    "batch_size",
+)
+MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
+
+
+def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
+    """A row for each case in the order of the plan, with the figures that it was made of."""
+    results = measured(session)
+    figures = {result.case.index: result for result in results}
+    bases = baselines(results, session.start.sweep.measure.baseline)
+    return [
+        _row(case, figures.get(case.index), bases.get(case.config.sequence_length)) for case in session.cases
+    ]
+
+
+def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
+    found = result.metrics if result else metrics(case) if case.state == "ok" else None
+    values = {
+        **_asked(case),
+        **_ending(case),
+        **_in_force(case.effective or Effective()),
+        **_steps(case, found),
+        **_latency(found.latency_ms if found else None),
+        "latency_typical_ms": result.typical_ms if result else None,
+        **_rates(found),
+        **_resources(case),
+        "peak_memory_low_mb": result.memory_range_mb[0] if result and result.memory_range_mb else None,
+        **_against(result, base if result else None),
+    }
+    return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return visible(value)
+    return tuple(visible(each) for each in value) if isinstance(value, tuple) else value
+
+
+def _asked(case: CaseState) -> Values:
+    unsaid = UNSAID_OF_LABELS if case.config.label else ()
+    options = {name: None if name in unsaid else getattr(case.config, name) for name in OPTIONS}
+    return {
+        "case": case.index,
+        "name": case.name,
+        **options,
+        "again": bool(case.config.repeat),
+        "node": case.node,
+    }
+
+
+def _ending(case: CaseState) -> Values:
+    names = ("reason", "signal", "exit_code", "stderr_line", "stop")
+    ended = {name: getattr(case.finished, name, None) for name in names}
+    return {"outcome": case.state, "marks": case.marks, **ended}
+
+
+def _in_force(effective: Effective) -> Values:
+    return {
+        "weights_dtype": effective.weights_dtype,
+        "autocast_dtype": effective.autocast_dtype,
+        "attention_used": effective.attention,
+        "compiled": effective.compiled,
+        "threads_used": effective.threads,
+    }
+
+
+def _steps(case: CaseState, found: Metrics | None) -> Values:
+    return {
+        "samples_per_step": case.samples_per_step,
+        "n": (found.latency_ms.n or None) if found else None,
+        "rounds": (len(found.rounds_ms) or 1) if found else None,
+        "warmup_steps": found.warmup_steps if found else None,
+        "outliers": len(found.outliers) if found and case.steps_measured else None,
+        "between_rounds_percent": found.between_rounds_percent if found else None,
+    }
+
+
+def _latency(spread: Distribution | None) -> Values:
+    names = {"mean": "mean", "p50": "median", "least": "least", "most": "most", "std": "std"}
+    names |= {"p90": "p90", "p95": "p95", "p99": "p99", "interval_low": "low", "interval_high": "high"}
+    return {
+        **{f"latency_{name}_ms": getattr(spread, field, None) for name, field in names.items()},
+        "latency_interval_percent": spread.interval_percent if spread else None,
+        "jitter_percent": spread.jitter_percent if spread else None,
+    }
+
+
+def _rates(found: Metrics | None) -> Values:
+    names = (
+        "samples_per_s",
+        "samples_per_s_low",
+        "samples_per_s_high",
+        "tokens_per_s",
+        "padded_tokens_per_s",
+        "new_tokens_per_s",
+        "loss",
+        "first_step_ms",
+        "cold_cost_ms",
+        "mean_power_w",
+        "energy_per_sample_j",
+        "energy_per_sample_low_j",
+        "energy_per_sample_high_j",
+    )
+    spreads = {
+        "device_p50_ms": "device_ms",
+        "time_to_first_token_p50_ms": "time_to_first_token_ms",
+        "time_per_output_token_p50_ms": "time_per_output_token_ms",
+    }
+    medians = {name: getattr(getattr(found, field, None), "median", None) for name, field in spreads.items()}
+    return {**{name: getattr(found, name, None) for name in names}, **medians}
+
+
+def _resources(case: CaseState) -> Values:
+    finished = case.finished
+    memory = (finished and finished.memory) or Memory()
+    energy = (finished and finished.energy) or Energy()
+    around = (finished and finished.environment) or Environment()
+    compiling: Compiling | None = finished.compiling if finished else None
+    return {
+        **{name: getattr(memory, name) for name in MEMORY},
+        "energy_j": energy.energy_j,
+        "energy_source": energy.source,
+        "energy_absent": energy.absent,
+        **{name: getattr(around, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")},
+        **{name: getattr(compiling, name, None) for name in ("graphs", "graph_breaks", "recompiles")},
+    }
+
+
+def _against(result: Result | None, base: Result | None) -> Values:
+    ratio = throughput_ratio(base, result) if base and result else None
+    return {
+        "baseline": base.case.index if base else None,
+        "speedup": ratio.value if ratio else None,
+        "speedup_low": ratio.low if ratio else None,
+        "speedup_high": ratio.high if ratio else None,
+        "verdict": str(ratio.verdict) if ratio else None,
+        "verdict_doubt": str(ratio.doubt) if ratio and ratio.doubt else None,
+        "verdict_resolution_percent": _percent(ratio.resolution) if ratio else None,
+    }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -1,0 +1,283 @@
+"""Every recorded step of a session as a row, read from the file piece by piece and never held as a whole.
+
+Steps that were measured once more, whatever the reason, are left out, as everywhere. Cases are told apart by
+their number; their options stand in the results.
+"""
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+from typing import Annotated as A
+
+import msgspec
+from msgspec import Meta
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
+from benchtui.sessions.export.parquet import arrow
+from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.journal import journal
+from benchtui.sessions.sanitize import visible
+
+PIECE = 1 << 20
+"""Bytes of the session file decoded at a time."""
+ROWS = 1 << 18
+"""Rows of a Parquet file that are compressed together."""
+
+Events = Callable[[], Iterable[journal.Read]]
+"""Reads the session from its beginning, at each call once more."""
+
+
+class StepRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One step; in CSV and Parquet the parts are columns of their own, ``part_NAME_ms``."""
+
+    case: A[int, Meta(description="Number of the case in the session's plan, counted from 0.")]
+    round: A[int, Meta(description="Counted from 0.")]
+    phase: A[str, Meta(description="warmup or measure.")]
+    step: A[int, Meta(description="Within case, round and phase, counted from 0.")]
+    wall_ms: A[float, Meta(description="Host time, the device synchronised at both ends.")]
+    device_ms: A[float | None, Meta(description="Between device events around the step.")]
+    tokens: A[int | None, Meta(description="Real tokens, without padding.")]
+    padded_tokens: int | None
+    loss: A[float | None, Meta(description="Of a training step.")]
+    parts_ms: dict[str, float]
+
+
+Values = Sequence[Any] | str | int | None
+"""A column: a value a step, or one value for all steps of an event."""
+SEVERAL = (list, array, range)
+"""What a column is that has a value a step."""
+
+PLAIN = StepRow.__struct_fields__[:-1]
+"""The columns that every session has."""
+
+
+@dataclass(slots=True)
+class Outline:
+    """What has to be known of a session before its first row is written."""
+
+    parts: dict[str, None] = field(default_factory=dict)
+    """The names of all parts, in the order in which they come."""
+    repeated: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    """By case: the place among the events, and the round, from which on what came before doesn't count."""
+    rounds: Counter[int] = field(default_factory=Counter)
+    """By case: how many of its rounds have ended, the last one aside."""
+
+    def counts(self, place: int, steps: Steps) -> bool:
+        """Whether the steps of the event at this place weren't measured once more."""
+        later = self.repeated.get(steps.case, ())
+        return not any(place < at and steps.round >= turn for at, turn in later)
+
+    def see(self, place: int, event: journal.Read) -> None:
+        """Take in what the event at this place says of the steps before it."""
+        match event:
+            case RoundFinished():
+                self.rounds[event.case] += 1
+            case CaseRepeated():
+                self._again(place, event.case, event.round)
+            case Resumed():
+                for case in event.cases:
+                    self._again(place, case, self.rounds[case])
+
+    def _again(self, place: int, case: int, turn: int) -> None:
+        self.repeated.setdefault(case, []).append((place, turn))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The steps of a session file."""
+
+    events: Events
+    outline: Outline
+
+    @property
+    def titles(self) -> list[str]:
+        """The columns of the parts."""
+        return [f"part_{visible(name)}_ms" for name in self.outline.parts]
+
+    def batches(self) -> Iterator["Batch"]:
+        """The steps that count, as they were recorded."""
+        done: Counter[tuple[int, int, str]] = Counter()
+        for place, event in enumerate(self.events()):
+            if isinstance(event, Steps) and self.outline.counts(place, event) and event.wall_ms:
+                key = (event.case, event.round, event.phase)
+                yield Batch(done[key], event)
+                done[key] += len(event.wall_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The steps of one event, and the number of the first."""
+
+    first: int
+    steps: Steps
+
+    def column(self, name: str) -> Values:
+        """A column of ``PLAIN``: a value a step, or the one value of them all."""
+        if name == "step":
+            return range(self.first, self.first + len(self.steps.wall_ms))
+        found: Values = getattr(self.steps, name)
+        return found
+
+    def columns(self, parts: Iterable[str]) -> list[Values]:
+        """All of ``PLAIN``, and these parts; None for a part that the batch hasn't got."""
+        return [*map(self.column, PLAIN), *map(self.steps.parts_ms.get, parts)]
+
+
+def recorded(path: Path) -> Recorded:
+    """The steps of a session file; raises BenchtuiError where it can't be read."""
+
+    def streamed() -> Iterator[journal.Read]:
+        return _streamed(path)
+
+    try:
+        return Recorded(streamed, _outline(streamed(), path))
+    except BenchtuiError:  # torn, broken, or laid out anew by another program: that needs the file as a whole
+        whole = journal.read(path).events
+        return Recorded(lambda: whole, _outline(whole, path))
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of what ``write_json`` writes: an array of steps."""
+    return msgspec.json.schema(list[StepRow])
+
+
+def write_csv(recorded: Recorded, out: IO[bytes]) -> None:
+    """Write the steps as CSV."""
+    out.write((",".join([*PLAIN, *map(_quoted, recorded.titles)]) + "\r\n").encode())
+    for batch in recorded.batches():
+        columns = batch.columns(recorded.outline.parts)
+        cells = ["" if column is None else _cell(column) for column in columns]
+        out.write(_filled(",".join(cells) + "\r\n", columns, missing="").encode())
+
+
+def write_json(recorded: Recorded, out: IO[bytes]) -> None:
+    """Write the steps as a JSON array, a row a line."""
+    separator = "[\n"
+    for batch in recorded.batches():
+        names, columns = list(batch.steps.parts_ms), batch.columns(batch.steps.parts_ms)
+        cells = [_json_cell(column) for column in columns]
+        plain = _members(PLAIN, cells)
+        row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(PLAIN) :])}}}}}'
+        rows = _filled(row + ",\n", columns, missing="null")
+        out.write((separator + rows.removesuffix(",\n")).encode())
+        separator = ",\n"
+    out.write(b"\n]\n" if separator == ",\n" else b"[]\n")
+
+
+def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) -> None:
+    """Write the steps as a Parquet file.
+
+    Raises:
+        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
+            ``inputs``.
+    """
+    pyarrow = arrow()
+    schema = pyarrow.schema([*_types(pyarrow), *((name, pyarrow.float64()) for name in recorded.titles)])
+    with output_file(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
+        for batches in _gathered(recorded.batches()):
+            tables = [_table(pyarrow, each, recorded, schema) for each in batches]
+            writer.write_table(pyarrow.concat_tables(tables).combine_chunks())
+
+
+def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -> Any:  # noqa: ANN401
+    """A batch as a table of pyarrow, which has no types for the checker."""
+    size = len(batch.steps.wall_ms)
+    columns = [
+        pyarrow.array(column if isinstance(column, SEVERAL) else [column] * size, kind.type)
+        for column, kind in zip(batch.columns(recorded.outline.parts), schema, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+def _streamed(path: Path) -> Iterator[journal.Read]:
+    torn = False
+    for events, torn in journal.slices(path, PIECE):  # noqa: B007 - the last one counts
+        yield from events
+    if torn:
+        raise BenchtuiError(f"{path}: doesn't end in a whole line")
+
+
+def _outline(events: Iterable[journal.Read], path: Path) -> Outline:
+    coming = iter(events)
+    start = next(coming, None)
+    if not isinstance(start, SessionStarted):
+        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    _require_known(start.schema, path)
+    outline = Outline()
+    for place, event in enumerate(coming, 1):
+        outline.see(place, event)
+        if isinstance(event, Resumed):
+            _require_known(event.schema, path)
+        if isinstance(event, Steps):
+            _check(event, path)
+            outline.parts.update(dict.fromkeys(event.parts_ms))
+    return outline
+
+
+def _require_known(schema: int, path: Path) -> None:
+    if schema > SCHEMA:
+        raise BenchtuiError(
+            f"{path}: written with schema {schema}; this version reads up to {SCHEMA}: update benchtui"
+        )
+
+
+def _check(steps: Steps, path: Path) -> None:
+    columns = (steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss, *steps.parts_ms.values())
+    if any(column is not None and len(column) != len(steps.wall_ms) for column in columns):
+        raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
+
+
+def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
+    """Batches together, about ``ROWS`` steps at a time."""
+    found: list[Batch] = []
+    size = 0
+    for batch in batches:
+        found.append(batch)
+        size += len(batch.steps.wall_ms)
+        if size >= ROWS:
+            yield found
+            found, size = [], 0
+    if found:
+        yield found
+
+
+def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
+    """A row for each step, with the values of those columns that have one for each."""
+    varied = [column for column in columns if isinstance(column, SEVERAL)]
+    whole = [
+        [missing if each is None else each for each in column] if None in column else column
+        for column in varied
+    ]
+    return "".join([row % values for values in zip(*whole, strict=True)])
+
+
+def _cell(column: Values) -> str:
+    """A place to fill, or what all rows have in common."""
+    return "%s" if isinstance(column, SEVERAL) else str(column)
+
+
+def _json_cell(column: Values) -> str:
+    return "%s" if isinstance(column, SEVERAL) else json.dumps(column)
+
+
+def _members(names: Iterable[str], cells: Iterable[str]) -> str:
+    """The inside of a JSON object; a percent sign in a name is doubled, as rows are filled by format."""
+    return ",".join(
+        f"{json.dumps(name).replace('%', '%%')}:{cell}" for name, cell in zip(names, cells, strict=False)
+    )
+
+
+def _quoted(title: str) -> str:
+    return '"' + title.replace('"', '""') + '"' if any(each in title for each in ',"') else title
+
+
+def _types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
+    kinds = {"phase": pyarrow.string(), "wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
+    kinds["loss"] = pyarrow.float64()
+    return [(name, kinds.get(name, pyarrow.int64())) for name in PLAIN]

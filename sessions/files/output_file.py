@@ -1,0 +1,146 @@
+"""Files that are written: reports, tables, figures, sweeps, notes, caches; never over a session.
+
+They come whole or not at all: each is written beside its place and renamed. Where that ends early, for a full
+disk or a broken input, what was there before is still there, and nothing is left behind.
+"""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.files.input_file import open_plain
+
+_HEAD_BYTES = 64
+BEGINNING = b'{"event":"session_started"'
+"""How a session file begins, without the bracket of its array and without white space."""
+_PARTIAL = ".benchtui-"
+"""How the name of a file begins that isn't whole yet."""
+_UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Why a folder takes no new file, though a file in it may take new content."""
+
+
+def check_output(path: Path, inputs: Collection[Path]) -> None:
+    """Refuse a path whose file is a session: one of the ``inputs`` of the command, or any other.
+
+    Raises:
+        BenchtuiError: where the file is an input, through whatever links, or begins as a session does.
+    """
+    if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
+        raise BenchtuiError(f"{path}: is a session, which is never overwritten")
+
+
+@contextmanager
+def output_file(
+    path: Path, inputs: Collection[Path] = (), *, over: bool = True, private: bool = False
+) -> Iterator[IO[bytes]]:
+    """Write a file: what was there is replaced once all of it is written, and where it may be written ``over``.
+
+    A ``private`` file is one of our own: for the user alone, and a link at its place is replaced, not followed.
+    What is no plain file, such as a pipe or a terminal, is written as it comes.
+
+    Raises:
+        BenchtuiError: where it is a session, as ``check_output`` has it, is there and must not be written over,
+            or can't be written.
+    """
+    check_output(path, inputs)
+    try:
+        with _opened(path, over, private) as file:
+            yield file
+            file.flush()
+            check_output(path, inputs)  # a session may have begun there meanwhile
+    except FileExistsError as error:
+        raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be written: {reason(error)}") from error
+
+
+def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bool = True) -> None:
+    """Write a document; see ``output_file`` for the arguments and errors."""
+    with output_file(path, inputs, over=over) as file:
+        file.write(text.encode())
+
+
+def _begins_as_session(path: Path) -> bool:
+    """Whether a file is there that begins as a session does."""
+    try:
+        with open_plain(path) as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return b"".join(head.split()).removeprefix(b"[").startswith(BEGINNING)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
+    there = _looks(path, follow=not private)
+    if not over and (there or path.is_symlink()):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if there and not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
+        with open(path, "wb", opener=_without_waiting) as file:
+            yield file
+        return
+    target = path if private else Path(os.path.realpath(path))
+    partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(6)}")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as error:
+        if there is None or error.errno not in _UNCHANGEABLE:
+            raise
+        with target.open("wb") as file:  # a folder of others, in which the user has a file
+            yield file
+        return
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+        if there and not private:
+            partial.chmod(stat.S_IMODE(there.st_mode))
+        _put(partial, target, over)
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def _put(partial: Path, target: Path, over: bool) -> None:
+    """Give a file its name; where it mustn't be written ``over``, another that has it by now keeps it."""
+    if over:
+        partial.replace(target)
+        return
+    try:
+        os.link(partial, target)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        with target.open("xb"):  # a file system without links: the name is taken first
+            partial.replace(target)
+
+
+def _looks(path: Path, *, follow: bool) -> os.stat_result | None:
+    try:
+        return os.stat(path, follow_symlinks=follow)
+    except FileNotFoundError:
+        return None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file at once: a FIFO that nothing reads would keep the command waiting for ever."""
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(error.errno, "nothing reads from it", path) from error
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor

@@ -1,0 +1,175 @@
+"""Text of a stranger's file into typed records; errors name the place, the value and what is allowed."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.files import input_file
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shortened, visible
+
+T = TypeVar("T")
+
+MOST_BYTES = 500_000_000
+"""Size of a file from which it is no result of a benchmark."""
+_LARGEST = 10**15
+
+Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
+
+MOST_UNTAKEN = 60
+"""Names of what isn't taken over that a note holds."""
+
+_PLACE = re.compile(r" - at `(\$[^`]*)`$")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+
+
+def read_text(path: Path) -> str:
+    """A file's text. Raises BenchtuiError where it can't be read, is too large or isn't text."""
+    try:
+        return input_file.read_text(path, MOST_BYTES)
+    except UnicodeDecodeError as error:
+        raise BenchtuiError(f"{path}: not a text file in UTF-8") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
+
+
+def parsed(text: str) -> object:
+    """JSON as plain values, or None for what isn't JSON as a whole."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def whole(text: str, where: str) -> object:
+    """JSON as plain values. Raises BenchtuiError, with line and column, for what isn't JSON as a whole."""
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: nested too deeply") from error
+    except msgspec.MsgspecError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error))}") from error
+
+
+def lines(text: str, where: str) -> list[tuple[str, object]]:
+    """The values of JSON lines, each with its place. Raises BenchtuiError for a line that isn't JSON."""
+    numbered = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+    return [(f"{where}, line {number}", _line(line, number, where)) for number, line in numbered]
+
+
+def _line(text: str, number: int, where: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: line {number} is nested too deeply") from error
+    except msgspec.MsgspecError as error:
+        raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error), number)}") from error
+
+
+def _malformed(text: str, said: str, first: int = 1) -> str:
+    """Where text stops being JSON, by line and column counted from 1, and why."""
+    match = _BYTE.search(said)
+    if match is None:
+        read, why = text.rstrip(), "it ends in the middle"
+    else:
+        read = text.encode()[: int(match[1])].decode(errors="replace")
+        why = said[: match.start()].removeprefix("JSON is malformed: ")
+    line, column = first + read.count("\n"), len(read) - read.rfind("\n")
+    return f"line {line}, column {column}: {shortened(why)}"
+
+
+def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) -> T:
+    """A value as a record of this type; with ``from_text`` numbers may be written as text.
+
+    Raises:
+        BenchtuiError: naming the place in the value, what stands there and what is allowed.
+    """
+    try:
+        return msgspec.convert(value, kind, strict=not from_text)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BenchtuiError(f"{where}: {_explained(str(error), value)}") from error
+
+
+def untaken(value: object, kind: type) -> Iterator[str]:
+    """Places in a value for which this type of record has no field; null and what is empty say nothing.
+
+    Places are names joined by dots; the items of a list share one.
+    """
+    return _untaken(value, _described(kind), "")
+
+
+def _untaken(value: object, kind: inspect.Type, place: str) -> Iterator[str]:
+    if isinstance(kind, inspect.UnionType):
+        kind = next((each for each in kind.types if isinstance(each, _NESTING)), kind)
+    if isinstance(value, list) and isinstance(kind, _LISTS):
+        for item in value:
+            yield from _untaken(item, kind.item_type, place)
+    elif isinstance(value, Mapping) and isinstance(kind, inspect.StructType):
+        fields = {field.encode_name: field.type for field in kind.fields}
+        for name, item in value.items():
+            if name in fields:
+                yield from _untaken(item, fields[name], f"{place}{name}.")
+            elif item not in (None, "", [], {}):
+                yield f"{place}{name}"
+
+
+@cache
+def _described(kind: type) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+_LISTS = (inspect.ListType, inspect.VarTupleType)
+_NESTING = (inspect.StructType, *_LISTS)
+
+
+def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """A note that names what isn't taken over, each place once with the remark on it; empty without any."""
+    said = remarks or {}
+    named = [
+        visible(place, LONGEST_VALUE) + (f" ({said[place]})" if place in said else "")
+        for place in dict.fromkeys(places)
+    ]
+    more = [f"{len(named) - MOST_UNTAKEN:,} more"] if len(named) > MOST_UNTAKEN else []
+    return (f"not taken over: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
+
+
+def agreed(values: Iterable[str], what: str, where: str) -> str:
+    """The one value that all have. Raises BenchtuiError where there are several, or none at all."""
+    distinct = list(dict.fromkeys(values))
+    if not distinct:
+        raise BenchtuiError(f"{where}: no measurement in it")
+    if len(distinct) > 1:
+        named = ", ".join(quoted(value) for value in distinct[:3])
+        raise BenchtuiError(f"{where}: {len(distinct)} {what} ({named}); a session has one: split the file")
+    return distinct[0]
+
+
+def _explained(message: str, value: object) -> str:
+    """What a decoder objects to, with the place in front and what stands there behind."""
+    message = message.removeprefix("Object ")
+    match = _PLACE.search(message)
+    if match is None:
+        return shortened(message)
+    said = shortened(message[: match.start()])
+    place = match[1].removeprefix("$").removeprefix(".") or "the whole"
+    if "missing required field" in said:
+        return f"{place}: {said[0].lower()}{said[1:]}"
+    return f"{place} {quoted(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"
+
+
+def _at(value: Any, place: str) -> object:  # noqa: ANN401  (a stranger's JSON)
+    """What stands at a place such as ``$.results[0].mean``; None where the path can't be followed."""
+    for name, index in _STEP.findall(place):
+        try:
+            value = value[int(index)] if index else value[name]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

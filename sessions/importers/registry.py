@@ -1,0 +1,96 @@
+"""The tools whose results are read, and which of them wrote a file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
+from benchtui.sessions.importers.decode import parsed, read_text, whole
+from benchtui.sessions.importers.imported import Found
+from benchtui.sessions.sweep import ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One tool's format: whether a file is of it, and how it is read."""
+
+    fits: Callable[[str, object], bool]
+    """By the text, and by the JSON of the whole or of the first line, None where it is none."""
+    found: Callable[[str, Path], Found]
+    lacks: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
+    """The keys that a file has, by the same, and those that it must have."""
+
+
+KINDS = {
+    "optimum-benchmark": _Kind(
+        lambda _, value: optimum_benchmark.is_one(value),
+        optimum_benchmark.found,
+        lambda _, value: (optimum_benchmark.keys(value), optimum_benchmark.REQUIRED),
+    ),
+    "llama-bench": _Kind(
+        lambda _, value: llama_bench.is_one(value),
+        llama_bench.found,
+        lambda _, value: (llama_bench.keys(value), llama_bench.REQUIRED),
+    ),
+    "hyperfine": _Kind(
+        lambda _, value: hyperfine.is_one(value),
+        hyperfine.found,
+        lambda _, value: (hyperfine.keys(value), hyperfine.REQUIRED),
+    ),
+    "batch-sweep": _Kind(
+        lambda _, value: batch_sweep.is_one(value),
+        batch_sweep.found,
+        lambda _, value: (batch_sweep.keys(value), batch_sweep.required(value)),
+    ),
+    "training-csv": _Kind(
+        lambda text, _: training_csv.is_one(text),
+        training_csv.found,
+        lambda text, _: (training_csv.keys(text), training_csv.COLUMNS),
+    ),
+}
+NEARLY = 0.5
+"""Share of the keys that a file of a kind must have, from which one that lacks some is taken for it."""
+
+
+def read(path: Path, kind: str | None = None) -> Found:
+    """The results in a file of this tool's, or of the one that its content tells.
+
+    Raises:
+        BenchtuiError: where it can't be read, is of no known kind, or something in it isn't allowed.
+    """
+    if kind is not None:
+        ranges.one_of(KINDS)(kind, "--from")
+    text = read_text(path)
+    found = KINDS[kind or _recognised(text, path)].found(text, path)
+    if not found.measurements:
+        raise BenchtuiError(f"{path}: no measurement in it")
+    return found
+
+
+def _recognised(text: str, path: Path) -> str:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    value = parsed(text)
+    value = parsed(first) if value is None else value
+    if isinstance(value, list) and value and isinstance(value[0], dict) and "event" in value[0]:
+        raise BenchtuiError(f"{path}: a session already, which needs no importing")
+    for name, kind in KINDS.items():
+        if kind.fits(text, value):
+            return name
+    if value is None and first.lstrip().startswith(("{", "[")):
+        whole(text, str(path))  # it says where it isn't JSON
+    raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(KINDS)}")
+
+
+def _nearest(text: str, value: object) -> str:
+    """The kind that a file comes nearest to, with the keys that it lacks for it."""
+    shares = {}
+    for name, kind in KINDS.items():
+        there, needed = kind.lacks(text, value)
+        lacking = [key for key in needed if key not in there]
+        shares[name] = (1 - len(lacking) / len(needed), lacking)
+    nearest = max(shares, key=lambda name: shares[name][0])
+    share, lacking = shares[nearest]
+    if share < NEARLY or not lacking:
+        return "not results of a known tool"
+    return f"results of {nearest} but for {', '.join(lacking)}"

@@ -1,0 +1,269 @@
+"""What an importer found, as a session file: a case that was measured several times has rounds."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    Message,
+    RoundFinished,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.importers.decode import typed
+from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.payloads import Energy, Memory, Model, Reported
+from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
+from benchtui.sessions.sweep import (
+    AXES,
+    MOST_CASES,
+    UNKNOWN,
+    Axes,
+    Baseline,
+    Config,
+    Measure,
+    Sweep,
+    kept,
+)
+
+CONTRADICTION = "throughput doesn't agree with batch size over latency"
+AGREES_WITHIN = 0.1
+"""Share by which a rate may differ from that: a last batch is short, and a mean of rates is high."""
+MOST_HOLES = 3
+"""Combinations without a row that are named before the rest is only counted."""
+
+_events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+def write(found: Found, path: Path) -> None:
+    """Write the session.
+
+    Raises:
+        BenchtuiError: where the file exists already, has too many cases, or a figure is beyond what a session
+            may hold: what is written can be read.
+    """
+    events = [_allowed(event, found.kind) for event in _events(found, path)]
+    journal = Journal(path)
+    try:
+        for event in events:
+            journal.append(event)
+    finally:
+        journal.close()
+
+
+def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
+    """The event, where a session may hold it; raises BenchtuiError naming the field that it may not."""
+    try:
+        return _events_of_sessions.decode(msgspec.json.encode(event))
+    except msgspec.ValidationError as error:
+        raise BenchtuiError(f"{kind}: beyond what a session holds: {shortened(str(error))}") from error
+
+
+def notes(found: Found) -> tuple[str, ...]:
+    """What a reader must know of the file as a whole: what isn't taken over, and combinations without a row."""
+    return (*found.notes, *_holes(found))
+
+
+def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
+    measured = visible(found.measured, LONGEST_VALUE) if found.measured else None
+    yield SessionStarted(
+        t=0.0,
+        id=uuid.uuid4().hex,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        sweep=_sweep(found, path.stem),
+        plan=found.cases,
+        host=found.host,
+        source=found.kind,
+        measured=measured,
+    )
+    if found.runtime:
+        yield found.runtime
+    when = f"; measured on {measured}" if measured else "; when it was measured isn't said"
+    yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
+    for note in notes(found):
+        yield Message(t=0.0, level="info", text=note)
+    rows: dict[Config, list[Measurement]] = {}
+    for each in found.measurements:
+        rows.setdefault(each.config, []).append(each)
+    for case, (config, measurements) in enumerate(rows.items()):
+        yield from _case(case, config, measurements)
+    yield SessionFinished(t=0.0, outcome="completed")
+
+
+def _holes(found: Found) -> Iterator[str]:
+    """Says which combinations of the options that occur have no row; nothing says why."""
+    if not found.grid:
+        return
+    sweep, there = _sweep(found, ""), set(found.cases)
+    missing = sweep.axes.count - len(there)
+    if missing > 0:
+        lacking = (config.name for config in kept(sweep) if config not in there)
+        named = [*islice(lacking, MOST_HOLES), *([f"{missing - MOST_HOLES:,} more"] * (missing > MOST_HOLES))]
+        yield f"not in the file, of all combinations of its options: {', '.join(named)}"
+
+
+def _sweep(found: Found, name: str) -> Sweep:
+    if len(found.cases) > MOST_CASES:
+        raise BenchtuiError(
+            f"{found.kind}: {len(found.cases):,} cases; at most {MOST_CASES:,} are allowed: split the file"
+        )
+    axes = typed({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
+    return Sweep(
+        name=name,
+        model=found.model,
+        task=found.task,
+        dataset=UNKNOWN,
+        axes=axes,
+        measure=Measure(warmup=0, iterations=_most_steps(found.measurements), baseline=_baseline(found.cases)),
+    )
+
+
+def _most_steps(rows: Sequence[Measurement]) -> int:
+    """The steps of the longest measurement, at least one."""
+    reported = [row.reported.steps or 0 for row in rows if row.reported]
+    return max(1, *reported, *(len(row.wall_ms) for row in rows))
+
+
+def _values(configs: Sequence[Config], axis: str) -> list[object]:
+    """The distinct values of an axis: sizes from the smallest on, others as they come."""
+    values = list(dict.fromkeys(getattr(config, axis) for config in configs))
+    return sorted(values) if axis in ("batch_size", "sequence_length", "threads") else values
+
+
+def _baseline(configs: Sequence[Config]) -> Baseline | None:
+    """The plainest case: of those that aren't compiled, where there are any, the smallest batch."""
+    plain = [config for config in configs if config.compile == "off"]
+    if any(config.label for config in configs) or not configs:
+        return None
+    smallest = min(config.batch_size for config in plain or configs)
+    return Baseline(compile="off" if plain else None, batch_size=smallest)
+
+
+def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
+    """A round for each measurement; those that failed are left out beside others that didn't."""
+    marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
+    sound = [row for row in rows if not row.failure]
+    rounds = sound or list(rows)
+    for turn, row in enumerate(rounds):
+        yield CaseStarted(t=0.0, case=case, round=turn, config=config)
+        if turn == 0:
+            yield _prepared(case, row)
+        yield from _steps(case, turn, row)
+        if turn < len(rounds) - 1:
+            yield RoundFinished(t=0.0, case=case, round=turn, memory=row.memory, energy=row.energy)
+    yield CaseFinished(
+        t=0.0,
+        case=case,
+        outcome="ok" if sound else "failed",
+        reason=None if sound else rounds[-1].failure,
+        exit_code=None if sound else rounds[-1].exit_code,
+        memory=_peaks([row.memory for row in rounds if row.memory]),
+        energy=_total([row.energy for row in rounds if row.energy]),
+        environment=rounds[-1].environment,
+        marks=marks,
+        reported=_pooled([row.reported for row in rounds if row.reported]),
+    )
+
+
+def _marks(row: Measurement) -> tuple[str, ...]:
+    return (*row.marks, CONTRADICTION) if _contradicts(row) else row.marks
+
+
+def _contradicts(row: Measurement) -> bool:
+    """Whether the reported rate is none that samples of a step over its time could give."""
+    said = row.reported
+    samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
+    if said is None or not said.latency_mean_ms or said.samples_per_s is None or not samples:
+        return False
+    return abs(said.samples_per_s * said.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN
+
+
+def _prepared(case: int, row: Measurement) -> CasePrepared:
+    return CasePrepared(
+        t=0.0,
+        case=case,
+        model=row.model or Model(name=UNKNOWN),
+        samples_per_step=row.samples_per_step,
+        new_tokens=row.new_tokens,
+    )
+
+
+def _steps(case: int, turn: int, row: Measurement) -> Iterator[Steps]:
+    if row.warmup_ms:
+        yield Steps(t=0.0, case=case, phase="warmup", round=turn, wall_ms=row.warmup_ms)
+    if row.wall_ms:
+        tokens = None if row.tokens is None else [row.tokens] * len(row.wall_ms)
+        yield Steps(
+            t=0.0,
+            case=case,
+            phase="measure",
+            round=turn,
+            wall_ms=row.wall_ms,
+            parts_ms=row.parts_ms,
+            tokens=tokens,
+        )
+
+
+def _peaks(peaks: Sequence[Memory]) -> Memory | None:
+    """The highest of each peak."""
+    if not peaks:
+        return None
+    columns = {name: [getattr(each, name) for each in peaks] for name in Memory.__struct_fields__}
+    known = {name: [value for value in values if value is not None] for name, values in columns.items()}
+    return Memory(**{name: max(values, default=None) for name, values in known.items()})
+
+
+def _total(energies: Sequence[Energy]) -> Energy | None:
+    joules = [energy.energy_j for energy in energies if energy.energy_j is not None]
+    return Energy(energy_j=sum(joules)) if joules else None
+
+
+def _pooled(rows: Sequence[Reported]) -> Reported | None:
+    """The figures of several repeats as one: times over all steps, rates as totals over totals."""
+    if len(rows) < 2:
+        return rows[0] if rows else None
+    steps = [row.steps for row in rows]
+    weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
+    means = [row.latency_mean_ms or 0.0 for row in rows]
+    spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
+    pooled = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    return structs.replace(
+        rows[0],
+        **pooled,
+        **dict.fromkeys(_OF_ONE_REPEAT),
+        steps=sum(amount or 0 for amount in steps) if all(steps) else None,
+        latency_mean_ms=sum(spans) / sum(weights),
+        repeats_mean_ms=tuple(means),
+    )
+
+
+_OF_ONE_REPEAT = (
+    "latency_median_ms",
+    "latency_std_ms",
+    "latency_p90_ms",
+    "latency_p95_ms",
+    "latency_p99_ms",
+    "energy_j",
+)
+"""Figures that don't follow for all repeats together from those of each."""
+_RATES = ("samples_per_s", "tokens_per_s", "padded_tokens_per_s", "mean_power_w")
+
+
+def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
+    """The rate over all spans of time together; None where one of them has none."""
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    return sum(rate * span for rate, span in zip(known, spans, strict=True)) / sum(spans)

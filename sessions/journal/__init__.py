@@ -1,0 +1,1 @@
+"""The session file: one event a line, appended while the sweep runs."""

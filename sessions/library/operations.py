@@ -1,0 +1,131 @@
+"""What can be done to the files of the library: name, annotate, remove them, and take others in.
+
+A note is a text file of the session's name beside it (``NAME.note``): the session itself is the engine's
+alone, and an index can be lost.
+"""
+
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.files.input_file import open_plain, read_plain
+from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.library import paths
+from benchtui.sessions.replay import loading
+
+MOST_NOTE = 2_000
+"""Characters of a note."""
+
+
+def note_of(session: Path) -> str:
+    """The note of a session in one line, or an empty text."""
+    try:
+        text = read_plain(_note_path(session), follow=False).decode(errors="replace")
+    except OSError:
+        return ""
+    return " ".join(text[:MOST_NOTE].split())
+
+
+def write_note(session: Path, text: str) -> None:
+    """Put a note beside a session of the library; an empty text takes it away.
+
+    Raises:
+        BenchtuiError: for a session elsewhere, or a disk that refuses.
+    """
+    path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
+    if line:
+        with output_file(path, private=True) as file:
+            file.write(f"{line}\n".encode())
+        return
+    with _told(path, "the note can't be removed"):
+        path.unlink(missing_ok=True)
+
+
+def rename(session: Path, name: str, busy: Collection[Path]) -> Path:
+    """Give a session of the library, and its note, another name; the new path.
+
+    Raises:
+        BenchtuiError: for a name that is taken or none, a session elsewhere, or one at work (``busy``).
+    """
+    _at_rest(_of_library(session), busy, "renamed")
+    wanted = _named(name)
+    if wanted == session:
+        return session
+    if wanted.exists() or wanted.is_symlink():
+        raise BenchtuiError(f"{wanted.stem}: there is a session of this name already; give another")
+    with _told(session, "can't be renamed"):
+        session.rename(wanted)
+        with suppress(FileNotFoundError):
+            _note_path(session).rename(_note_path(wanted))
+    return wanted
+
+
+def delete(session: Path, busy: Collection[Path]) -> None:
+    """Remove a session of the library and its note.
+
+    Raises:
+        BenchtuiError: for a session elsewhere, or one of those at work (``busy``).
+    """
+    _at_rest(_of_library(session), busy, "deleted")
+    with _told(session, "can't be deleted"):
+        session.unlink()
+        _note_path(session).unlink(missing_ok=True)
+
+
+def take_in(source: Path) -> Path:
+    """Copy a session file into the library under a name that is free, once it has proved to be one.
+
+    Raises:
+        BenchtuiError: where it is no session, or is in the library already.
+    """
+    started = loading.load(source).start
+    known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
+    if known is not None:
+        raise BenchtuiError(f"{source}: this session is in the library already, as {known.path.stem}")
+    path = paths.free_path(paths.safe_name(source.stem) or "session")
+    with (
+        _told(source, "can't be copied into the library"),
+        open_plain(source) as file,
+        output_file(path, over=False, private=True) as copy,
+    ):
+        shutil.copyfileobj(file, copy)
+    return path
+
+
+def _note_path(session: Path) -> Path:
+    return session.with_suffix(".note")
+
+
+def _named(name: str) -> Path:
+    stem = name.strip().removesuffix(".json")
+    if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
+        raise BenchtuiError(
+            f"{name!r} can't be a session's name; letters, digits and - _ . may be in it, it doesn't begin with"
+            f" - or ., and it isn't {paths.LATEST!r}"
+        )
+    return paths.folder() / f"{stem}.json"
+
+
+def _of_library(session: Path) -> Path:
+    if session.absolute().parent != paths.folder().absolute():
+        raise BenchtuiError(
+            f"{session}: not in the library, {paths.folder()}; only what is in it can be changed"
+        )
+    if not session.is_file():
+        raise BenchtuiError(f"{session}: no such session; `benchtui sessions` lists them")
+    return session
+
+
+def _at_rest(session: Path, busy: Collection[Path], done: str) -> None:
+    if session.absolute() in busy:
+        raise BenchtuiError(f"{session.stem}: a sweep that runs can't be {done}; `benchtui stop` ends it")
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: {what}: {reason(error)}") from error

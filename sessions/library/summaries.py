@@ -1,0 +1,273 @@
+"""What the list of sessions says of each file beyond its first line, kept so that no file is folded twice."""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from math import sqrt
+from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
+import platformdirs
+from msgspec import structs
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Telemetry
+from benchtui.sessions.files.input_file import read_plain
+from benchtui.sessions.files.output_file import output_file
+from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.replay.loading import AbandonedError, load
+from benchtui.sessions.state.case import LEFT, CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import kind, slowed
+from benchtui.sessions.stats.evidence import rounds_of
+from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
+from benchtui.sessions.stats.sampling import Figure
+from benchtui.sessions.sweep import Record
+
+VERSION = 2
+# 2  2026-11: how far fresh processes lay apart.
+# 1  2026-11: the first. A file of another version is thrown away and built anew.
+
+
+NEWEST = 12
+"""Earlier sessions that the spread between processes is learned from."""
+MOST_BYTES = 16_000_000
+"""A session larger than this isn't read for it before a sweep starts, unless it is known already."""
+
+
+MOST_CATALOGUE_BYTES = 16_000_000
+"""What the catalogue has at the most: 20,000 sessions."""
+
+
+class Best(Record, frozen=True, kw_only=True):
+    """The case with the highest throughput of a session."""
+
+    case: str
+    samples_per_s: float
+
+
+class Summary(Record, frozen=True, kw_only=True):
+    """What a session's whole file amounts to, in a line or two."""
+
+    outcome: str
+    """``completed``, ``interrupted``, ``failed``, ``cut off``, or ``unreadable``."""
+    reason: str | None = None
+    counts: dict[str, int] = {}  # noqa: RUF012  (msgspec copies a mutable default)
+    """Cases in each state, in the order of the plan."""
+    best: Best | None = None
+    duration_s: float | None = None
+    marks: tuple[str, ...] = ()
+    """Kinds of marks that any case has."""
+    torch: str | None = None
+    process_spread: dict[str, ProcessSpread] = {}  # noqa: RUF012  (msgspec copies a mutable default)
+    """How far fresh processes of one case lay apart, by kind of device; empty where nothing was repeated."""
+
+    @property
+    def cases(self) -> int:
+        """All cases, those among them that were added while it ran."""
+        return sum(self.counts.values())
+
+    @property
+    def left(self) -> int:
+        """Cases that are left to be run."""
+        return sum(self.counts.get(state, 0) for state in LEFT)
+
+    @property
+    def measured(self) -> int:
+        """Cases that ended well."""
+        return self.counts.get("ok", 0)
+
+
+class _Filed(Record, frozen=True, kw_only=True):
+    """A summary, and what the file looked like when it was made."""
+
+    size: int
+    mtime_ns: int
+    summary: Summary
+
+
+class _Kept(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The catalogue's own file: summaries by the path of the session."""
+
+    version: int
+    files: dict[str, _Filed]
+
+
+class Catalogue:
+    """Summaries of session files, in a file of the user's cache folder that can be lost without harm."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Read what was kept; an unreadable file counts as none."""
+        self._path = path or Path(platformdirs.user_cache_dir("benchtui")) / "sessions.json"
+        self._files = _read(self._path)
+        self._changed = False
+
+    def known(self, session: Path) -> Summary | None:
+        """The summary of a file that hasn't changed since it was made."""
+        filed, now = self._files.get(_key(session)), _looks(session)
+        return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
+
+    def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+        """The summary of a file, made from all of it where none is known.
+
+        Raises:
+            AbandonedError: once it isn't ``wanted`` any more.
+        """
+        found = self.known(session)
+        if found is None:
+            before = _looks(session)  # what is written while it is read makes it look otherwise afterwards
+            found = summary(session, wanted)
+            if before is not None:
+                size, mtime_ns = before
+                self._files[_key(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
+                self._changed = True
+        return found
+
+    def save(self) -> None:
+        """Keep what is known of the files that are still there; a disk that refuses is no loss."""
+        if not self._changed:
+            return
+        files = {key: filed for key, filed in self._files.items() if _looks(_path(key))}
+        with suppress(OSError, BenchtuiError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with output_file(self._path, private=True) as kept:
+                kept.write(msgspec.json.encode(_Kept(version=VERSION, files=files)))
+        self._changed = False
+
+
+def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
+    """Fold a session file, keeping no more than one case's steps at a time.
+
+    Raises:
+        AbandonedError: once it isn't ``wanted`` any more.
+    """
+    rates: dict[int, float] = {}
+    repeats: dict[str, list[list[Figure]]] = {}
+    try:
+        session = load(path, partial(_take, rates, repeats), wanted)
+    except AbandonedError:
+        raise
+    except BenchtuiError as error:
+        return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
+    for case in session.cases:
+        _rate(case, rates)
+    return structs.replace(_summed_up(session, rates), process_spread=_spreads(repeats))
+
+
+def earlier_spread(entries: Iterable[Entry], hostname: str | None) -> dict[str, ProcessSpread]:
+    """How far fresh processes of one case lay apart in the newest sessions of a machine that repeated any."""
+    repeated = (
+        entry
+        for entry in entries
+        if entry.finished and entry.started.host.hostname == hostname and entry.started.source is None
+        if entry.started.sweep.measure.rounds > 1
+    )
+    catalogue = Catalogue()
+    known = [found for entry in islice(repeated, NEWEST) if (found := _small(catalogue, entry.path))]
+    catalogue.save()
+    return {kind: pooled for kind in KINDS if (pooled := _pooled([each.get(kind) for each in known]))}
+
+
+def _small(catalogue: Catalogue, path: Path) -> dict[str, ProcessSpread] | None:
+    """What is known of a session; one that isn't known yet is read where that is quickly done."""
+    found = catalogue.known(path)
+    looks = _looks(path)
+    if found is None and looks and looks[0] <= MOST_BYTES:
+        found = catalogue.read(path)
+    return found.process_spread if found else None
+
+
+def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
+    """Several spreads as one, each by its degrees of freedom."""
+    known = [each for each in spreads if each]
+    freedom = sum(each.freedom for each in known)
+    if not freedom:
+        return None
+    variance = sum(each.between**2 * each.freedom for each in known) / freedom
+    return ProcessSpread(between=sqrt(variance), freedom=freedom)
+
+
+def _spreads(repeats: dict[str, list[list[Figure]]]) -> dict[str, ProcessSpread]:
+    found = {kind: spread_between(figures) for kind, figures in repeats.items()}
+    return {
+        kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
+        for kind, (variance, freedom) in found.items()
+        if freedom
+    }
+
+
+def _take(
+    rates: dict[int, float], repeats: dict[str, list[list[Figure]]], session: Session, event: Read
+) -> None:
+    """Fold an event; once a case has ended, its rate stands for its steps."""
+    if isinstance(event, Telemetry):
+        return
+    session.apply(event)
+    if isinstance(event, CaseFinished):
+        case = session.cases[event.case]
+        _rate(case, rates)
+        rounds = [] if slowed(case, throughout=False).by > 1 else [each.median for each in rounds_of(case)]
+        if case.state == "ok" and len(rounds) > 1:
+            repeats.setdefault(kind_of(case), []).append(rounds)
+        if case.state == "ok":  # any other may begin again, with the rounds it has
+            case.forget_steps()
+
+
+def _rate(case: CaseState, rates: dict[int, float]) -> None:
+    """Note the samples per second of a case that ended well: by its steps, or as its source reported it."""
+    if case.state != "ok" or case.config.repeat or case.index in rates:
+        return
+    reported = case.finished.reported if case.finished else None
+    total_ms = sum(case.measured.wall_ms)
+    if total_ms:
+        rates[case.index] = 1000 * len(case.measured) * case.samples_per_step / total_ms
+    elif reported and reported.samples_per_s is not None:
+        rates[case.index] = reported.samples_per_s
+
+
+def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
+    counts: dict[str, int] = {}
+    for case in session.cases:
+        counts[case.state] = counts.get(case.state, 0) + 1
+    best = max(rates, key=lambda case: rates[case], default=None)
+    finished, marks = session.finished, (kind(mark) for case in session.cases for mark in case.marks)
+    return Summary(
+        outcome=finished.outcome if finished else "cut off",
+        reason=finished.reason if finished else None,
+        counts=counts,
+        best=None if best is None else Best(case=session.cases[best].name, samples_per_s=rates[best]),
+        duration_s=session.now_s,
+        marks=tuple(dict.fromkeys(marks)),
+        torch=session.runtime.torch if session.runtime else None,
+    )
+
+
+def _read(path: Path) -> dict[str, _Filed]:
+    try:
+        kept = msgspec.json.decode(read_plain(path, MOST_CATALOGUE_BYTES), type=_Kept)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return kept.files if kept.version == VERSION else {}
+
+
+def _key(path: Path) -> str:
+    """A path as text, which its bytes need not be."""
+    return quote_from_bytes(os.fsencode(path), safe="/ ")
+
+
+def _path(key: str) -> Path:
+    return Path(os.fsdecode(unquote_to_bytes(key)))
+
+
+def _looks(path: Path) -> tuple[int, int] | None:
+    """Size and time of the last change of a file; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

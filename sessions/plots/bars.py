@@ -1,0 +1,209 @@
+"""Figures with a row for each case: speed-ups, what compiling costs, the parts of a step."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.plots import style
+from benchtui.sessions.plots.spec import Facts, Lacking, Plan, steps_said
+from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.labels import case_label, doubts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 30
+ROW_IN = 0.24
+WIDE = 8
+"""Largest over smallest ratio from which their axis is logarithmic."""
+DOUBT = " ?"
+"""Behind the name of a case with an option that wasn't verified to be in force."""
+REST = "rest"
+"""What of a step no part accounts for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A case in the leaderboard."""
+
+    result: Result
+    ratio: Ratio
+
+    @property
+    def sure(self) -> bool:
+        """Whether it surely differs from its baseline."""
+        return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def speedups(facts: Facts) -> Plan | Lacking:
+    """Throughput of each case against its baseline, the best first."""
+    found = places(facts)
+    bases = [base.name for base in facts.baselines.values()]
+    if not found:
+        return Lacking("speedup", "no case beside the baseline has a throughput")
+    against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
+    shown = found[:MOST_ROWS]
+    labels = [_label(facts, each.result) for each in shown]
+    more = _more(found, "fastest")
+    caption = (
+        f"Samples per second at the typical step, over {style.label(against)}. {steps_said(facts.results)}"
+        f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_holes(facts)}{more}"
+    )
+    draw = partial(_draw_places, found=shown, labels=labels)
+    return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
+
+
+def places(facts: Facts) -> list[Place]:
+    """Every case but the baselines themselves, the fastest first."""
+    held = ((facts.baselines.get(result.config.sequence_length), result) for result in facts.results)
+    ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
+    found = [Place(result, ratio) for result, ratio in ratios if ratio]
+    return sorted(found, key=lambda place: -place.ratio.value)
+
+
+def compiling(facts: Facts) -> Plan | Lacking:
+    """What the first step of compiled cases costs beyond a steady one, beside the median step."""
+    rows = compiled_and_not(facts)
+    if not rows:
+        return Lacking("compile", "no compiled case was measured with its steps")
+    shown, more = rows[:MOST_ROWS], _more(rows, "first")
+    doubts_told = _doubtful(_label(facts, result) for result in shown)
+    caption = (
+        "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
+        f" it has to shorten; bars: 95% interval. {steps_said(rows)}{doubts_told}{more}"
+    )
+    draw = partial(_draw_compiling, facts=facts, rows=shown)
+    return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
+
+
+def compiled_and_not(facts: Facts) -> list[Result]:
+    """Each compiled case that kept its steps, behind the uncompiled one that it is compared with, if any."""
+    known = [result for result in facts.results if result.metrics.cold_cost_ms is not None]
+    bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
+    found: dict[int, Result] = {}
+    for result in known:
+        if result.config.compile != "off":
+            for each in (bases.get(result.case.index, result), result):
+                found.setdefault(each.case.index, each)
+    return list(found.values())
+
+
+def parts(facts: Facts) -> Plan | Lacking:
+    """The share of each part in the mean step."""
+    rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
+    if not rows:
+        return Lacking("parts", "no case has timed parts")
+    fastest = sorted(rows, key=lambda result: result.metrics.samples_per_s or 0.0, reverse=True)[:MOST_ROWS]
+    kept = {result.case.index for result in fastest}
+    shown = [result for result in rows if result.case.index in kept]
+    more = _more(rows, "fastest")
+    caption = f"Shares of the mean step, whose time stands at the right. {steps_said(rows)}{more}"
+    draw = partial(_draw_parts, facts=facts, rows=shown)
+    return Plan("parts", "Parts of a step", "Parts of a step", caption, draw, _height(shown) + 0.3)
+
+
+def shares(result: Result) -> dict[str, float]:
+    """Percent of the mean step that each part takes; the rest, where there is any, comes last."""
+    whole = result.metrics.latency_ms.mean
+    found = {name: 100 * spread.mean / whole for name, spread in result.metrics.parts_ms.items()}
+    rest = 100 - sum(found.values())
+    return {**found, REST: rest} if rest > 0.05 else found
+
+
+def _label(facts: Facts, result: Result) -> str:
+    return style.label(f"{case_label(result.config, facts.kinds)}{DOUBT if doubts(result) else ''}")
+
+
+def _more(found: Sequence[object], which: str) -> str:
+    """Says which of many rows are drawn."""
+    return f" The {MOST_ROWS} {which} of {len(found):,} cases." if len(found) > MOST_ROWS else ""
+
+
+def _doubtful(labels: Iterable[str]) -> str:
+    return (
+        f"{DOUBT}: an option wasn't verified to be in force."
+        if any(label.endswith(DOUBT) for label in labels)
+        else ""
+    )
+
+
+def _holes(facts: Facts) -> str:
+    amount = sum(case.state == "oom" for case in facts.session.cases)
+    return f" {amount:,} of {len(facts.session.cases):,} cases ran out of memory." if amount else ""
+
+
+def _height(rows: Sequence[object]) -> float:
+    return 1.7 + ROW_IN * len(rows)
+
+
+def _rows(axes: "Axes", labels: Sequence[str]) -> None:
+    """The names of the rows, the first on top."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
+
+
+def _draw_places(figure: "Figure", found: Sequence[Place], labels: Sequence[str]) -> None:
+    axes = figure.subplots()
+    axes.axvline(1, color=style.FAINT, linewidth=1, linestyle="--")
+    for row, place in enumerate(found):
+        colour = style.COLOURS[0] if place.ratio.value >= 1 else style.COLOURS[1]
+        if place.ratio.low is not None and place.ratio.high is not None:
+            axes.hlines(row, place.ratio.low, place.ratio.high, colors=colour, linewidth=1.4)
+        marker = "o" if place.ratio.value >= 1 else "s"
+        face = colour if place.sure else style.PAPER
+        axes.plot([place.ratio.value], [row], marker, color=colour, markerfacecolor=face, markersize=6)
+    values = [place.ratio.value for place in found]
+    wide = min(values) > 0 and max(values) / min(values) > WIDE
+    if wide:
+        axes.set_xscale("log", base=2)
+    _rows(axes, labels)
+    axes.set_xlabel(f"Throughput over the baseline's (×{', log scale' if wide else ''})")
+
+
+def _draw_compiling(figure: "Figure", facts: Facts, rows: Sequence[Result]) -> None:
+    left, right = figure.subplots(1, 2, sharey=True)
+    for row, result in enumerate(rows):
+        compiled = result.config.compile != "off"
+        colour, pattern = (style.COLOURS[1], "///") if compiled else (style.COLOURS[4], "")
+        left.barh(row, (result.metrics.cold_cost_ms or 0) / 1000, 0.62, color=colour, hatch=pattern)
+        spread = result.metrics.latency_ms
+        if spread.low is not None and spread.high is not None:
+            right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
+        right.plot([result.typical_ms], [row], "s" if compiled else "o", color=colour, markersize=6)
+    for axes, unit in ((left, "First step beyond a steady one (s)"), (right, "Median step (ms)")):
+        _rows(axes, [_label(facts, result) for result in rows])
+        axes.set_xlim(left=0)
+        axes.set_xlabel(unit)
+    right.tick_params(axis="y", labelleft=False)
+
+
+def _draw_parts(figure: "Figure", facts: Facts, rows: Sequence[Result]) -> None:
+    axes = figure.subplots()
+    found = [shares(result) for result in rows]
+    names = dict.fromkeys(name for row in found for name in row if name != REST)
+    if any(REST in row for row in found):
+        names[REST] = None
+    starts = [0.0] * len(rows)
+    for place, name in enumerate(names):
+        widths = [row.get(name, 0.0) for row in found]
+        colour, pattern = (style.GRID, "") if name == REST else (style.colour(place), style.hatch(place))
+        axes.barh(
+            range(len(rows)), widths, 0.7, starts, color=colour, hatch=pattern, label=style.label(name, 30)
+        )
+        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    for row, result in enumerate(rows):
+        axes.annotate(_time(result), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    _rows(axes, [_label(facts, result) for result in rows])
+    axes.set_xlim(0, max(100.0, *starts))
+    axes.set_xlabel("Share of the mean step (%)")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)
+
+
+def _time(result: Result) -> str:
+    return f"{result.metrics.latency_ms.mean:,.4g} ms"

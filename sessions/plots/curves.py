@@ -1,0 +1,320 @@
+"""Figures with a line for each series of batch sizes; sizes that ran out of memory are marked above."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, log2
+from typing import TYPE_CHECKING, Literal
+
+from benchtui.sessions.plots import style
+from benchtui.sessions.plots.spec import Facts, Lacking, Plan, steps_said
+from benchtui.sessions.stats.case_metrics import LEAST_FOR_P95
+from benchtui.sessions.stats.results import Result, series_key
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.labels import case_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+HEIGHT_IN = 3.7
+MOST_LINES = 24
+MOST_MARKS = 50
+"""Batch sizes of a line that have a marker and a bar; more of them would run into each other."""
+MOST_TICKS = 14
+LANE, MOST_LANES = 0.06, 8
+"""Height, as a share of the axis, of a lane of marks of memory that ran out, and how many lanes there are."""
+WIDE = 20
+"""Largest over smallest value from which the upright axis is logarithmic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A measured batch size."""
+
+    batch_size: int
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A series: what was measured of it, and where memory ended."""
+
+    label: str
+    points: tuple[Point, ...]
+    out_of_memory: tuple[int, ...]
+
+
+Figured = Callable[[Result], Point | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a figure shows over the batch size."""
+
+    name: str
+    title: str
+    unit: str
+    """What stands at the upright axis."""
+    caption: str
+    lack: str
+    """Why there is no figure where no case has a value."""
+    best: Literal["highest", "lowest"]
+    """Which values are wanted: the series that have them are drawn where there are too many."""
+
+
+def throughput(facts: Facts) -> Plan | Lacking:
+    """Samples per second over batch size."""
+    return _plan(facts, _throughput, _THROUGHPUT)
+
+
+def latency(facts: Facts) -> Plan | Lacking:
+    """Median step over batch size, with its spread."""
+    return _plan(facts, _latency, _LATENCY)
+
+
+def memory(facts: Facts) -> Plan | Lacking:
+    """Peak memory over batch size."""
+    return _plan(facts, _memory, _MEMORY)
+
+
+def energy(facts: Facts) -> Plan | Lacking:
+    """Energy per sample over batch size."""
+    return _plan(facts, _energy, _ENERGY)
+
+
+def jitter(facts: Facts) -> Plan | Lacking:
+    """Spread between steps relative to their mean, over batch size."""
+    return _plan(facts, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
+
+
+def lines(facts: Facts, figured: Figured) -> list[Line]:
+    """The series that have a figure, or ran out of memory, in the order of the plan."""
+    found: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
+    results = {result.case.index: result for result in facts.results}
+    for case in facts.session.cases:
+        _, points, ended = found.setdefault(series_key(case.config), (case.config, [], []))
+        result = results.get(case.index)
+        if case.state == "oom":
+            ended.append(case.config.batch_size)
+        elif result and (point := figured(result)):
+            points.append(point)
+    return [
+        Line(
+            style.label(case_label(config, facts.kinds).rpartition(" bs=")[0]),
+            tuple(sorted(points, key=lambda point: point.batch_size)),
+            tuple(sorted(set(ended))),
+        )
+        for config, points, ended in found.values()
+        if points or ended
+    ]
+
+
+def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | Lacking:
+    found = lines(facts, figured)
+    if not any(line.points for line in found):
+        return Lacking(quantity.name, quantity.lack)
+    shown, more = _best(found, quantity.best), ""
+    if len(found) > MOST_LINES:
+        more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
+    if any(len(line.points) > MOST_MARKS for line in shown):
+        more += f" Markers and bars at up to {MOST_MARKS} batch sizes of a line, which passes through all."
+    return Plan(
+        name=quantity.name,
+        section="Performance metrics",
+        title=f"{quantity.title} by batch size",
+        caption=f"{steps_said(facts.results)} {quantity.caption}{more}".strip(),
+        draw=partial(_draw, found=shown, unit=quantity.unit),
+        height_in=HEIGHT_IN + 0.09 * len(shown),
+    )
+
+
+def _best(found: list[Line], best: Literal["highest", "lowest"]) -> list[Line]:
+    """As many series as there is room for, in their order: those with the best values."""
+    choose, sign = (max, -1) if best == "highest" else (min, 1)
+    ranks = [
+        sign * choose(point.value for point in line.points) if line.points else inf  # memory ran out at once
+        for line in found
+    ]
+    kept = sorted(sorted(range(len(found)), key=ranks.__getitem__)[:MOST_LINES])
+    return [found[place] for place in kept]
+
+
+def _point(
+    result: Result, value: float | None, low: float | None = None, high: float | None = None
+) -> Point | None:
+    return None if value is None else Point(result.config.batch_size, value, low, high)
+
+
+def _throughput(result: Result) -> Point | None:
+    found = result.metrics
+    return _point(result, found.samples_per_s, found.samples_per_s_low, found.samples_per_s_high)
+
+
+def _latency(result: Result) -> Point | None:
+    found = result.metrics.latency_ms
+    return _point(result, result.typical_ms, found.least, found.most if found.p95 is None else found.p95)
+
+
+def _energy(result: Result) -> Point | None:
+    found = result.metrics
+    low, high = found.energy_per_sample_low_j, found.energy_per_sample_high_j
+    return _point(result, found.energy_per_sample_j, low, high)
+
+
+def _memory(result: Result) -> Point | None:
+    found = result.case.finished.memory if result.case.finished else None
+    if found is None:
+        return None
+    if result.config.device == "cpu":
+        return _point(result, found.peak_rss_mb)
+    allocated_mb = found.peak_allocated_mb
+    return _point(result, found.peak_reserved_mb if allocated_mb is None else allocated_mb)
+
+
+def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
+    axes = figure.subplots()
+    for place, line in enumerate(found):
+        _draw_line(axes, line, place)
+    ended = [(place, line) for place, line in enumerate(found) if line.out_of_memory]
+    for lane, (place, line) in enumerate(ended):
+        _ended(axes, line, place, lane)
+    _scale(axes, found, unit, LANE * min(len(ended), MOST_LANES))
+    handles, names = axes.get_legend_handles_labels()
+    if ended:
+        handles.append(_cross(axes, [], []))
+        names.append("out of memory")
+    axes.legend(handles, names, loc="upper left", bbox_to_anchor=(0, -0.14), borderaxespad=0, ncols=2)
+
+
+def _draw_line(axes: "Axes", line: Line, place: int) -> None:
+    strokes = style.strokes(place)
+    sizes = [point.batch_size for point in line.points]
+    marked = spread_out(sizes)
+    every = None if len(marked) == len(sizes) else marked
+    axes.plot(sizes, [point.value for point in line.points], label=line.label, markevery=every, **strokes)
+    shown = (line.points[place] for place in marked)
+    bars = [
+        (each.batch_size, each.low, each.high)
+        for each in shown
+        if each.low is not None and each.high is not None
+    ]
+    if bars:
+        at, low, high = zip(*bars, strict=True)
+        axes.vlines(at, low, high, colors=strokes["color"], linewidth=1)
+        axes.plot([*at, *at], [*low, *high], "_", color=strokes["color"], markersize=5)
+
+
+def spread_out(sizes: Sequence[int]) -> list[int]:
+    """The places of as many ascending batch sizes as there is room for, spread over a logarithmic axis."""
+    if len(sizes) <= MOST_MARKS:
+        return list(range(len(sizes)))
+    distance = log2(sizes[-1] / sizes[0]) / (MOST_MARKS - 1) or 1.0  # a size may have been measured again
+    return list({round(log2(size / sizes[0]) / distance): place for place, size in enumerate(sizes)}.values())
+
+
+def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
+    """The series' own marker, hollow and crossed, above each batch size that ran out of memory."""
+    sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
+    heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(sizes)
+    hollow = style.strokes(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
+    axes.plot(sizes, heights, transform=axes.get_xaxis_transform(), **hollow)
+    _cross(axes, sizes, heights)
+
+
+def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Line2D":
+    """The mark of memory that ran out, at a height in shares of the axis."""
+    across = axes.get_xaxis_transform()
+    return axes.plot(sizes, heights, "x", color=style.INK, markersize=5, markeredgewidth=1.4, transform=across)[
+        0
+    ]
+
+
+def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None:
+    """Both axes; a share of the upright one stays free above all values, for what ran out of memory."""
+    sizes = sorted({size for line in found for size in _sizes(line)})
+    ticks = _ticks(sizes)
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(sizes[0] / 2**0.4, sizes[-1] * 2**0.4)
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("Batch size")
+    _upright(axes, [point.value for line in found for point in line.points], unit)
+    bottom, top = axes.transLimits.inverted().transform([(0, 0), (0, 1 / (1 - above))])[:, 1]
+    bottom, top = axes.yaxis.get_transform().inverted().transform([bottom, top])
+    axes.set_ylim(bottom, top)
+
+
+def _upright(axes: "Axes", values: Sequence[float], unit: str) -> None:
+    from matplotlib.ticker import LogLocator  # loaded by now
+
+    if min(values) > 0 and max(values) / min(values) > WIDE:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_formatter("")
+        axes.set_ylabel(f"{unit}, log scale")
+    else:
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(unit)
+    axes.yaxis.set_major_formatter(_plainly)
+
+
+def _plainly(value: float, _place: object) -> str:
+    return f"{value:,.10g}"
+
+
+def _sizes(line: Line) -> tuple[int, ...]:
+    return (*(point.batch_size for point in line.points), *line.out_of_memory)
+
+
+def _ticks(sizes: Sequence[int]) -> list[int]:
+    """All batch sizes, or so many of them as have room."""
+    powers = [size for size in sizes if size & (size - 1) == 0]
+    wanted = list(sizes) if len(sizes) <= MOST_TICKS else powers or list(sizes)
+    return wanted[:: -(-len(wanted) // MOST_TICKS)]
+
+
+_THROUGHPUT = Quantity(
+    "throughput",
+    "Throughput",
+    "Throughput (samples/s)",
+    "Bars: 95% interval; from three rounds on over the rounds, else within one process.",
+    "no case has a throughput",
+    "highest",
+)
+_LATENCY = Quantity(
+    "latency",
+    "Latency",
+    "Step (ms)",
+    f"Median step; bars from the fastest step to p95, or to the slowest below {LEAST_FOR_P95} steps.",
+    "no case was measured",
+    "lowest",
+)
+_MEMORY = Quantity(
+    "memory",
+    "Peak memory",
+    "Peak memory (MB)",
+    "On a GPU what the framework allocated (with CUDA graphs: reserved), on a CPU resident memory of the"
+    " worker. 1 MB is 1,000,000 bytes.",
+    "no case has a peak of memory",
+    "lowest",
+)
+_ENERGY = Quantity(
+    "energy",
+    "Energy per sample",
+    "Energy (J/sample)",
+    "Over all measured steps; bars: 95% interval over rounds, from three on.",
+    "no case has an energy",
+    "lowest",
+)
+_JITTER = Quantity(
+    "jitter",
+    "Jitter",
+    "Jitter (%)",
+    "Standard deviation of the steps over their mean.",
+    "no case has a spread between steps",
+    "lowest",
+)

@@ -1,0 +1,162 @@
+"""The figure of power over the time of a session, with the cases it was drawn by."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from math import isfinite
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.plots import style
+from benchtui.sessions.plots.spec import Facts, Lacking, Plan
+from benchtui.sessions.state.columns import Trace
+from benchtui.sessions.state.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_NUMBERS = 40
+MOST_POINTS = 2000
+MOST_CURVES = 12
+MOST_WINDOWS = 500
+"""Measured windows, and moments at which memory ran out, that are drawn one by one."""
+LEGEND_COLUMNS, FEW_LEGEND_ROWS, LEGEND_ROW_IN = 4, 2, 0.18
+"""Names in a row of the legend, rows that every figure has room for, and the height of a further one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Power of a device over session time; NaN where it couldn't be read."""
+
+    label: str
+    at_s: Sequence[float]
+    power_w: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A measured window of a case, in seconds of session time."""
+
+    case: int
+    start_s: float
+    end_s: float
+    ran_out: bool
+
+
+def power(facts: Facts) -> Plan | Lacking:
+    """Power of every device over time."""
+    found, spans = curves(facts.session), windows(facts.session)
+    if not found:
+        return Lacking("power", "no power was read")
+    shown = strongest(found)
+    more = f" The {MOST_CURVES} of {len(found):,} devices with the highest mean." if shown != found else ""
+    numbers = ", with the number of the case above" if len(spans) <= MOST_NUMBERS else ""
+    ended = "; a cross: the case ran out of memory there" if any(span.ran_out for span in spans) else ""
+    caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings as sampled, not smoothed.{more}"
+    draw = partial(_draw, found=shown, spans=merged(spans), numbered=bool(numbers))
+    rows = -(-len(shown) // LEGEND_COLUMNS)
+    height_in = 3.6 + LEGEND_ROW_IN * max(0, rows - FEW_LEGEND_ROWS)
+    return Plan("power", "Every case", "Power over time", caption, draw, height_in)
+
+
+def curves(session: Session) -> list[Power]:
+    """Each GPU's readings, and the processors' power by the differences of their energy."""
+    gpus = [
+        Power(f"GPU {index}", trace.at_s, trace.columns["power_w"])
+        for index, trace in sorted(session.gpus.items())
+        if "power_w" in trace.columns
+    ]
+    found = [*gpus, _processors(session.host)]
+    return [_thinned(each) for each in found if any(isfinite(value) for value in each.power_w)]
+
+
+def strongest(found: list[Power]) -> list[Power]:
+    """The curves with the highest mean power, in their order, no more than a reader can distinguish."""
+    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
+    kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
+    return [found[place] for place in sorted(kept)]
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """The windows to draw: of very many, those become one whose gap is too small to be seen."""
+    if len(spans) <= MOST_WINDOWS:
+        return list(spans)
+    gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS
+    found: list[Span] = []
+    for ran_out in (False, True):
+        last: Span | None = None
+        for span in (each for each in spans if each.ran_out is ran_out):
+            if last is None or span.start_s - last.end_s >= gap_s:
+                found.append(last := span)
+            elif not ran_out:
+                found[-1] = last = replace(last, end_s=max(last.end_s, span.end_s))
+    return found
+
+
+def windows(session: Session) -> list[Span]:
+    """Every measured window, and of a case that ran out of memory the moment, by their beginning."""
+    return sorted(_windows(session), key=lambda span: span.start_s)
+
+
+def _windows(session: Session) -> Iterator[Span]:
+    for case in session.cases:
+        ended = (*case.rounds, *((case.finished,) if case.finished else ()))
+        for event in ended:
+            if event.measured_s and case.state != "oom":
+                start_s, end_s = event.measured_s
+                yield Span(case.index, start_s, end_s, ran_out=False)
+        if case.state == "oom" and case.finished:
+            yield Span(case.index, case.finished.t, case.finished.t, ran_out=True)
+
+
+def _processors(host: Trace) -> Power:
+    energy_j = host.columns.get("package_energy_j", array("d"))
+    samples = list(zip(host.at_s, energy_j, strict=False))
+    rates = [
+        (late, (after - before) / (late - early))
+        for (early, before), (late, after) in pairwise(samples)
+        if late > early and after >= before
+    ]
+    return Power("Processor packages", [at for at, _ in rates], [rate for _, rate in rates])
+
+
+def _thinned(curve: Power) -> Power:
+    """Of very many samples the least and the greatest of each stretch."""
+    stretch = -(-len(curve.at_s) // (MOST_POINTS // 2))
+    if stretch <= 2:
+        return curve
+    kept: list[int] = []
+    for start in range(0, len(curve.at_s), stretch):
+        places = range(start, min(start + stretch, len(curve.power_w)))
+        known = [place for place in places if isfinite(curve.power_w[place])]
+        ends = (
+            (min(known, key=curve.power_w.__getitem__), max(known, key=curve.power_w.__getitem__))
+            if known
+            else ()
+        )
+        kept += sorted(set(ends)) or list(places[:1])
+    return Power(curve.label, [curve.at_s[place] for place in kept], [curve.power_w[place] for place in kept])
+
+
+def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbered: bool) -> None:
+    axes = figure.subplots()
+    for span in spans:
+        if not span.ran_out:
+            axes.axvspan(span.start_s, span.end_s, color=style.GRID, alpha=0.7, linewidth=0)
+    for place, curve in enumerate(found):
+        strokes = style.strokes(place)
+        del strokes["marker"], strokes["markersize"]
+        axes.plot(curve.at_s, curve.power_w, label=curve.label, **strokes)
+    for span in spans:
+        middle = (span.start_s + span.end_s) / 2
+        if span.ran_out:
+            axes.plot([middle], [0.04], "X", color=style.INK, transform=axes.get_xaxis_transform())
+        elif numbered:
+            above = axes.get_xaxis_transform()
+            axes.text(middle, 1.01, str(span.case), transform=above, ha="center", fontsize=7, color=style.FAINT)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("Time since the session began (s)")
+    axes.set_ylabel("Power (W)")
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), borderaxespad=0, ncols=LEGEND_COLUMNS)

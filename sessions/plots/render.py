@@ -1,0 +1,117 @@
+"""All figures of a session, drawn: SVG that is the same at every run, and PNG."""
+
+import io
+import textwrap
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.output_file import check_output, output_file
+from benchtui.sessions.plots import bars, curves, power_trace, style
+from benchtui.sessions.plots.spec import Lacking, Plan, facts
+from benchtui.sessions.state.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAKERS = (
+    bars.speedups,
+    curves.throughput,
+    curves.latency,
+    curves.memory,
+    curves.energy,
+    curves.jitter,
+    bars.compiling,
+    bars.parts,
+    power_trace.power,
+)
+"""Every figure, in the order in which a report shows them."""
+DOTS_PER_INCH = 150
+CAPTION_WIDTH = 125
+"""Characters of a line of the caption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that is drawn."""
+
+    name: str
+    section: str
+    """Heading of the section of the report that it belongs to."""
+    title: str
+    caption: str
+    svg: bytes
+    png: bytes | None
+
+
+def pictures(session: Session, png: bool = False) -> tuple[list[Picture], list[Lacking]]:
+    """The figures that a session has the data for, and those it lacks.
+
+    Raises:
+        BenchtuiError: for a session without its first event.
+    """
+    known = facts(session)
+    plans = [make(known) for make in MAKERS]
+    with style.drawing():
+        drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
+    return drawn, [plan for plan in plans if isinstance(plan, Lacking)]
+
+
+def write(found: list[Picture], folder: Path, inputs: Collection[Path]) -> None:
+    """Write every picture into a folder, which is made.
+
+    Raises:
+        BenchtuiError: where that can't be; nothing is written where one of the files is a session, such as
+            those of ``inputs``.
+    """
+    files = list(_files(found, folder))
+    for path, _ in files:
+        check_output(path, inputs)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
+    for path, data in files:
+        with output_file(path, inputs) as file:
+            file.write(data)
+
+
+def _files(found: list[Picture], folder: Path) -> Iterator[tuple[Path, bytes]]:
+    for picture in found:
+        yield folder / f"{picture.name}.svg", picture.svg
+        if picture.png is not None:
+            yield folder / f"{picture.name}.png", picture.png
+
+
+def _drawn(plan: Plan, png: bool) -> Picture:
+    caption = textwrap.fill(plan.caption, CAPTION_WIDTH)
+    figure = style.sheet(plan.height_in + 0.13 * caption.count("\n"))
+    plan.draw(figure)
+    figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
+    return Picture(
+        plan.name,
+        plan.section,
+        plan.title,
+        plan.caption,
+        _svg(figure, plan.name),
+        _png(figure) if png else None,
+    )
+
+
+def _svg(figure: "Figure", salt: str) -> bytes:
+    import matplotlib  # loaded by now
+
+    out = io.BytesIO()
+    # ids are hashes with this salt; date and version would differ from run to run
+    with matplotlib.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return out.getvalue()
+
+
+def _png(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    return out.getvalue()

@@ -1,0 +1,1 @@
+"""A recorded session at any moment, and what in it is worth going to."""

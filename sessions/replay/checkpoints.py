@@ -1,0 +1,197 @@
+"""Checkpoints of a fold: a session as it was, kept for next to nothing, and made again from the whole one.
+
+What only grows is kept as a length; events never change; a case that has ended is shared.
+"""
+
+from collections.abc import Iterable
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
+from benchtui.sessions.journal.journal import Read, Spot, Unknown
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Sizes, Trace
+from benchtui.sessions.state.machine import MachineState
+from benchtui.sessions.state.session import Session
+
+
+class Whole(Session):
+    """A session being folded, which leaves alone what its checkpoints share with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.untouched: list[CaseState] = []
+        """The cases as they were before events spoke of them."""
+        self.touched: set[int] = set()
+        """Cases that events have spoken of since this was last emptied."""
+
+    def apply(self, event: Read) -> None:
+        """Fold one event."""
+        if isinstance(event, CaseRepeated):
+            self._case(event.case).renew_columns()  # steps are dropped that checkpoints count on
+        super().apply(event)
+
+    def _case(self, index: int) -> CaseState:
+        case = super()._case(index)
+        self.untouched += self.cases[len(self.untouched) :]
+        if self.untouched[index] is case:
+            self.untouched[index] = copy(case)
+        self.touched.add(index)
+        return case
+
+
+class Retold(Session):
+    """A session made from a checkpoint; a case that it shares with the whole one is copied before it changes.
+
+    A case that ends as it did in the whole session is shared from then on.
+    """
+
+    def __init__(self, whole: Whole) -> None:
+        super().__init__()
+        self._whole = whole
+        self._own: set[int] = set()
+
+    def apply(self, event: Read) -> None:
+        """Fold one event."""
+        super().apply(event)
+        if isinstance(event, CaseFinished):
+            own, other = self.cases[event.case], self._whole.cases[event.case]
+            if own.finished == other.finished and own.sizes() == other.sizes():
+                self.cases[event.case] = other
+                self._own.discard(event.case)
+
+    def take_over(self, case: CaseState) -> None:
+        """Put a case in its place that nobody else has."""
+        self.cases[case.index] = case
+        self._own.add(case.index)
+
+    def _case(self, index: int) -> CaseState:
+        case = super()._case(index)
+        if index not in self._own:
+            case = case.first(case.sizes())
+            self.take_over(case)
+        return case
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCut:
+    """A case that had begun and not ended, as it was at a checkpoint."""
+
+    case: CaseState
+    sizes: dict[Phase, Sizes]
+    """How long its columns were, which go on to grow."""
+
+    @classmethod
+    def of(cls, case: CaseState) -> "CaseCut":
+        """The case as it is now."""
+        return cls(copy(case), case.sizes())
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCut:
+    """Readings up to a checkpoint."""
+
+    trace: Trace
+    count: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCut:
+    """A machine as it was at a checkpoint."""
+
+    kind: type[MachineState]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNumber:
+    """Stands for a case of the session."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The first cases of a list that goes on to grow."""
+
+    growing: list[CaseState]
+    count: int
+
+    @property
+    def cases(self) -> list[CaseState]:
+        """These cases."""
+        return self.growing[: self.count]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A session as it was, but for its cases, and where its file goes on."""
+
+    spot: Spot
+    now_s: float
+    cases: int
+    """How many cases there were."""
+    ended: Ended
+    """Those of them that had ended, in that order."""
+    open: tuple[int, ...]
+    """Numbers of those that had begun and not ended."""
+    others: dict[str, Any]
+    """All other attributes."""
+
+    @classmethod
+    def of(cls, whole: Whole, spot: Spot, ended: list[CaseState], begun: Iterable[int] = ()) -> "Checkpoint":
+        """The session as it is now, its file read up to a spot."""
+        own = ("cases", "untouched", "touched")
+        others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
+        return cls(spot, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
+
+    def restore(self, whole: Whole, cuts: Iterable[CaseCut]) -> Retold:
+        """The session as it was: with the cases that had ended, those that had begun, the others as planned."""
+        session = Retold(whole)
+        session.cases = (whole.untouched or whole.cases)[: self.cases]
+        for case in self.ended.cases:
+            session.cases[case.index] = case
+        for cut in cuts:
+            session.take_over(cut.case.first(cut.sizes))
+        vars(session).update({name: _restored(value, session.cases) for name, value in self.others.items()})
+        return session
+
+
+def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
+    """What an attribute is kept as."""
+    match value:
+        case CaseState():
+            return CaseNumber(value.index)
+        case Trace():
+            return TraceCut(value, len(value.at_s), tuple(value.columns))
+        case MachineState():
+            return MachineCut(type(value), _kept(vars(value)))
+        case list():
+            return [_kept(each) for each in value]
+        case dict():
+            return {key: _kept(each) for key, each in value.items()}
+        case msgspec.Struct() | Unknown() | str() | int() | float() | None:
+            return value
+    return deepcopy(value)
+
+
+def _restored(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
+    """An attribute again, out of what it was kept as."""
+    match kept:
+        case CaseNumber():
+            return cases[kept.index]
+        case TraceCut():
+            return kept.trace.first(kept.count, kept.names)
+        case MachineCut():
+            return kept.kind(**_restored(kept.attributes, cases))
+        case list():
+            return [_restored(each, cases) for each in kept]
+        case dict():
+            return {key: _restored(each, cases) for key, each in kept.items()}
+        case msgspec.Struct() | Unknown() | str() | int() | float() | None:
+            return kept
+    return deepcopy(kept)

@@ -1,0 +1,177 @@
+"""The moments of a session worth going to: cases that begin and end, throttling, outliers, messages."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from benchtui.sessions.events import (
+    CaseFinished,
+    CaseRepeated,
+    CaseStarted,
+    Level,
+    Message,
+    NodeLost,
+    Outcome,
+    Resumed,
+    RoundFinished,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.payloads import THROTTLES, GpuReadings
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+
+Kind = Literal["begin", "round", "repeated", "resumed", "throttled", "outlier"] | Outcome | Level
+
+ENDS = frozenset({"round", *get_args(Outcome)})
+"""Kinds of marks at which a case ends, or its round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened at a moment."""
+
+    t: float
+    """Session time at which a fold of the record holds it, in seconds."""
+    kind: Kind
+    case: int | None = None
+    text: str = ""
+    """More words on it, as they stand in the record."""
+
+
+class Marks:
+    """The marks of a session, gathered as it is read."""
+
+    def __init__(self) -> None:
+        self.all: list[Mark] = []
+        """In the order of time."""
+        self._throttled: dict[str | None, frozenset[int]] = {}
+        """By node, GPUs that were held down by the newest readings."""
+        self._progress: dict[int, list[tuple[int, float]]] = {}
+        """Of each case whose outliers aren't known: how many steps were measured by when."""
+        self._unexamined: deque[CaseState] = deque()
+
+    def see(self, event: Read, session: Session) -> None:
+        """Take in an event that the session has just folded."""
+        now_s = session.now_s
+        match event:
+            case Steps(phase="measure"):
+                steps = len(session.cases[event.case].measured)
+                self._progress.setdefault(event.case, []).append((steps, now_s))
+            case Telemetry():
+                self._readings(event, now_s)
+            case CaseStarted():
+                self.all.append(Mark(now_s, "begin", event.case))
+            case RoundFinished():
+                self.all.append(Mark(now_s, "round", event.case))
+            case CaseRepeated():
+                self._repeated(event, session)
+            case CaseFinished():
+                self.all.append(Mark(now_s, event.outcome, event.case, event.reason or ""))
+                self._unexamined.append(session.cases[event.case])
+            case Resumed():
+                self._resumed(event, session)
+            case NodeLost():
+                self.all.append(Mark(now_s, "error", text=f"node {event.node} is lost: {event.reason}"))
+            case Message():
+                self.all.append(Mark(now_s, event.level, text=event.text))
+
+    def examine(self) -> bool:
+        """Look for outliers in one case that has ended; gives whether there was one to look at."""
+        if not self._unexamined:
+            return False
+        case = self._unexamined.popleft()
+        progress = self._progress.pop(case.index, [])
+        for count, t in _outliers(case, progress):
+            insort(
+                self.all, Mark(t, "outlier", case.index, f"{count} steps" if count > 1 else "a step"), key=_t
+            )
+        return True
+
+    def before(self, t: float) -> Mark | None:
+        """The last mark before a moment."""
+        place = bisect_left(self.all, t, key=_t)
+        return self.all[place - 1] if place else None
+
+    def after(self, t: float) -> Mark | None:
+        """The first mark after a moment."""
+        place = bisect_right(self.all, t, key=_t)
+        return self.all[place] if place < len(self.all) else None
+
+    def begin_of(self, case: int) -> Mark | None:
+        """Where a case begins, by its number, counted from 0."""
+        return next((mark for mark in self.all if mark.kind == "begin" and mark.case == case), None)
+
+    def end_of(self, case: int, t: float) -> Mark | None:
+        """The first mark after a moment at which a case ends, or its round."""
+        place = bisect_right(self.all, t, key=_t)
+        later = (self.all[at] for at in range(place, len(self.all)))
+        return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
+
+    def _readings(self, event: Telemetry, now_s: float) -> None:
+        held = {readings.index: reasons for readings in event.gpus if (reasons := _reasons(readings))}
+        where = f"{event.node}, " if event.node else ""
+        for index in sorted(held.keys() - self._throttled.get(event.node, frozenset())):
+            self.all.append(Mark(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(held[index])}"))
+        self._throttled[event.node] = frozenset(held)
+
+    def _repeated(self, event: CaseRepeated, session: Session) -> None:
+        self.all.append(Mark(session.now_s, "repeated", event.case, event.reason))
+        kept = len(session.cases[event.case].measured)
+        progress = self._progress.get(event.case, [])
+        self._progress[event.case] = [each for each in progress if each[0] <= kept]
+
+    def _resumed(self, event: Resumed, session: Session) -> None:
+        """Forget what was found in steps of cases that begin again: those kept are looked at once they end."""
+        again = frozenset(event.cases)
+        self.all = [mark for mark in self.all if mark.kind != "outlier" or mark.case not in again]
+        self._unexamined = deque(case for case in self._unexamined if case.index not in again)
+        for case in (session.cases[index] for index in again):
+            self._progress[case.index] = list(case.measured.told) if case.rounds else []
+        text = f"{session.left} of {len(session.cases)} cases left, {len(again)} begin again"
+        self.all.append(Mark(session.now_s, "resumed", text=text))
+
+
+def words(mark: Mark, session: Session) -> str:
+    """A mark in words, with text of the record in it."""
+    if mark.case is None:
+        return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
+    case = session.cases[mark.case]
+    does = {"begin": "begins", "round": "ends a round", "repeated": "is repeated"}.get(
+        mark.kind, str(mark.kind)
+    )
+    if mark.kind == "outlier":
+        does = f"{mark.text} far off the others"
+    told = f": {mark.text}" if mark.text and mark.kind != "outlier" else ""
+    return f"case {mark.case + 1} of {len(session.cases)} {does}{told}  ({case.name})"
+
+
+def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """How many outliers each moment holds at which steps came, where it holds any."""
+    if not progress:
+        return []
+    from benchtui.sessions.stats.outliers import (
+        outliers,  # numpy: the first paint of a screen doesn't wait for it
+    )
+
+    counts: dict[float, int] = {}
+    for place in outliers(case.measured.wall_ms):
+        t = progress[min(bisect_right(progress, place, key=_steps), len(progress) - 1)][1]
+        counts[t] = counts.get(t, 0) + 1
+    return [(count, t) for t, count in counts.items()]
+
+
+def _reasons(readings: GpuReadings) -> list[str]:
+    """Why a GPU was held down by heat or its supply in these samples."""
+    told = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
+    return [reason for reason in THROTTLES if reason in told]
+
+
+def _t(mark: Mark) -> float:
+    return mark.t
+
+
+def _steps(progress: tuple[int, float]) -> int:
+    return progress[0]

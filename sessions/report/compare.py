@@ -1,0 +1,219 @@
+"""The comparison of sessions as a document: what differs, every system, the cases beside each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+
+from benchtui.sessions.compare.align import LETTERS, Against, Compared, Row, Side
+from benchtui.sessions.compare.environment_diff import unsaid
+from benchtui.sessions.compare.system_facts import Fact, facts, models, system
+from benchtui.sessions.report.compare_columns import Columns, besides, full_columns, kinds_of
+from benchtui.sessions.report.document import template, when
+from benchtui.sessions.report.sections.notes import notes
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.text.labels import case_label, outcome
+from benchtui.sessions.text.tables import Table, table
+from benchtui.sessions.text.text import count, listed
+from benchtui.sessions.text.wording import MOST_NAMES, Finding, times, value, why_unsure
+
+READING = (
+    "The ratio says how many times as fast: above 1 the new session is the faster one. It is that of typical"
+    " steps (the median, over rounds), with its 95% interval. FASTER and SLOWER: the whole 99% interval lies"
+    " beyond 0.5%, for typical steps and for the first quartile. SAME: the whole 95% interval lies within the"
+    " margin of equivalence. UNSURE: all else, with the smallest difference that could have been told. The"
+    f" interval covers steps, fresh processes, and {100 * BETWEEN_SESSIONS:g}% between sessions (assumed)."
+    " Where machine and software are the same, it is widened by what their peaks say of the machine's own pace."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One of the sessions, as far as a reader must know it."""
+
+    title: str
+    notes: list[Finding]
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A session against the base."""
+
+    title: str
+    leads: list[str]
+    table: Table | None
+    others: list[str]
+    """The cases that can't be compared, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport:
+    """Everything the template lays out."""
+
+    title: str
+    conclusion: list[str]
+    differences: Table | None
+    alike: str
+    """What to say where there are none."""
+    silence: str
+    """Which sessions don't say what they ran on; empty where all do."""
+    systems: list[System]
+    reading: str
+    against: list[Block]
+
+
+def markdown(compared: Compared) -> str:
+    """The comparison in GitHub's markdown."""
+    return template("comparison.md.j2").render(report=report(compared))
+
+
+def report(compared: Compared, columns: Callable[[str], Columns] = full_columns) -> ComparisonReport:
+    """What each section says; ``columns`` gives those of a table by the letter of its session."""
+    named = zip(LETTERS, compared.sides, strict=False)
+    return ComparisonReport(
+        title=listed([side.name for side in compared.sides]),
+        conclusion=[sentence for each in compared.against for sentence in conclusion(each)],
+        differences=differing(compared),
+        alike=alike(compared),
+        silence=silence(compared),
+        systems=[_system(letter, side) for letter, side in named],
+        reading=READING,
+        against=[_block(each, columns) for each in compared.against],
+    )
+
+
+def differing(compared: Compared) -> Table | None:
+    """A row for each thing that isn't the same, with what each session says of it."""
+    titles = [f"{letter}: {side.name}" for letter, side in zip(LETTERS, compared.sides, strict=False)]
+    rows = tuple((row.group, row.what, *row.values) for row in compared.differences)
+    return Table(("", "What", *titles), (False,) * (2 + len(titles)), rows) if rows else None
+
+
+def alike(compared: Compared) -> str:
+    """What to say where nothing differs: what is the same, and what the sessions don't say."""
+    unsaid_by = silence(compared)
+    if not unsaid_by:
+        return "Same machine, same software, same work, same settings."
+    return f"{unsaid_by.removesuffix('.')}; the rest is the same."
+
+
+def silence(compared: Compared) -> str:
+    """Which sessions don't say what they ran on; empty where all do."""
+    silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
+    if not silent:
+        return ""
+    unknown = " or ".join(dict.fromkeys(group for _, each in silent for group in each))
+    if len(silent) == len(compared.sides):
+        return f"None of the sessions says which {unknown} it ran on."
+    return f"{listed([name for name, _ in silent])}: which {unknown} it ran on isn't known."
+
+
+def conclusion(against: Against) -> list[str]:
+    """How many cases became faster and slower, and by how much at most."""
+    rows = against.compared
+    if not rows:
+        return [f"{_pair(against)}: no case was measured in both."]
+    counted = [f"{amount} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))]
+    said = [f"{_pair(against)}: {count(len(rows), 'case')} compared, {listed(counted)}."]
+    said += _extreme("Largest gain", against, against.largest_gain)
+    said += _extreme("Largest loss", against, against.largest_loss)
+    unsure = [row for row in rows if row.verdict is Verdict.UNSURE and row.ratio]
+    said += _unsure(against, unsure)
+    lost = [row for row in against.rows if row.lost]
+    if lost:
+        said.append(f"{count(len(lost), 'case')} measured in A and not in {against.new_letter}.")
+    return said
+
+
+def row_markdown(against: Against, row: Row) -> str:
+    """One case as a table of one row, in GitHub's markdown."""
+    from benchtui.sessions.text.tables import markdown as laid_out  # pandas, which only this needs
+
+    shown = table(full_columns(against.new_letter), besides(against, [row]))
+    return f"{laid_out(shown)}\n" if shown else ""
+
+
+def _pair(against: Against) -> str:
+    return f"{against.new_letter} ({against.new.name}) against A ({against.base.name})"
+
+
+def _extreme(word: str, against: Against, row: Row | None) -> list[str]:
+    return [f"{word}: {times(row.ratio)}, {_label(against, row.case)}."] if row else []
+
+
+def _unsure(against: Against, rows: list[Row]) -> list[str]:
+    """Which of the unsure rows lies farthest from 1, and why it isn't called anything."""
+    known = [(row, row.ratio) for row in rows if row.ratio and row.ratio.value > 0]
+    if not known:
+        return []
+    row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
+    label = _label(against, row.case)
+    return [f"Of the unsure ones {label} differs most: {value(ratio)} ×, but {why_unsure(ratio)}."]
+
+
+def _system(letter: str, side: Side) -> System:
+    start, base = side.session.start, " (base)" if letter == LETTERS[0] else ""
+    model = [fact for each in models(side.session)[:1] for fact in each]
+    measured = facts(
+        ("Date", when(start)),
+        ("Sweep", start.sweep.name),
+        ("Task", start.sweep.task),
+    )
+    return System(
+        title=f"{letter}: {side.name}{base}",
+        notes=notes(side.session, side.results),
+        facts=(*measured, *(model or facts(("Model", start.sweep.model))), *system(side.session)),
+    )
+
+
+def _block(against: Against, columns: Callable[[str], Columns]) -> Block:
+    return Block(
+        title=_pair(against),
+        leads=_leads(against),
+        table=table(columns(against.new_letter), besides(against, against.rows)),
+        others=_others(against),
+    )
+
+
+def _leads(against: Against) -> list[str]:
+    if not against.ignored:
+        return []
+    each = [
+        f"{option}: A is {_one(against.base, option)}, {against.new_letter} is {_one(against.new, option)}"
+        for option in against.ignored
+    ]
+    return [f"Cases are paired ignoring {'; '.join(each)}."]
+
+
+def _one(side: Side, option: str) -> str:
+    sweep = side.session.start.sweep
+    return str(getattr(sweep if option in ("model", "weights") else side.session.cases[0].config, option))
+
+
+def _others(against: Against) -> list[str]:
+    letter = against.new_letter
+    unpaired = [row for row in against.rows if row.base and row.new and not row.pair]
+    said = [
+        f"{_label(against, row.case)}: {outcome(row.base)} in A, {outcome(row.new)} in {letter}"
+        for row in unpaired
+        if row.base and row.new
+    ]
+    return [
+        *said,
+        *_only(against, "A", against.only("base")),
+        *_only(against, letter, against.only("new")),
+    ]
+
+
+def _only(against: Against, letter: str, cases: tuple[CaseState, ...]) -> list[str]:
+    if not cases:
+        return []
+    names = [_label(against, case) for case in cases[:MOST_NAMES]]
+    more = len(cases) - len(names)
+    return [f"only in {letter}: {listed([*names, f'{more:,} more'] if more else names)}"]
+
+
+def _label(against: Against, case: CaseState) -> str:
+    return case_label(case.config, kinds_of(against))

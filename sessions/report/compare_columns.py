@@ -1,0 +1,148 @@
+"""The columns in which measured cases of two sessions stand beside each other."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from benchtui.sessions.compare.align import Against, Row
+from benchtui.sessions.payloads import Memory
+from benchtui.sessions.stats.disturbance import kind
+from benchtui.sessions.stats.ratios import Comparison, Ratio
+from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column
+from benchtui.sessions.text.text import number, span, time_ms
+from benchtui.sessions.text.wording import ratio_digits, verdict_cell
+
+LEAST_PACE = 0.02
+"""Share by which a machine's own peaks differ between sessions before a row says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A row with its pair, and the options that name its cases among the others."""
+
+    row: Row
+    pair: Comparison
+    kinds: tuple[str, ...]
+    """The options, device, precision and batch size aside, that vary in either session."""
+
+
+Columns = tuple[Column[Beside], ...]
+Cell = Callable[[Result], str | None]
+
+
+def besides(against: Against, rows: Iterable[Row]) -> list[Beside]:
+    """Those of the rows that have a pair."""
+    kinds = kinds_of(against)
+    return [Beside(row, row.pair, kinds) for row in rows if row.pair]
+
+
+def kinds_of(against: Against) -> tuple[str, ...]:
+    """The options, device, precision and batch size aside, that vary in either session or between them."""
+    sessions = (against.base.session, against.new.session)
+    found = varied(case.config for session in sessions for case in session.cases)
+    return tuple(option for option in found if option not in ("device", "precision"))
+
+
+def short_columns(letter: str) -> Columns:
+    """What a terminal has room for; ``letter`` is the new session's."""
+    return (
+        *_names(letter),
+        *_both(letter, "ms", latency),
+        *_ratio_columns(),
+        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        _notes(letter),
+    )
+
+
+def full_columns(letter: str) -> Columns:
+    """Everything that is known of both cases."""
+    return (
+        *_names(letter),
+        *_both(letter, "latency (ms)", latency),
+        *_both(letter, "n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
+        *_ratio_columns(),
+        *_both(letter, "samples/s", lambda result: number(result.metrics.samples_per_s)),
+        Column("Throughput ratio (×)", lambda each: value(each.pair.throughput)),
+        *_both(letter, "peak RSS (MB)", lambda result: number(_memory(result).peak_rss_mb)),
+        *_both(letter, "device memory (MB)", lambda result: number(result.case.device_memory_mb)),
+        *_both(letter, "mean power (W)", lambda result: number(result.metrics.mean_power_w)),
+        *_both(letter, "J/sample", lambda result: number(result.metrics.energy_per_sample_j, 4)),
+        _notes(letter),
+    )
+
+
+def latency(result: Result) -> str | None:
+    """The median step in milliseconds, or the mean where the source kept no steps."""
+    return time_ms(result.typical_ms)
+
+
+def value(ratio: Ratio | None) -> str | None:
+    """A ratio without its interval."""
+    return number(ratio.value, ratio_digits(ratio)) if ratio else None
+
+
+def interval(ratio: Ratio | None) -> str | None:
+    """The interval of a ratio, or None where it has none."""
+    if ratio is None:
+        return None
+    return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
+
+
+def own_marks(row: Row, pair: Comparison, letter: str) -> str | None:
+    """The kinds of marks of either case but for those that both have word for word; and the machine's pace."""
+    base, new = pair.base.case.marks, pair.new.case.marks
+    found = (
+        *(f"A: {kind(mark)}" for mark in base if mark not in new),
+        *(f"{letter}: {kind(mark)}" for mark in new if mark not in base),
+        *_pace(row.pace),
+    )
+    return "; ".join(dict.fromkeys(found)) or None
+
+
+def _pace(pace: tuple[float, float] | None) -> list[str]:
+    if pace is None or max(abs(each - 1) for each in pace) < LEAST_PACE:
+        return []
+    return [f"machine itself {number(pace[0])} to {number(pace[1])} ×"]
+
+
+def _names(letter: str) -> Columns:
+    return (
+        Column("Case", lambda each: case_label(each.pair.base.config, each.kinds), right=False),
+        Column(f"Case of {letter}", _other_name, right=False),
+    )
+
+
+def _other_name(each: Beside) -> str | None:
+    """The new case's name where it is another one."""
+    base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
+    return None if base == new else new
+
+
+def _ratio_columns() -> Columns:
+    return (
+        Column("Ratio (×)", lambda each: value(each.row.ratio)),
+        Column("95% interval (×)", lambda each: interval(each.row.ratio)),
+        Column("Verdict", _verdict, right=False),
+    )
+
+
+def _verdict(each: Beside) -> str | None:
+    """The word for a row, in capitals; of one that is unsure with the reason."""
+    word, _, reason = (verdict_cell(each.row.ratio) or "").partition(": ")
+    return f"{word.upper()}: {reason}" if reason else word.upper() or None
+
+
+def _both(letter: str, title: str, cell: Cell) -> Columns:
+    return (
+        Column(f"A {title}", lambda each: cell(each.pair.base)),
+        Column(f"{letter} {title}", lambda each: cell(each.pair.new)),
+    )
+
+
+def _notes(letter: str) -> Column[Beside]:
+    return Column("Notes", lambda each: own_marks(each.row, each.pair, letter), right=False)
+
+
+def _memory(result: Result) -> Memory:
+    return (result.case.finished.memory if result.case.finished else None) or Memory()

@@ -1,0 +1,191 @@
+"""The comparison of sessions as JSON, for other programs; the structs here say what is in it."""
+
+import msgspec
+
+from benchtui.sessions.compare.align import LETTERS, Against, Compared, Row, Side
+from benchtui.sessions.compare.environment_diff import Difference
+from benchtui.sessions.payloads import Energy, Host, Memory
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.ratios import Ratio, Verdict
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.sweep import Config, Record
+
+MEANING = "base time over new time; above 1 the new session is the faster one"
+
+
+class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One of the sessions; the first in the list is the base."""
+
+    letter: str
+    name: str
+    id: str
+    created: str
+    model: str
+    outcome: str | None
+    """Null for a session that was cut off."""
+    torch: str | None
+    host: Host
+
+
+class CaseSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """One side of a row."""
+
+    case: int
+    """The number in the session's plan, counted from 0."""
+    name: str
+    config: Config
+    outcome: str
+    marks: tuple[str, ...]
+    metrics: Metrics | None
+    """Null where the case has no figures."""
+    memory: Memory | None
+    energy: Energy | None
+
+
+class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A ratio with its bounds, which are null where too little was measured for any."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """95% interval."""
+    sure_low: float | None
+    sure_high: float | None
+    """99% interval, which ``FASTER`` and ``SLOWER`` rest on."""
+    verdict: str
+    doubt: str | None
+    """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals`` or ``outside``."""
+    contested: bool
+    """Whether the interval alone would carry a word, and something speaks against it."""
+    resolution: float | None
+    """The smallest difference that would have been called one, as a share of 1."""
+    rounds_wanted: int | None
+    """Rounds of each case that would decide it; null where it is decided, or no number of them would."""
+    outside: tuple[str, ...]
+    """What outside the two cases may account for a difference."""
+
+
+class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A case of the base beside the one that corresponds to it; null where a plan has none."""
+
+    base: CaseSaid | None
+    new: CaseSaid | None
+    ratio: RatioSaid | None
+    """Of the time of a sample at the typical step; null where one of the two wasn't measured."""
+    throughput_ratio: RatioSaid | None
+    """The same: kept for programs that read it."""
+    verdict: str | None
+    """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
+    machine_pace: tuple[float, float] | None
+    """The new session's peaks over the base's where machine and software are the same, least and most."""
+
+
+class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A session against the base."""
+
+    new: str
+    """Its letter."""
+    same_within: float
+    """Margin of equivalence, as a share of 1."""
+    ignored: tuple[str, ...]
+    """Options left aside so that cases correspond."""
+    counts: dict[str, int]
+    """Rows with each verdict."""
+    lost: int
+    """Cases that the base measured, and the new session planned and didn't measure."""
+    rows: tuple[RowSaid, ...]
+
+
+class ComparisonSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """All of a comparison."""
+
+    meaning: str
+    """What a ratio is."""
+    sessions: tuple[SessionSaid, ...]
+    differences: tuple[Difference, ...]
+    """``group``, ``what``, and ``values``: one for each session, null where it says nothing."""
+    against: tuple[AgainstSaid, ...]
+
+
+def as_json(compared: Compared) -> str:
+    """A comparison as one JSON object (``ComparisonSaid``), indented."""
+    said = ComparisonSaid(
+        meaning=MEANING,
+        sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
+        differences=compared.differences,
+        against=tuple(_against(each) for each in compared.against),
+    )
+    return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
+
+
+def _session(letter: str, side: Side) -> SessionSaid:
+    session = side.session
+    return SessionSaid(
+        letter=letter,
+        name=side.name,
+        id=session.start.id,
+        created=session.start.created,
+        model=session.start.sweep.model,
+        outcome=session.finished.outcome if session.finished else None,
+        torch=session.runtime.torch if session.runtime else None,
+        host=session.start.host,
+    )
+
+
+def _against(against: Against) -> AgainstSaid:
+    counts = {verdict.name: against.count(verdict) for verdict in Verdict}
+    return AgainstSaid(
+        new=against.new_letter,
+        same_within=against.base.session.same_within,
+        ignored=against.ignored,
+        counts=counts,
+        lost=sum(row.lost for row in against.rows),
+        rows=tuple(_row(row) for row in against.rows),
+    )
+
+
+def _row(row: Row) -> RowSaid:
+    pair = row.pair
+    return RowSaid(
+        base=_case(row.base, pair.base if pair else None),
+        new=_case(row.new, pair.new if pair else None),
+        ratio=ratio_said(row.ratio),
+        throughput_ratio=ratio_said(pair.throughput if pair else None),
+        verdict=row.verdict.name if row.verdict else None,
+        machine_pace=row.pace,
+    )
+
+
+def _case(case: CaseState | None, result: Result | None) -> CaseSaid | None:
+    if case is None:
+        return None
+    return CaseSaid(
+        case=case.index,
+        name=case.name,
+        config=case.config,
+        outcome=case.state,
+        marks=case.marks,
+        metrics=result.metrics if result else None,
+        memory=case.finished.memory if case.finished else None,
+        energy=case.finished.energy if case.finished else None,
+    )
+
+
+def ratio_said(ratio: Ratio | None) -> RatioSaid | None:
+    """A ratio as it goes out to other programs."""
+    if ratio is None:
+        return None
+    return RatioSaid(
+        value=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        sure_low=ratio.bounds.sure_low if ratio.bounds else None,
+        sure_high=ratio.bounds.sure_high if ratio.bounds else None,
+        verdict=ratio.verdict.name,
+        doubt=ratio.doubt,
+        contested=ratio.contested,
+        resolution=ratio.resolution,
+        rounds_wanted=ratio.rounds_wanted,
+        outside=ratio.outside,
+    )

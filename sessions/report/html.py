@@ -1,0 +1,145 @@
+"""A report as one HTML file that asks nothing of the network: its markdown rendered, its figures inside.
+
+Tables are written as HTML themselves: markdown-it needs five objects for each of their cells, and a report of
+20,000 cases has a million.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+import jinja2
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from benchtui.sessions.plots import Picture
+from benchtui.sessions.plots.style import COLOURS, FAINT, GRID, INK, PAPER
+from benchtui.sessions.report.document import Report, laid_out
+from benchtui.sessions.report.figure_links import illustrated
+from benchtui.sessions.report.reproduce import FENCE
+from benchtui.sessions.text.tables import Table, html
+from benchtui.sessions.text.text import Markdown
+
+TABLE = "table"
+"""Stands behind the fence of a block that holds a table's place; a session's text can't begin a block."""
+FIGURES = "figure"
+"""Stands for the folder of the figures, which lie in the page itself."""
+_VARIABLES = {
+    PAPER: "paper",
+    INK: "ink",
+    FAINT: "faint",
+    GRID: "grid",
+    **{colour: f"series-{place}" for place, colour in enumerate(COLOURS)},
+}
+_COLOUR = re.compile("|".join(_VARIABLES))
+_IDENTITY = re.compile(r'<g id="[^"]*"')
+
+
+def page(report: Report, found: Sequence[Picture] = ()) -> Iterator[str]:
+    """A report with its figures as an HTML document, in pieces: the whole would be held several times over."""
+    tables: list[Table] = []
+
+    def placed(table: Table) -> Markdown:
+        tables.append(table)
+        return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
+
+    tokens = _parser().parse(illustrated(laid_out(report, placed), found, FIGURES))
+    drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
+    contents = _numbered(tokens)
+    script = _data("page.js")
+    return _template().generate(
+        title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
+        contents=contents,
+        body=_body(_laid_out(tokens, drawings), tables),
+        style=_data("page.css"),
+        script=script,
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink"])
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("benchtui.sessions.report", "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    return environment.get_template("page.html.j2")
+
+
+def _data(name: str) -> str:
+    return files("benchtui.sessions.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _numbered(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """Gives the sections names to go to; the names with the headings."""
+    found: list[tuple[str, str]] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h2":
+            name = f"section-{len(found) + 1}"
+            token.attrSet("id", name)
+            found.append((name, _text(tokens[place + 1])))
+    return found
+
+
+def _text(heading: Token | None) -> str:
+    return "".join(each.content for each in (heading.children if heading else None) or ())
+
+
+def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
+    """What the tokens render as, with each table in its place."""
+    between: list[Token] = []
+    for token in tokens:
+        if token.type == "fence" and token.info == TABLE:
+            yield _rendered(between)
+            yield html(tables[int(token.content)])
+            between = []
+        else:
+            between.append(token)
+    yield _rendered(between)
+
+
+def _rendered(tokens: Sequence[Token]) -> str:
+    text: str = _parser().renderer.render(tokens, _parser().options, {})
+    return text
+
+
+def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
+    """The tokens with drawings where paragraphs link them."""
+    drawn = {
+        place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
+    }
+    found: list[Token] = []
+    for place, token in enumerate(tokens):
+        if place in drawn:
+            found.append(Token("html_block", "", 0, content=_figure(drawn[place])))
+        elif place - 1 not in drawn and place + 1 not in drawn:  # those are the ends of the paragraph
+            found.append(token)
+    return found
+
+
+def _source(token: Token) -> str:
+    """Where the image lies that is all of a paragraph's text; empty for any other token."""
+    children = token.children if token.type == "inline" else None
+    only = children[0] if children and len(children) == 1 else None
+    return str(only.attrs.get("src")) if only and only.type == "image" else ""
+
+
+def _figure(picture: Picture) -> str:
+    """The drawing with the page's own colours, and without names that those of another would meet."""
+    svg = picture.svg.decode()
+    svg = _IDENTITY.sub("<g", svg[svg.index("<svg") :])
+    svg = _COLOUR.sub(lambda colour: f"var(--{_VARIABLES[colour[0]]})", svg)
+    said = escape(f"{picture.title}. {picture.caption}")
+    return f'<figure role="img" aria-label="{said}">\n{svg}</figure>\n'

@@ -1,0 +1,175 @@
+"""Tables that hold cases against one another: what another precision, device or way of compiling brings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.labels import applied, pair_in_force, precision
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import count, number, percent, span
+from benchtui.sessions.text.wording import verdict_cell
+
+OPTION_TITLES = {"attention": "Attention", "compile": "Compile", "sequence_length": "Tokens"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table under its heading, with a line before it where there is something to say."""
+
+    title: str
+    lead: str | None
+    table: Table
+
+
+def precision_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+    """A block for each device and precision other than fp32, against fp32."""
+    return _blocks(pairs(results, "precision", "fp32"), "precision", kinds, _GAIN)
+
+
+def compile_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+    """A block for each device, precision and mode of compiling, against the uncompiled cases."""
+    return _blocks(pairs(results, "compile", "off"), "compile", kinds, (*_GAIN, *_COST))
+
+
+def device_pairs(results: Sequence[Result]) -> list[Comparison]:
+    """Every case against the same case on the CPU, or on the first device where no CPU was measured."""
+    names = [result.config.device for result in results]
+    return pairs(results, "device", "cpu" if "cpu" in names else names[0]) if names else []
+
+
+def machine_pairs(results: Sequence[Result]) -> list[Comparison]:
+    """Every case against the same case on the machine that was measured first, of those that were named."""
+    names = [result.config.machine for result in results if result.config.machine]
+    return pairs([result for result in results if result.config.machine], "machine", names[0]) if names else []
+
+
+def machine_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
+    """The table of the comparison of machines."""
+    return table((*_keys("machine", kinds), *_speedup("machine")), found)
+
+
+def device_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
+    """The table of the device comparison."""
+    return table((*_keys("device", kinds), *_speedup("device")), found)
+
+
+def _blocks(
+    found: Sequence[Comparison], option: str, kinds: Sequence[str], figures: Sequence[Column[Comparison]]
+) -> list[Block]:
+    columns = (*_keys(option, kinds), *figures, *_evidence(option))
+    groups = [list(group) for _, group in groupby(sorted(found, key=_group), _group)]
+    shown = ((group, table(columns, group)) for group in groups)
+    return [Block(_title(group[0], option), _doubt(group, option), each) for group, each in shown if each]
+
+
+def _group(pair: Comparison) -> tuple[str, str, str]:
+    config = pair.new.config
+    return config.device, config.precision, config.compile
+
+
+def _title(pair: Comparison, option: str) -> str:
+    new, base = pair.new.config, pair.base.config
+    device = new.device.upper()
+    if option == "compile":
+        return f"{device} – {precision(new)}, compile {new.compile} against {base.compile}"
+    compiled = "" if new.compile == "off" else f", compile {new.compile}"
+    return f"{device} – {precision(new)} against {precision(base)}{compiled}"
+
+
+def _doubt(group: Sequence[Comparison], option: str) -> str | None:
+    """Says which rows are no evidence, because the option wasn't in force or nothing says that it was."""
+    word = getattr(group[0].new.config, option)
+    absent = [pair for pair in group if pair_in_force(pair, option) is False]
+    unknown = [pair for pair in group if pair_in_force(pair, option) is None]
+    if absent:
+        return f"{word} was not applied in {_rows(absent)}: the difference there isn't its doing."
+    if unknown:
+        return (
+            f"{word} was not verified to be in force in {_rows(unknown)}: no gain there can be put down to it."
+        )
+    return None
+
+
+def _rows(found: Sequence[Comparison]) -> str:
+    sizes = ", ".join(f"{pair.new.config.batch_size:,}" for pair in found)
+    return f"{count(len(found), 'row')} (batch size {sizes})"
+
+
+def _keys(besides: str, kinds: Sequence[str]) -> tuple[Column[Comparison], ...]:
+    """Batch size and those options that vary in the session and aren't in the heading of the table."""
+    headed = () if besides in ("device", "machine") else ("compile",)
+    shown = [kind for kind in OPTION_TITLES if kind in kinds and kind not in headed]
+    return (Column("Batch size", lambda pair: number(pair.new.config.batch_size, 0)), *map(_key, shown))
+
+
+def _key(kind: str) -> Column[Comparison]:
+    return Column(
+        OPTION_TITLES[kind], lambda pair: str(getattr(pair.new.config, kind)), right=kind == "sequence_length"
+    )
+
+
+def _evidence(option: str) -> tuple[Column[Comparison], ...]:
+    return (
+        Column("Verdict", lambda pair: verdict(pair, option), right=False),
+        Column("Applied", lambda pair: applied(pair_in_force(pair, option)), right=False),
+    )
+
+
+def verdict(pair: Comparison, option: str) -> str | None:
+    """The word for a pair; None where the option isn't surely in force, and nothing can be put down to it."""
+    counts = option in ("device", "machine") or pair_in_force(pair, option)
+    return verdict_cell(pair.latency) if counts else None
+
+
+def _less_time(ratio: Ratio | None) -> str | None:
+    return percent(1 - 1 / ratio.value) if ratio and ratio.value else None
+
+
+def _less_time_span(ratio: Ratio | None) -> str | None:
+    if ratio is None or not ratio.low or not ratio.high:
+        return None
+    return span(percent(1 - 1 / ratio.low), percent(1 - 1 / ratio.high))
+
+
+def _break_even(pair: Comparison) -> str | None:
+    """The steps, ``never`` for a case that is the same or slower, None where that isn't known."""
+    if not pair_in_force(pair, "compile"):
+        return None
+    steps = break_even_steps(pair)
+    surely_no = pair.latency and pair.latency.verdict in (Verdict.SAME, Verdict.SLOWER)
+    return number(steps, 0) if steps is not None else "never" if surely_no else None
+
+
+def _seconds(value_ms: float | None) -> str | None:
+    return None if value_ms is None else number(value_ms / 1000)
+
+
+_GAIN: tuple[Column[Comparison], ...] = (
+    Column("Throughput gain (%)", lambda pair: percent(pair.throughput.value - 1) if pair.throughput else None),
+    Column("Latency gain (%)", lambda pair: _less_time(pair.latency)),
+    Column("95% interval of the latency gain (%)", lambda pair: _less_time_span(pair.latency)),
+)
+_COST: tuple[Column[Comparison], ...] = (
+    Column("First step beyond a steady one (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
+    Column("Break-even (steps)", _break_even),
+)
+
+
+def _speedup(option: str) -> tuple[Column[Comparison], ...]:
+    """How many times as fast a case is on another device or machine."""
+    return (
+        Column("Precision", lambda pair: precision(pair.new.config), right=False),
+        Column(f"Baseline {option}", lambda pair: str(getattr(pair.base.config, option)), right=False),
+        Column(f"Target {option}", lambda pair: str(getattr(pair.new.config, option)), right=False),
+        Column(
+            "Throughput speedup (×)", lambda pair: number(pair.throughput.value) if pair.throughput else None
+        ),
+        Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
+        Column(
+            "95% interval of the latency speedup (×)",
+            lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
+        ),
+        Column("Verdict", lambda pair: verdict(pair, option), right=False),
+    )

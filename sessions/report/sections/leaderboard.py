@@ -1,0 +1,98 @@
+"""Every measured case by its throughput, against the baseline, and what a million samples cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.report.sections.per_case import rate_interval
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baseline_of, why_none
+from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
+from benchtui.sessions.stats.results import Result, by_length
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column, table
+from benchtui.sessions.text.text import capitalized, number, signed_percent, span, time_ms
+from benchtui.sessions.text.wording import cost_of_a_million, verdict_cell
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A case in its place."""
+
+    rank: int
+    result: Result
+    baseline: Result | None
+    ratio: Ratio | None
+    """Throughput over the baseline's; None for the baseline itself."""
+    kinds: tuple[str, ...]
+    per_hour: float | None
+
+
+def leaderboard(
+    session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None
+) -> list[Block]:
+    """A block for each sequence length of which at least two cases have a rate."""
+    found = []
+    for length, rows in sorted(by_length(results).items()):
+        rated = [row for row in rows if row.metrics.samples_per_s]
+        ranked = sorted(rated, key=lambda row: row.metrics.samples_per_s or 0.0, reverse=True)
+        named = session.start.sweep.measure.baseline
+        base = baseline_of(rows[0].config, rows, named)
+        places = [_place(rank, row, base, kinds, per_hour) for rank, row in enumerate(ranked, 1)]
+        shown = table(_COLUMNS, places) if len(places) > 1 else None
+        if shown:
+            lead = _against(base, kinds) if base else f"{why_none(rows[0].config, session.cases, named)}."
+            title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
+            found.append(Block(title, capitalized(lead), shown))
+    return found
+
+
+def _place(
+    rank: int, row: Result, baseline: Result | None, kinds: tuple[str, ...], per_hour: float | None
+) -> Place:
+    ratio = throughput_ratio(baseline, row) if baseline and baseline is not row else None
+    return Place(rank, row, baseline, ratio, kinds, per_hour)
+
+
+def _against(base: Result, kinds: tuple[str, ...]) -> str:
+    """What the cases are held against."""
+    rate = number(base.metrics.samples_per_s)
+    return (
+        f"Against {case_label(base.config, kinds)}, {rate} samples/s; ratios are of typical steps, per sample."
+    )
+
+
+def _change(place: Place) -> str | None:
+    return signed_percent(place.ratio.value - 1) if place.ratio else None
+
+
+def _interval(place: Place) -> str | None:
+    ratio = place.ratio
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return None
+    return span(signed_percent(ratio.low - 1), signed_percent(ratio.high - 1))
+
+
+def _verdict(place: Place) -> str | None:
+    if place.ratio is None:
+        return "the baseline" if place.baseline is place.result else None
+    return verdict_cell(place.ratio)
+
+
+_COLUMNS: tuple[Column[Place], ...] = (
+    Column("Rank", lambda place: str(place.rank)),
+    Column("Case", lambda place: case_label(place.result.config, place.kinds), right=False),
+    Column("Throughput (samples/s)", lambda place: number(place.result.metrics.samples_per_s)),
+    Column("95% interval (samples/s)", lambda place: rate_interval(place.result)),
+    Column("Real tokens/s", lambda place: number(place.result.metrics.tokens_per_s, 0)),
+    Column("With padding (tokens/s)", lambda place: number(place.result.metrics.padded_tokens_per_s, 0)),
+    Column("Against the baseline (%)", _change),
+    Column("95% interval (%)", _interval),
+    Column("Verdict", _verdict, right=False),
+    Column("Step (ms)", lambda place: time_ms(place.result.typical_ms)),
+    Column("Peak memory (MB)", lambda place: number(place.result.case.peak_memory_mb)),
+    Column("Tokens/s per MB", lambda place: number(place.result.tokens_per_mb)),
+    Column(
+        "Cost of a million samples", lambda place: number(cost_of_a_million(place.result, place.per_hour), 4)
+    ),
+)

@@ -1,0 +1,144 @@
+"""What the cases needed: memory with its frontier, and energy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.payloads import Energy
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result, Series, series, series_key
+from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import number, span
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The peak memory of a case, beside that of the smallest batch of its series."""
+
+    result: Result
+    smallest: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Where memory ends in a series: the largest batch that ran, and the smallest that didn't fit.
+
+    The smallest that didn't fit may be the smaller one, where something else used the memory.
+    """
+
+    series: Series
+    largest: Result
+    too_large: CaseState
+
+
+def memory(results: Sequence[Result]) -> Table | None:
+    """Peak memory of each case, what a sample adds to it, and the throughput per MB."""
+    rows = [Needed(row, each.results[0]) for each in series(results) for row in each.results]
+    return table(_MEMORY, [row for row in rows if row.result.case.peak_memory_mb])
+
+
+def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
+    """The frontier of each series in which a batch size was out of memory that didn't run either."""
+    sizes: dict[tuple[object, ...], list[CaseState]] = {}
+    for case in session.cases:
+        if case.state == "oom":
+            sizes.setdefault(series_key(case.config), []).append(case)
+    found = []
+    for each in series(results):
+        ran = {row.config.batch_size for row in each.results}
+        without = sizes.get(series_key(each.config), ())
+        too_large = [case for case in without if case.config.batch_size not in ran]
+        if too_large:
+            least = min(too_large, key=lambda case: case.config.batch_size)
+            found.append(Frontier(each, each.results[-1], least))
+    return found
+
+
+def frontier_table(found: Sequence[Frontier], kinds: Sequence[str]) -> Table | None:
+    """A row for each frontier."""
+    columns: tuple[Column[Frontier], ...] = (
+        Column("Series", lambda each: series_title(each.series.config, kinds), right=False),
+        Column("Largest batch that ran", lambda each: f"{each.largest.config.batch_size:,}"),
+        Column("Its peak (MB)", lambda each: number(each.largest.case.peak_memory_mb)),
+        Column("Smallest that didn't fit", lambda each: f"{each.too_large.config.batch_size:,}"),
+        Column("Why", lambda each: _why(each.too_large), right=False),
+    )
+    return table(columns, found)
+
+
+def energy(results: Sequence[Result]) -> Table | None:
+    """Energy of each case; None where none was read."""
+    rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
+    return table(_ENERGY, rows)
+
+
+def _why(case: CaseState) -> str:
+    return (case.finished.reason if case.finished else None) or outcome(case)
+
+
+def _of(result: Result) -> Energy:
+    return (result.case.finished.energy if result.case.finished else None) or Energy()
+
+
+def _where(needed: Needed) -> str:
+    return "of the worker (RSS)" if needed.result.config.device == "cpu" else "on the device"
+
+
+def _per_sample(needed: Needed) -> str | None:
+    """Peak over batch, on a device: of a worker's resident memory most is torch itself."""
+    memory_mb = needed.result.case.device_memory_mb
+    return number(memory_mb / needed.result.config.batch_size) if memory_mb else None
+
+
+def _further_sample(needed: Needed) -> str | None:
+    """What a sample adds to the peak of the smallest batch."""
+    peaks = needed.result.case.peak_memory_mb, needed.smallest.case.peak_memory_mb
+    more = needed.result.config.batch_size - needed.smallest.config.batch_size
+    if not peaks[0] or not peaks[1] or more <= 0 or peaks[0] < peaks[1]:
+        return None  # a peak that shrinks with the batch is noise, and no cost
+    return number((peaks[0] - peaks[1]) / more)
+
+
+def _samples_per_joule(result: Result) -> str | None:
+    joules = result.metrics.energy_per_sample_j
+    return number(1 / joules) if joules else None
+
+
+def _joules_per_token(result: Result) -> str | None:
+    joules, tokens = result.metrics.energy_per_sample_j, result.metrics.tokens_per_s
+    samples = result.metrics.samples_per_s
+    return number(1000 * joules * samples / tokens, 4) if joules and tokens and samples else None
+
+
+def _energy_interval(result: Result) -> str | None:
+    found = result.metrics
+    return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j, 4))
+
+
+def _lowest(needed: Needed) -> str | None:
+    """The lowest of the rounds' peaks, where they differ."""
+    known = needed.result.memory_range_mb
+    return number(known[0]) if known and known[0] < known[1] else None
+
+
+_MEMORY: tuple[Column[Needed], ...] = (
+    Column("Case", lambda row: row.result.name, right=False),
+    Column("Peak (MB)", lambda row: number(row.result.case.peak_memory_mb)),
+    Column("Lowest round (MB)", _lowest),
+    Column("Where", _where, right=False),
+    Column("Peak over batch (MB/sample)", _per_sample),
+    Column("Each further sample (MB)", _further_sample),
+    Column("Samples/s per MB", lambda row: number(row.result.samples_per_mb, 4)),
+    Column("Tokens/s per MB", lambda row: number(row.result.tokens_per_mb)),
+)
+_ENERGY: tuple[Column[Result], ...] = (
+    Column("Case", lambda row: row.name, right=False),
+    Column("Mean power (W)", lambda row: number(row.metrics.mean_power_w)),
+    Column("Energy (J/sample)", lambda row: number(row.metrics.energy_per_sample_j, 4)),
+    Column("95% interval (J/sample)", _energy_interval),
+    Column("Samples/J", _samples_per_joule),
+    Column("Energy (J per 1,000 tokens)", _joules_per_token),
+    Column("Over the window (J)", lambda row: number(_of(row).energy_j)),
+    Column("Read from", lambda row: _of(row).source, right=False),
+)

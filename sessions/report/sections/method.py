@@ -1,0 +1,305 @@
+"""How a session was measured, as labels and texts, and what was asked for beside what was in force."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.payloads import Data
+from benchtui.sessions.sanitize import LONGEST_SAID, visible
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
+from benchtui.sessions.stats.noise import Noise, kind_of
+from benchtui.sessions.stats.ratios import MARGIN, latency_ratio
+from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS
+from benchtui.sessions.sweep import SYNTHETIC, Measure, own_code
+from benchtui.sessions.text.labels import applied, series_title
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import count, listed, number, signed_percent
+from benchtui.sessions.text.wording import verdict_cell
+
+
+def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
+    """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
+    sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
+    if session.start.source:
+        return _imported(session)
+    noise = {kind_of(each.case): each.noise for each in results}
+    return facts(
+        ("Task", sweep.task),
+        ("Text", _texts(session)),
+        *(_timing(session, cases, noise) if cases else (("Timing", _taken_over(session)),)),
+        ("Warm-up", _warm_up(session)),
+        ("Stop rule", _stop_rule(sweep.measure)),
+        ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
+        ("Rounds", _rounds(session)),
+        ("Noise floor", _noise_floor(session, noise)),
+        ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
+        ("Energy and power", _energy(session.cases)),
+        ("Idle power", _idle(session)),
+        ("Baseline", _baseline(session)),
+        ("Resumed", _resumed(session)),
+        ("Session", _identity(session)),
+    )
+
+
+def _imported(session: Session) -> tuple[Fact, ...]:
+    """What is known of how another tool measured: where its figures are from, and little else."""
+    return facts(
+        ("Task", session.start.sweep.task),
+        ("Taken over from", session.start.source),
+        ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
+        *(("Import", visible(each.text, LONGEST_SAID)) for each in session.messages[1:]),  # 1st: whence, when
+        ("Baseline", _baseline(session)),
+        ("Session", _identity(session)),
+    )
+
+
+def options(session: Session) -> Table | None:
+    """A row for each series with what the worker read back; another where that changed within the series."""
+    found: dict[tuple[object, ...], CaseState] = {}
+    for case in session.cases:
+        if case.effective:
+            shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
+            found.setdefault((*series_key(case.config), *shown, _all_in_force(case)), case)
+    kinds = varied(case.config for case in session.cases)
+    columns: tuple[Column[CaseState], ...] = (
+        Column("Asked for", lambda case: series_title(case.config, kinds), right=False),
+        *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
+        Column("In force", _all_in_force, right=False),
+    )
+    return table(columns, found.values())
+
+
+_EFFECTIVE = (
+    ("Weights", "weights_dtype"),
+    ("Autocast", "autocast_dtype"),
+    ("Output", "output_dtype"),
+    ("Attention", "attention"),
+    ("Compiled", "compiled"),
+    ("Threads", "threads"),
+)
+
+
+def _read_back(field: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        value = getattr(case.effective, field) if case.effective else None
+        if isinstance(value, bool):
+            return applied(value)
+        return None if value is None else str(value).removeprefix("torch.")
+
+    return cell
+
+
+def _all_in_force(case: CaseState) -> str:
+    known = {option: in_force(case, option) for option in ("precision", "compile", "attention")}
+    failed = [option for option, state in known.items() if state is False]
+    unknown = [option for option, state in known.items() if state is None]
+    if failed:
+        return f"{listed(failed)}: {applied(False)}"
+    return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)
+
+
+_SYNCHRONISED = {
+    "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
+    "throughput": (
+        "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone;"
+        " a step in a block takes until the next one begins on the GPU"
+    ),
+}
+
+
+def _timing(
+    session: Session, cases: list[CaseState], noise: dict[str, Noise]
+) -> tuple[tuple[str, object], ...]:
+    measure = session.start.sweep.measure
+    amounts = [case.steps_measured for case in cases]
+    least, most = min(amounts), max(amounts)
+    return (
+        ("Timing", _SYNCHRONISED[measure.mode]),
+        ("A step", _step(cases)),
+        ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
+        (
+            "Throughput",
+            "all samples over the time of all measured steps; tokens/s counts real tokens, no padding",
+        ),
+        ("Intervals", _intervals(measure.rounds)),
+        ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
+        ("Ratios", _ratios(measure.rounds, noise)),
+        ("Verdicts", _verdicts(session, noise)),
+        ("Memory", "peaks of a case while it was measured; MB are 10⁶ bytes" + _graphs(cases)),
+    )
+
+
+def _intervals(rounds: int) -> str:
+    """What the intervals of single cases cover."""
+    if rounds >= LEAST_ROUNDS:
+        return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
+    few = "; two rounds: they hold the intervals of both" if rounds > 1 else ""
+    return f"95%, by the steps of one process (order statistics), which fresh processes may lie outside of{few}"
+
+
+def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
+    """What is compared, and what its intervals cover."""
+    head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
+    if rounds >= LEAST_ROUNDS:
+        return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
+    spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
+    return f"{head}: steps by themselves; fresh processes of a case by their standard deviation, {spreads}"
+
+
+def _from(noise: Noise) -> str:
+    return "" if noise.measured else " (assumed: nothing was repeated)"
+
+
+def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
+    """By which rule a ratio gets its word."""
+    within = max((each.margin for each in noise.values()), default=session.same_within)
+    return (
+        f"faster or slower: the whole 99% interval lies beyond {100 * MARGIN:g}%, for typical steps and for the"
+        f" first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
+    )
+
+
+def _graphs(cases: list[CaseState]) -> str:
+    if not any(case.config.uses_cuda_graphs for case in cases):
+        return ""
+    return "; of CUDA graphs torch's allocator sees no tensors, and what it holds (reserved) is their memory"
+
+
+def _step(cases: list[CaseState]) -> str:
+    parts = list(dict.fromkeys(part for case in cases for part in case.parts))
+    if not parts:
+        return "one batch from text to result; its parts weren't recorded, and tokenizing is in the total"
+    inside = "; tokenizing is in the total" if "tokenize" in parts else ""
+    return f"{listed(parts)}{inside}"
+
+
+def _taken_over(session: Session) -> str | None:
+    figures = any(case.finished and case.finished.reported for case in session.cases)
+    return (
+        "figures taken over from a source that kept no steps; how it timed them isn't recorded"
+        if figures
+        else None
+    )
+
+
+def _texts(session: Session) -> str | None:
+    """The text of the steps, and how it was cut; None of a step of the user's own, which reads what it will."""
+    sweep = session.start.sweep
+    if own_code(sweep.task):
+        return None
+    found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
+    texts = [_text(data) for data in found if data]
+    return ", ".join(part for part in (*(texts or [sweep.dataset]), _cut(session)) if part)
+
+
+def _cut(session: Session) -> str:
+    lengths = sorted({case.config.sequence_length for case in session.cases})
+    if not lengths:
+        return ""
+    tokens = f"{listed([f'{length:,}' for length in lengths])} tokens"
+    if session.start.sweep.dataset == SYNTHETIC:
+        return f"every row of {tokens}"
+    longest = any(case.config.padding == "longest" for case in session.cases)
+    return f"{'truncated' if longest else 'truncated and padded'} to {tokens}"
+
+
+def _text(data: Data) -> str:
+    tokenizer = f", tokenizer {data.tokenizer}" if data.tokenizer else ""
+    return f"{data.dataset} ({count(data.samples, 'sample')}{tokenizer})"
+
+
+def _warm_up(session: Session) -> str:
+    measure = session.start.sweep.measure
+    if not measure.warmup_auto:
+        return f"{count(measure.warmup, 'step')} a case, not counted"
+    ended = _tally(case.finished.warmup_stop for case in session.cases if case.finished)
+    return f"until a window of steps is stable, not counted{f': {ended}' if ended else ''}"
+
+
+def _rounds(session: Session) -> str | None:
+    measure = session.start.sweep.measure
+    if measure.rounds == 1:
+        return None
+    spreads = [
+        spread
+        for case in session.cases
+        if case.state == "ok" and (figures := metrics(case))
+        if (spread := figures.between_rounds_percent) is not None
+    ]
+    worst = f"; their medians differ by up to {number(max(spreads), 1)}%" if spreads else ""
+    return f"{measure.rounds:,} of every case, in alternating order{worst}"
+
+
+def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:
+    """What two runs of the same case differ by."""
+    pair = aa_pair(session)
+    ratio = latency_ratio(*pair) if pair else None
+    if pair is None or ratio is None:
+        return None
+    change = signed_percent(1 / ratio.value - 1) if ratio.value else None
+    where = f" on {kind_of(pair[0].case)}" if len(noise) > 1 else ""
+    apart = f"typical steps {change} % apart ({verdict_cell(ratio)})"
+    return f"{pair[0].name} measured twice: {apart}; no smaller difference counts{where}"
+
+
+def _idle(session: Session) -> str | None:
+    idle = session.machine.idle
+    if idle is None or not idle.power_w:
+        return None
+    devices = ", ".join(f"{name} {number(power, 1)} W" for name, power in idle.power_w.items())
+    return f"{devices}, over {number(idle.window_s, 1)} s before the first case; not subtracted"
+
+
+def _stop_rule(measure: Measure) -> str:
+    steps = count(measure.iterations, "step")
+    until = measure.until_percent
+    limit = measure.max_time_s
+    if measure.until_auto:
+        rule = f"the spread is narrow enough or settled, after at least {steps}"
+    elif until is None:
+        rule = steps
+    else:
+        rule = f"the interval is within {until:g}% of the median, after at least {steps}"
+    longest = "" if limit is None else f", or {number(limit, 0)} s"
+    return f"{rule}{longest}; a case may take {number(measure.timeout_s, 0)} s in all, loading included"
+
+
+def _energy(cases: Iterable[CaseState]) -> str | None:
+    known = [case.finished.energy for case in cases if case.finished and case.finished.energy]
+    sources = _tally(f"from {energy.source}" for energy in known if energy.source)
+    reasons = _tally(f"absent: {energy.absent}" for energy in known if energy.absent)
+    return "; ".join(part for part in (sources, reasons) if part) or None
+
+
+def _tally(words: Iterable[str | None]) -> str | None:
+    """Each distinct text with the number of cases it holds for."""
+    found = Counter(word for word in words if word)
+    return "; ".join(f"{word} ({count(amount, 'case')})" for word, amount in found.items()) or None
+
+
+def _baseline(session: Session) -> str:
+    named = session.start.sweep.measure.baseline
+    if named is None:
+        return "the first measured case of each sequence length, as the sweep names none"
+    wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"
+    return f"{wanted}: the first such case of each sequence length"
+
+
+def _resumed(session: Session) -> str | None:
+    """How often the session was resumed, when by the calendar, and after how much of its time."""
+    if not session.resumed:
+        return None
+    times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]
+    often = "once" if len(times) == 1 else f"{len(times):,} times"
+    return f"{often}: {'; '.join(times)}; the pauses aren't counted, and cases that were cut short began again"
+
+
+def _identity(session: Session) -> str:
+    version = session.start.version
+    by = f", recorded by benchtui {version}" if version else ""
+    lasted = f", {number(session.now_s, 1)} s long" if session.now_s > 0 else ""
+    return f"{session.start.id}{by}{lasted}"

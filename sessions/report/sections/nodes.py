@@ -1,0 +1,63 @@
+"""The nodes of a cluster: each as it describes itself, and what differs between them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from benchtui.sessions.compare.system_facts import Fact, described, facts
+from benchtui.sessions.state.machine import NodeState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import count, number
+
+ITSELF = ("Host",)
+"""Facts that differ between any two machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A machine under its heading."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def systems(session: Session) -> list[System]:
+    """Every node, in the order in which they joined."""
+    return [System(name, _facts(session, node)) for name, node in session.nodes.items()]
+
+
+def unlike(session: Session, names: Collection[str | None]) -> list[str]:
+    """What isn't the same on these nodes: the labels of those facts."""
+    known = [found for name, found in _described(session).items() if name in names]
+    labels = dict.fromkeys(label for found in known for label in found if label not in ITSELF)
+    return [label for label in labels if len({found.get(label) for found in known}) > 1]
+
+
+def differences(session: Session) -> Table | None:
+    """What isn't the same on all nodes, a column a node."""
+    columns: list[Column[str]] = [Column("Fact", lambda label: label, right=False)]
+    columns += [
+        Column(name, lambda label, found=found: found.get(label), right=False)  # type: ignore[misc]
+        for name, found in _described(session).items()
+    ]
+    return table(columns, unlike(session, session.nodes))
+
+
+def _described(session: Session) -> dict[str, dict[str, str]]:
+    return {name: dict(described(node.host, node.runtime)) for name, node in session.nodes.items()}
+
+
+def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
+    joined, cases = node.joined, [case for case in session.cases if case.node == node.joined.node]
+    given = (f"{name} {number(amount, 0)}" for name, amount in joined.resources.items())
+    idle = node.idle.power_w.items() if node.idle else ()
+    return facts(
+        ("Kind", joined.kind),
+        ("Cases", count(len(cases), "case")),
+        ("Lost", node.lost and node.lost.reason),
+        ("Labels", ", ".join(f"{name}={value}" for name, value in joined.labels.items()) or None),
+        ("Resources", ", ".join(given) or None),
+        ("Clock ahead of the engine's", f"{joined.clock_offset_s:.6f} s"),
+        ("Idle power", ", ".join(f"{name} {number(power, 1)} W" for name, power in idle) or None),
+        *described(node.host, node.runtime),
+    )

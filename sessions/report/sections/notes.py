@@ -1,0 +1,160 @@
+"""What a reader must know before believing anything else in the report, and the warnings the engine wrote."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from benchtui.sessions.events import Message
+from benchtui.sessions.report.sections.nodes import unlike
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import kind
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.labels import doubts
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import count, listed, number
+from benchtui.sessions.text.wording import MOST_NAMES, Finding
+
+UNEVEN = 1.25
+"""Mean over median from which a few slow steps make up much of the time."""
+RANDOM_WEIGHTS = "random weights"
+MEANINGS = {
+    RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
+    "sample text": "the text bundled with benchtui, not a data set",
+}
+"""What a mark means for a reader, where the mark alone doesn't say."""
+
+
+def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
+    """How the record ended and was resumed, unlike nodes, marks, options not surely in force, uneven steps."""
+    return [
+        *_ending(session),
+        *_resumed(session),
+        *_unlike_nodes(session),
+        *_marks(session),
+        *_doubts(results),
+        *_uneven(results),
+    ]
+
+
+def warnings(session: Session) -> Table | None:
+    """The warnings and errors that the session's log holds."""
+    columns: tuple[Column[Message], ...] = (
+        Column("At (s)", lambda message: number(message.t, 1)),
+        Column("Level", lambda message: message.level, right=False),
+        Column("Message", lambda message: message.text, right=False),
+    )
+    return table(columns, (message for message in session.messages if message.level != "info"))
+
+
+def _ending(session: Session) -> list[Finding]:
+    ok, planned = sum(case.state == "ok" for case in session.cases), len(session.cases)
+    amount = f"{ok:,} of {count(planned, 'planned case')} measured"
+    found = []
+    if session.finished is None:
+        after = number(session.now_s, 1)
+        found.append(
+            Finding("Cut off", f"the record ends after {after} s without the session's end; {amount}.")
+        )
+    elif session.finished.outcome != "completed":
+        reason = f": {session.finished.reason}" if session.finished.reason else ""
+        found.append(
+            Finding(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
+        )
+    if session.torn:
+        found.append(Finding("Torn line", "the last line of the file was unfinished, and was dropped."))
+    return found
+
+
+def _resumed(session: Session) -> list[Finding]:
+    """A finding for each time that the session was resumed on another machine, or with other software."""
+    return [
+        Finding("Resumed elsewhere", f"{_since(session, each.t)}: {'; '.join(each.changed)}.")
+        for each in session.resumed
+        if each.changed
+    ]
+
+
+def _unlike_nodes(session: Session) -> list[Finding]:
+    """That cases without a machine of their own ran on nodes that aren't alike."""
+    shared = {case.node for case in session.cases if case.state == "ok" and not case.config.machine}
+    differing = unlike(session, shared)
+    if not differing:
+        return []
+    what = listed(differing)
+    text = f"cases were spread over {len(shared)} nodes that differ in {what}; so may their times."
+    return [Finding("Unlike nodes", text)]
+
+
+def _since(session: Session, t: float) -> str:
+    """Which cases were measured after a moment, and how many of them have rounds from before it as well."""
+    ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
+    after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
+    if not after:
+        return f"no case has ended since {number(t, 1)} s, when machine or software had changed"
+    both = sum(any(each.t < t for each in case.rounds) for _, case in after)
+    partly = f", {count(both, 'case')} of them only in part," if both else ""
+    which = f"{count(len(after), 'case')}, from {after[0][1].name} on"
+    return f"{which}{partly} measured after machine or software had changed"
+
+
+def _marks(session: Session) -> list[Finding]:
+    """A finding for each kind of mark: what it means, and how many cases bear it."""
+    ran = [case for case in session.cases if case.prepared or case.marks]
+    kinds = [list(dict.fromkeys(kind(mark) for mark in _marks_of(case))) for case in ran]
+    examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
+    found = Counter(name for names in kinds for name in names)
+    return [_marked(name, amount, ran, examples) for name, amount in found.items()]
+
+
+def _marks_of(case: CaseState) -> tuple[str, ...]:
+    """The marks of a case, that of random weights among them where its model alone tells of them."""
+    told = any(RANDOM_WEIGHTS in mark for mark in case.marks)
+    random = case.prepared is not None and case.prepared.model.weights == "random"
+    return (*case.marks, RANDOM_WEIGHTS) if random and not told else case.marks
+
+
+def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
+    meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
+    more = _others_used(ran) if name == "disturbed" else _such_as(name, examples)
+    text = f"{meaning}{_of(amount, len(ran))}{more}."
+    return Finding(name[:1].upper() + name[1:], text)
+
+
+def _others_used(cases: Sequence[CaseState]) -> str:
+    """How much of the processors other processes used at the most."""
+    ends = (end.environment for case in cases for end in case.ends if end.environment)
+    used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
+    return f"; other processes used up to {number(used / 100, 1)} processors" if used else ""
+
+
+def _such_as(name: str, examples: dict[str, str]) -> str:
+    example = examples.get(name, name)
+    return "" if example == name else f", such as: {example}"
+
+
+def _of(amount: int, all_of: int) -> str:
+    return f"all {count(all_of, 'case')}" if amount == all_of else f"{amount:,} of {count(all_of, 'case')}"
+
+
+def _doubts(results: Sequence[Result]) -> list[Finding]:
+    found = Counter(doubt for result in results for doubt in doubts(result))
+    return [_doubt(value, known, count(amount, "case")) for (value, known), amount in found.items()]
+
+
+def _uneven(results: Sequence[Result]) -> list[Finding]:
+    found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
+    if not found:
+        return []
+    where = f"{count(len(found), 'case')}, such as {listed([result.name for result in found[:MOST_NAMES]])}"
+    return [
+        Finding(
+            "Uneven steps",
+            f"a few slow steps dominate {where} (mean over {UNEVEN} × the median); throughput includes them.",
+        )
+    ]
+
+
+def _doubt(value: str, known: bool | None, where: str) -> Finding:
+    if known is None:
+        return Finding("Not verified", f"whether {value} was in force isn't recorded in {where}.")
+    return Finding("Not applied", f"{value} was asked for and not in force in {where}.")

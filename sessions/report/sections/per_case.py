@@ -1,0 +1,198 @@
+"""Tables about cases one by one: performance, scaling, parts of a step, and every planned case."""
+
+from collections.abc import Callable, Sequence
+
+from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
+from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.outliers import outliers
+from benchtui.sessions.stats.results import Result, series, series_key
+from benchtui.sessions.text.labels import outcome, series_title
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import count, number, percent, span, time_ms
+from benchtui.sessions.text.wording import verdict_cell
+
+
+def performance(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+    """A block for each series; its line says which of the planned batch sizes have no row, and why."""
+    shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
+    missing: dict[tuple[object, ...], list[CaseState]] = {}
+    for case in session.cases:
+        if case.state != "ok":
+            missing.setdefault(series_key(case.config), []).append(case)
+    return [
+        Block(series_title(each.config, kinds), _unmeasured(missing.get(series_key(each.config), [])), found)
+        for each, found in shown
+        if found
+    ]
+
+
+def scalings(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+    """A block for each series of at least two batch sizes."""
+    found = [scaled for each in series(results) if (scaled := scaling(each))]
+    shown = ((each, table(_SCALING, each.steps)) for each in found)
+    return [Block(series_title(each.series.config, kinds), _summed(each), rows) for each, rows in shown if rows]
+
+
+def parts(results: Sequence[Result]) -> Table | None:
+    """Mean time and share of each part of a step; None where no case has parts."""
+    rows = [result for result in results if result.metrics.parts_ms]
+    names = dict.fromkeys(name for result in rows for name in result.metrics.parts_ms)
+    case: Column[Result] = Column("Case", lambda result: result.name, right=False)
+    return table((case, *(column for name in names for column in _part(name))), rows)
+
+
+def rate_interval(result: Result) -> str | None:
+    """The 95% interval of a throughput."""
+    found = result.metrics
+    return span(number(found.samples_per_s_low), number(found.samples_per_s_high))
+
+
+def every_case(session: Session) -> Table | None:
+    """One row for each planned case, whatever became of it."""
+    return table(_EVERY, session.cases)
+
+
+def _unmeasured(missing: Sequence[CaseState]) -> str | None:
+    sizes = [f"{case.config.batch_size:,} ({outcome(case)})" for case in missing]
+    return f"Not measured: batch size {', '.join(sizes)}." if sizes else None
+
+
+def _summed(found: Scaling) -> str:
+    first, last, peak = found.steps[0], found.steps[-1], found.peak
+    return (
+        f"Batch size {_size(first.result)} to {_size(last.result)}: {number(last.against_linear)} × "
+        f"the throughput, {number(last.per_item_relative)} × the throughput per item; "
+        f"highest throughput at batch size {_size(peak.result)}."
+    )
+
+
+def _size(result: Result) -> str:
+    return f"{result.config.batch_size:,}"
+
+
+def _part(name: str) -> tuple[Column[Result], Column[Result]]:
+    def mean(result: Result) -> float | None:
+        found = result.metrics.parts_ms.get(name)
+        return found.mean if found else None
+
+    def share(result: Result) -> float | None:
+        time, whole = mean(result), result.metrics.latency_ms.mean
+        return time / whole if time is not None and whole > 0 else None
+
+    return (
+        Column(f"{name} (ms)", lambda result: time_ms(mean(result))),
+        Column(f"{name} (%)", lambda result: percent(share(result), 1)),
+    )
+
+
+def _memory(field: str) -> "Column[Result]":
+    titles = {
+        "peak_rss_mb": "CPU memory, peak RSS (MB)",
+        "peak_allocated_mb": "GPU memory, peak allocated (MB)",
+        "peak_reserved_mb": "GPU memory, peak reserved (MB)",
+    }
+
+    def cell(result: Result) -> str | None:
+        memory = result.case.finished.memory if result.case.finished else None
+        return number(getattr(memory, field)) if memory else None
+
+    return Column(titles[field], cell)
+
+
+def _stopped(case: CaseState) -> str | None:
+    return case.finished.stop if case.finished else None
+
+
+def _ended(field: str) -> "Column[CaseState]":
+    titles = {"reason": "Reason", "signal": "Signal", "stderr_line": "Last line on stderr"}
+
+    def cell(case: CaseState) -> str | None:
+        value = getattr(case.finished, field) if case.finished else None
+        return value or None
+
+    return Column(titles[field], cell, right=False)
+
+
+def _exit_code(case: CaseState) -> str | None:
+    code = case.finished.exit_code if case.finished else None
+    return None if code is None else str(code)
+
+
+def _outliers(case: CaseState) -> str | None:
+    found = case.figures.outliers if case.figures else outliers(case.measured.wall_ms)
+    return number(len(found) or None, 0)
+
+
+def _surroundings(field: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        environment = case.finished.environment if case.finished else None
+        return number(getattr(environment, field), 0) if environment else None
+
+    return cell
+
+
+def _graphs(case: CaseState) -> str | None:
+    """Compiled graphs, with what kept the compiler from one of the whole or made it work again."""
+    found = case.finished.compiling if case.finished else None
+    if found is None:
+        return None
+    more = ((found.graph_breaks, "graph break"), (found.recompiles, "recompile"))
+    return ", ".join([f"{found.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
+
+
+def _steps(case: CaseState) -> str | None:
+    reported = case.finished.reported if case.finished else None
+    amount = case.steps_measured or (reported.steps if reported else None)
+    return number(amount, 0)
+
+
+_PERFORMANCE: tuple[Column[Result], ...] = (
+    Column("Batch size", _size),
+    Column("n", lambda result: number(result.metrics.latency_ms.n or None, 0)),
+    Column("Latency, mean (ms)", lambda result: time_ms(result.metrics.latency_ms.mean)),
+    Column("p50 (ms)", lambda result: time_ms(result.metrics.latency_ms.median)),
+    Column("± 95% interval (%)", lambda result: number(result.metrics.latency_ms.interval_percent)),
+    Column("p90 (ms)", lambda result: time_ms(result.metrics.latency_ms.p90)),
+    Column("p99 (ms)", lambda result: time_ms(result.metrics.latency_ms.p99)),
+    Column("Std (ms)", lambda result: time_ms(result.metrics.latency_ms.std)),
+    Column("Jitter, std/mean (%)", lambda result: number(result.metrics.latency_ms.jitter_percent)),
+    Column("Throughput (samples/s)", lambda result: number(result.metrics.samples_per_s)),
+    Column("95% interval (samples/s)", lambda result: rate_interval(result)),
+    Column("Real tokens/s", lambda result: number(result.metrics.tokens_per_s, 0)),
+    Column("With padding (tokens/s)", lambda result: number(result.metrics.padded_tokens_per_s, 0)),
+    _memory("peak_rss_mb"),
+    _memory("peak_allocated_mb"),
+    _memory("peak_reserved_mb"),
+    Column("Mean power (W)", lambda result: number(result.metrics.mean_power_w)),
+    Column("Energy (J/sample)", lambda result: number(result.metrics.energy_per_sample_j, 4)),
+)
+_SCALING: tuple[Column[Step], ...] = (
+    Column("Batch size", lambda step: _size(step.result)),
+    Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
+    Column("Throughput per item (samples/s)", lambda step: number(step.per_item)),
+    Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),
+    Column("Throughput relative to linear scaling", lambda step: number(step.against_linear)),
+    Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
+    Column("Against the size before", lambda step: verdict_cell(step.gain), right=False),
+)
+_EVERY: tuple[Column[CaseState], ...] = (
+    Column("No.", lambda case: str(case.index)),
+    Column("Case", lambda case: case.name, right=False),
+    Column("Node", lambda case: case.node, right=False),
+    Column("Outcome", outcome, right=False),
+    Column("Steps", _steps),
+    _ended("reason"),
+    _ended("signal"),
+    Column("Exit code", _exit_code),
+    _ended("stderr_line"),
+    Column("Ended by", _stopped, right=False),
+    Column("Outliers", _outliers),
+    Column("Others' processors (%)", _surroundings("others_cpu_percent")),
+    Column("Lowest SM clock (MHz)", _surroundings("sm_clock_least_mhz")),
+    Column("Highest temperature (°C)", _surroundings("temperature_c")),
+    Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
+    Column("Graphs", _graphs),
+    Column("Marks", lambda case: ", ".join(case.marks) or None, right=False),
+)

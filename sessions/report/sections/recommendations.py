@@ -1,0 +1,299 @@
+"""Sentences of judgement, each computed from the figures it carries and left out where there are none."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.advice.optimal import NEEDS, Decision, Need, Wish, decide
+from benchtui.sessions.analysis.scaling import Scaling, scaling
+from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.report.sections.gains import device_pairs
+from benchtui.sessions.report.sections.memory_energy import Frontier, frontiers
+from benchtui.sessions.report.sections.option_gains import Chosen, gained
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines, why_none
+from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
+from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
+from benchtui.sessions.text.labels import (
+    STATES,
+    case_label,
+    choices_label,
+    machine_label,
+    precision,
+    series_title,
+)
+from benchtui.sessions.text.text import capitalized, count, listed, number, percent, time_ms
+from benchtui.sessions.text.wording import (
+    MILLION,
+    SECONDS_AN_HOUR,
+    Finding,
+    against,
+    against_baseline,
+    against_others,
+    cost_of_a_million,
+    costs,
+    doubt,
+    figure,
+    sentences,
+    sureness,
+    value,
+)
+
+SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
+NOTABLE_TOKENIZING = 0.1
+"""Share of a step from which tokenizing is worth a sentence."""
+
+LEADS: dict[Need, str] = {
+    "throughput": "Highest throughput",
+    "latency": "Shortest step",
+    "energy": "Least energy",
+}
+"""The needs that the summary speaks of, with its words for them."""
+OPTIMA: dict[Need, str] = {
+    "throughput": "Maximum throughput",
+    "latency": "Minimum latency",
+    "memory": "Most throughput per MB of memory",
+    "energy": "Least energy per sample",
+    "steadiness": "Steadiest steps",
+    "balanced": "Balanced",
+}
+USES: dict[Need, str] = {
+    "throughput": "For maximum throughput",
+    "latency": "For minimum latency",
+    "memory": "Where memory is scarce",
+    "energy": "For least energy",
+    "steadiness": "For steady steps",
+    "balanced": "For a balance of all",
+}
+BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best configuration for an objective, as facts under a heading."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A choice among the cases of one sequence length, with the case it is held against."""
+
+    need: Need
+    choice: Decision
+    best: Result
+    where: str
+    """``, 128 tokens`` where the length varies, else empty."""
+    baseline: Result | None
+    no_baseline: str
+    """Why there is none; empty where there is one."""
+    kinds: tuple[str, ...]
+    """The options that vary in the session, which a case's label has to name."""
+    per_hour: float | None
+    """Price of an hour of the machine."""
+
+
+def advised(
+    session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
+) -> list[Advised]:
+    """The best case for each need and sequence length."""
+    named = session.start.sweep.measure.baseline
+    lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
+    found = []
+    for need in NEEDS:
+        for length, rows in lengths.items():
+            choice, base = decide(session, Wish(need, sequence_length=length), rows), bases.get(length)
+            if choice.best:
+                where = f", {length:,} tokens" if len(lengths) > 1 else ""
+                why = "" if base else why_none(choice.best.config, session.cases, named)
+                found.append(Advised(need, choice, choice.best, where, base, why, kinds, per_hour))
+    return found
+
+
+def summary(session: Session, choices: Sequence[Advised]) -> list[Finding]:
+    """What to run, how much better than the baseline that is, and how sure."""
+    return [_completeness(session), *(_summed(each) for each in choices if each.need in LEADS)]
+
+
+def optima(choices: Sequence[Advised]) -> list[Optimum]:
+    """The best configuration for each need, in figures."""
+    return [Optimum(f"{OPTIMA[each.need]}{each.where}", _optimum(each)) for each in choices]
+
+
+def recommendations(session: Session, results: Sequence[Result], choices: Sequence[Advised]) -> list[Finding]:
+    """What to use for which need."""
+    kinds = varied(case.config for case in session.cases)
+    chosen = Chosen(
+        tuple(each.best.config for each in choices),
+        tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
+    )
+    return [
+        *(Finding(f"{USES[each.need]}{each.where}", _use(each)) for each in choices),
+        *(_fitting(each, kinds) for each in frontiers(session, results)),
+        *gained("Device", device_pairs(results), "device", chosen),
+        *gained("Precision", pairs(results, "precision", "fp32"), "precision", chosen),
+        *gained("Compiling", pairs(results, "compile", "off"), "compile", chosen),
+    ]
+
+
+def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[str]:
+    """What the figures as a whole say: the fastest case, where larger batches stop paying, where time goes."""
+    fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
+    lengths = by_length(results)
+    growths = [(scaling(_series_of(each.best, results)), each.kinds) for each in fastest]
+    return [
+        *(_fastest(each, len(lengths[each.best.config.sequence_length])) for each in fastest),
+        *(_batching(growth, kinds) for growth, kinds in growths if growth),
+        *_tokenizing(results),
+    ]
+
+
+def _series_of(result: Result, results: Sequence[Result]) -> Series:
+    key = series_key(result.config)
+    (found,) = series(each for each in results if series_key(each.config) == key)
+    return found
+
+
+def _completeness(session: Session) -> Finding:
+    tally = Counter(case.state for case in session.cases)
+    planned = len(session.cases)
+    others = [f"{amount:,} {STATES.get(state, state)}" for state, amount in tally.items() if state != "ok"]
+    rest = f"; {listed(others)}" if others else ""
+    noun = "case" if session.start.source else "planned case"
+    return Finding("Measured", f"{tally['ok']:,} of {count(planned, noun)}{rest}.")
+
+
+def _summed(each: Advised) -> Finding:
+    versus = against_baseline(each.best, each.baseline, each.need, each.kinds)
+    head = f"{case_label(each.best.config, each.kinds)}: {figure(each.best, each.need)}" + (
+        f", {versus}" if versus else ""
+    )
+    lead = f"{LEADS[each.need]}{each.where}"
+    without = None if each.baseline else capitalized(f"no ratio to a baseline: {each.no_baseline}")
+    rest = (against_others(each.choice, each.kinds), _asks(each), without, doubt(each.best))
+    return Finding(lead, sentences(head, *rest))
+
+
+def _asks(each: Advised) -> str | None:
+    """What the case asks for beyond its baseline."""
+    found = costs(each.best, each.baseline)
+    return f"It costs {found}" if found else None
+
+
+def _optimum(each: Advised) -> tuple[Fact, ...]:
+    config = each.best.config
+    own = () if config.label else (("Batch size", config.batch_size), ("Precision", precision(config)))
+    return facts(
+        ("Configuration", each.best.name),
+        *own,
+        *_figures_of(each),
+        ("How sure", sentences(against_others(each.choice, each.kinds), doubt(each.best))),
+    )
+
+
+def _figures_of(each: Advised) -> tuple[tuple[str, object], ...]:
+    """What the case of a choice was measured at, as far as its need is concerned."""
+    found, best = each.best.metrics, each.best
+    match each.need:
+        case "throughput":
+            cost = cost_of_a_million(best, each.per_hour)
+            return (
+                ("Throughput", figure(best, "throughput")),
+                ("A day at that rate", _a_day(best)),
+                ("Cost of a million samples", number(cost, 4)),
+            )
+        case "latency":
+            p99 = time_ms(found.latency_ms.p99)
+            return (("Latency", figure(best, "latency")), ("p99", p99 and f"{p99} ms"))
+        case "memory":
+            return (("Throughput per MB", figure(best, "memory")),)
+        case "steadiness":
+            tail = best.metrics.latency_ms
+            p99 = f"p99 {time_ms(tail.p99)} ms, median {time_ms(tail.median)} ms" if tail.p99 else None
+            return (("Spread", figure(best, "steadiness")), ("Slow steps", p99))
+        case "energy":
+            joules = found.energy_per_sample_j
+            per_joule = f"{number(1 / joules, 2)} samples/J" if joules else None
+            return (("Energy", figure(best, "energy")), ("Samples per joule", per_joule))
+        case "balanced":
+            return (("Balanced means", BALANCED), ("Figures", figure(best, "balanced")))
+
+
+def _a_day(result: Result) -> str | None:
+    rate = result.metrics.samples_per_s
+    if rate is None:
+        return None
+    amount = rate * SECONDS_A_DAY
+    if amount >= MILLION:
+        return f"about {number(amount / MILLION, 1 if amount < 100 * MILLION else 0)} million samples/day"
+    return f"about {number(round(amount, -2) if amount >= 1000 else amount, 0)} samples/day"
+
+
+def _use(each: Advised) -> str:
+    daily = _a_day(each.best) if each.need == "throughput" else None
+    figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
+    label = case_label(each.best.config, each.kinds)
+    return sentences(f"use {label}: {figures}; {sureness(each.choice)}", _asks(each), doubt(each.best))
+
+
+def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
+    largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
+    stay = f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory"
+    if too_large < largest:
+        stay = f"batch size {too_large:,} ran out of memory, although {largest:,} didn't"
+    return Finding(f"Memory, {series_title(each.series.config, kinds)}", f"{stay}.")
+
+
+def _batching(found: Scaling, kinds: Sequence[str]) -> str:
+    """Where in a series throughput is highest, and what the largest batch gives."""
+    first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
+    config = peak.config
+    what = choices_label(config, kinds)
+    subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
+    if peak is first:
+        return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
+    gain = _over(first, peak, f"that of {_size(first)}")
+    rise = f"{subject}, throughput is highest at batch size {config.batch_size:,}: {gain}"
+    if peak is last:
+        return f"{rise}; it is the largest size measured{_still_rising(found)}."
+    return f"{rise}; batch size {_size(last)} gives {_over(peak, last, 'that of the peak')}."
+
+
+def _over(base: Result, new: Result, other: str) -> str:
+    """One throughput over another at typical steps; where all steps together say the contrary, by both."""
+    ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
+    if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
+        return against(ratio, other)
+    by_all = number(rates[1] / rates[0], 3)
+    return f"{by_all} × {other} by all steps together, {value(ratio)} × by typical steps"
+
+
+def _still_rising(found: Scaling) -> str:
+    """Says that more may be gained, where the last step up surely gained something."""
+    gain = found.steps[-1].gain
+    rising = gain is not None and gain.verdict is Verdict.FASTER
+    return ", and throughput was still rising" if rising else ""
+
+
+def _size(result: Result) -> str:
+    return f"{result.config.batch_size:,}"
+
+
+def _fastest(each: Advised, cases: int) -> str:
+    label = case_label(each.best.config, each.kinds)
+    group = f"{count(cases, 'measured case')}{each.where}"
+    return f"{label} is the one to run for throughput, of {group}: {sureness(each.choice)}."
+
+
+def _tokenizing(results: Sequence[Result]) -> list[str]:
+    """Says so where tokenizing is a notable share of a step."""
+    shares = [
+        (result.metrics.parts_ms["tokenize"].mean / result.metrics.latency_ms.mean, result)
+        for result in results
+        if "tokenize" in result.metrics.parts_ms and result.metrics.latency_ms.mean > 0
+    ]
+    share, most = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    if most is None or share < NOTABLE_TOKENIZING:
+        return []
+    return [f"Tokenizing, which is in the total, takes up to {percent(share, 1)} % of a step ({most.name})."]

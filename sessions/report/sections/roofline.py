@@ -1,0 +1,145 @@
+"""How close each case comes to what its device can do, and what holds the sweep back."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from benchtui.sessions.analysis.roofline import LEAST_BUSY, LEAST_SHARE, OVER, Bound, Limit, limit, sound_peaks
+from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.payloads import Work
+from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.tables import Column, table
+from benchtui.sessions.text.text import capitalized, count, listed, number, percent
+
+GIGA = 1e9
+
+Row = tuple[Result, Limit]
+
+CULPRITS: dict[Bound, str] = {
+    "arithmetic": "arithmetic",
+    "memory": "memory bandwidth",
+    "host": "the host",
+}
+RATES = {"flops": "the peak rate", "bytes": "the bandwidth"}
+"""The rates that peaks have, in words."""
+
+
+def limits(session: Session, results: Sequence[Result]) -> Block | None:
+    """A row for each case whose step was counted, and a sentence that sums them up; None without any."""
+    peaks = sound_peaks([each.case for each in results], session.peaks)
+    found = [(each, known) for each in results if (known := limit(each.case, peaks))]
+    rows = table(_COLUMNS, found)
+    return Block("Limits", _summed(found), rows) if rows else None
+
+
+def limit_method(session: Session) -> tuple[Fact, ...]:
+    """What the figures of the limits mean, and how each peak was measured."""
+    return facts(
+        ("Operations", "of matrix products, convolutions and attention, counted by torch in a step of its own"),
+        (
+            "Bytes",
+            "of that step if every operation read its inputs from memory and wrote its outputs there: from"
+            " above, as caches and fused operations save some; weights are read at every use",
+        ),
+        ("Share of the peak rate", "of products, over the median step; known as model FLOPs utilisation (MFU)"),
+        (
+            "Held back by",
+            f"the host where the device is at work in less than {LEAST_BUSY:.0%} of a step; else by arithmetic"
+            f" or memory, whichever is nearer to its peak, where that is at least {LEAST_SHARE:.0%} of it",
+        ),
+        *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in session.peaks),
+    )
+
+
+def _summed(found: Sequence[Row]) -> str | None:
+    """What limits the sweep, which case comes nearest to the peak, and which peaks are no peaks."""
+    tally = Counter(each.bound for _, each in found if each.bound)
+    of = f"of {count(len(found), 'case')}"
+    held = [f"{CULPRITS[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
+    parts = (listed(held), _nearest(found), *_unsound(found))
+    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
+
+
+def _nearest(found: Sequence[Row]) -> str | None:
+    """The case that comes nearest to the peak rate of products, of all that have a share of it."""
+    known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
+    if not known:
+        return None
+    share, result = max(known, key=lambda row: row[0])
+    return f"nearest to the peak rate of products: {result.name}, with {percent(share, 0)} % of it"
+
+
+def _unsound(found: Sequence[Row]) -> Iterator[str]:
+    """Says of which peak rates nothing is held against, since a case exceeded them."""
+    known = [each.peaks for _, each in found if each.peaks]
+    for rate, what in RATES.items():
+        peaks = list(dict.fromkeys(_name(each) for each in known if each.absent.get(rate) == OVER))
+        if peaks:
+            named = f"no share of {what} is given for {listed(peaks)}"
+            yield f"{named}: a case exceeded it, so it was measured too low"
+
+
+def _name(peaks: Peaks) -> str:
+    threads = f", {count(peaks.threads, 'thread')}" if peaks.threads else ""
+    return f"{peaks.device} {peaks.precision}{threads}"
+
+
+def _since(session: Session, peaks: Peaks) -> str:
+    """From when on peaks hold that were measured again."""
+    again = any(each.t <= peaks.t for each in session.resumed)
+    return f" from {number(peaks.t, 1)} s on" if again else ""
+
+
+def _peaks(peaks: Peaks) -> str:
+    rates = (("flops", peaks.flops_per_s, "GFLOP/s"), ("bytes", peaks.bytes_per_s, "GB/s"))
+    return "; ".join(_peak(peaks, name, rate, unit) for name, rate, unit in rates)
+
+
+def _peak(peaks: Peaks, name: str, rate: float | None, unit: str) -> str:
+    if rate is None:
+        return f"no {unit}: {peaks.absent.get(name, 'not measured')}"
+    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'how is not recorded')})"
+
+
+def _giga(amount: float | None) -> str | None:
+    """An amount in units of 10^9 with three digits that count."""
+    if amount is None:
+        return None
+    value = amount / GIGA
+    return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
+
+
+def _from_above(share: float | None) -> str | None:
+    """A share that caches make less: above the whole it says nothing."""
+    return "> 100" if share is not None and share > 1 else percent(share, 1)
+
+
+def _of_work(field: str) -> Callable[[Row], str | None]:
+    def cell(row: Row) -> str | None:
+        work: Work = row[1].work
+        return _giga(getattr(work, field))
+
+    return cell
+
+
+def _of_peak(field: str) -> Callable[[Row], str | None]:
+    return lambda row: _giga(getattr(row[1].peaks, field)) if row[1].peaks else None
+
+
+_COLUMNS: tuple[Column[Row], ...] = (
+    Column("Case", lambda row: row[0].name, right=False),
+    Column("GFLOP/step", _of_work("flops")),
+    Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
+    Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
+    Column("Share of the peak rate (%)", lambda row: percent(row[1].shares.arithmetic, 1)),
+    Column("GB/step, from above", _of_work("bytes_moved")),
+    Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
+    Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
+    Column("Peak (GB/s)", _of_peak("bytes_per_s")),
+    Column("Share of the bandwidth, from above (%)", lambda row: _from_above(row[1].shares.memory)),
+    Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
+    Column("Held back by", lambda row: row[1].bound, right=False),
+    Column("Why not known", lambda row: row[1].reason, right=False),
+)

@@ -1,0 +1,133 @@
+"""How steady the steps were, which rows were disturbed, and what is odd in the figures."""
+
+from collections.abc import Callable, Sequence
+
+from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import KINDS, kind
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import capitalized, listed, number, percent, signed_percent, span, time_ms
+
+
+def jitter(results: Sequence[Result]) -> Table | None:
+    """The spread of the steps of each case, absolute and relative to its own step."""
+    return table(_JITTER, [row for row in results if row.metrics.latency_ms.std is not None])
+
+
+def disturbed(session: Session) -> Table | None:
+    """The cases whose surroundings had a hand in their times: the marks that say so."""
+    columns: tuple[Column[CaseState], ...] = (
+        Column("Case", lambda case: case.name, right=False),
+        Column("Marks", lambda case: "; ".join(_disturbances(case)) or None, right=False),
+        Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
+    )
+    return table(columns, [case for case in session.cases if _disturbances(case)])
+
+
+def odd(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Table | None:
+    """A row for each anomaly."""
+    columns: tuple[Column[Anomaly], ...] = (
+        Column("Case", lambda each: case_label(each.result.config, kinds), right=False),
+        Column("What", _what, right=False),
+        Column("How sure", _how_sure, right=False),
+    )
+    return table(columns, anomalies(results, session.peaks))
+
+
+def _disturbances(case: CaseState) -> list[str]:
+    return [mark for mark in case.marks if kind(mark) in KINDS]
+
+
+def _what(each: Anomaly) -> str:
+    """What is odd, behind the disturbance that may account for it."""
+    words = _WORDS[each.kind](each)
+    cause = capitalized(listed(list(each.causes)))
+    return f"{cause}, which may account for this: {words}" if cause else words
+
+
+def _how_sure(each: Anomaly) -> str | None:
+    if each.kind == "no effect":
+        return "not read back"
+    if each.kind in COUNTED:
+        return "counted"
+    if each.bounds is None:
+        return "can't be tested: its source kept no steps"
+    return f"{span(signed_percent(each.bounds[0]), signed_percent(each.bounds[1]))} %"
+
+
+def _off_the_trend(each: Anomaly) -> str:
+    sizes = listed([f"{row.config.batch_size:,}" for row in each.beside])
+    return f"step is {percent(abs(each.share))} % {_longer(each.share)} than batch sizes {sizes} predict"
+
+
+def _longer(share: float) -> str:
+    return "longer" if share > 0 else "shorter"
+
+
+def _shorter_step(each: Anomaly) -> str:
+    smaller = each.beside[0].config.batch_size
+    return f"step is {percent(abs(each.share))} % shorter than at batch size {smaller:,}, which is less work"
+
+
+def _drift(each: Anomaly) -> str:
+    return (
+        f"steps take {percent(abs(each.share))} % {_longer(each.share)} at the end of a round than at its start"
+    )
+
+
+def _two_modes(each: Anomaly) -> str:
+    return f"steps come in two kinds, the slower {percent(each.share)} % longer than the faster"
+
+
+def _tokenizing(each: Anomaly) -> str:
+    return f"tokenizing takes {percent(each.share, 1)} % of a step, more than any other part"
+
+
+def _host_bound(each: Anomaly) -> str:
+    return f"host-bound: the device is at work in {percent(each.share, 1)} % of a step"
+
+
+def _no_effect(each: Anomaly) -> str:
+    sizes = listed([f"{row.config.batch_size:,}" for row in (each.result, *each.beside)])
+    what = "autocast" if each.result.config.precision.startswith("amp-") else each.result.config.precision
+    return (
+        f"same peak memory as fp32 and times within {percent(each.share)} % at batch sizes {sizes}:"
+        f" {what} was probably not in force"
+    )
+
+
+_WORDS: dict[Kind, Callable[[Anomaly], str]] = {
+    "off the trend": _off_the_trend,
+    "shorter step": _shorter_step,
+    "drift": _drift,
+    "two modes": _two_modes,
+    "tokenizing": _tokenizing,
+    "host-bound": _host_bound,
+    "no effect": _no_effect,
+}
+
+
+def _tail(result: Result) -> str | None:
+    """How far the slowest hundredth lies above the median."""
+    latency = result.metrics.latency_ms
+    return number(latency.p99 / latency.median) if latency.p99 and latency.median else None
+
+
+def _range(result: Result) -> str | None:
+    latency = result.metrics.latency_ms
+    return span(time_ms(latency.least), time_ms(latency.most))
+
+
+_JITTER: tuple[Column[Result], ...] = (
+    Column("Case", lambda row: row.name, right=False),
+    Column("n", lambda row: number(row.metrics.latency_ms.n, 0)),
+    Column("Std (ms)", lambda row: time_ms(row.metrics.latency_ms.std)),
+    Column("Std over mean (%)", lambda row: number(row.metrics.latency_ms.jitter_percent)),
+    Column("p99 over p50", _tail),
+    Column("Range (ms)", _range),
+    Column("Between rounds (%)", lambda row: number(row.metrics.between_rounds_percent)),
+    Column("Outliers", lambda row: number(len(row.metrics.outliers) or None, 0)),
+)

@@ -1,0 +1,61 @@
+"""What a task has figures of its own for: generated tokens, and the loss of training."""
+
+from collections.abc import Callable, Sequence
+
+from benchtui.sessions.stats.case_metrics import Distribution
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.text import number, time_ms
+
+
+def generation(results: Sequence[Result]) -> Table | None:
+    """Time to first token, time per output token and new tokens per second; None for other tasks."""
+    return table(_GENERATION, [row for row in results if row.metrics.new_tokens_per_s is not None])
+
+
+def training(results: Sequence[Result], task: str) -> Table | None:
+    """The loss of the last measured step of each case; None for other tasks."""
+    rows = [row for row in results if row.case.steps_measured]
+    return table(_TRAINING, rows) if task == "lm-train" else None
+
+
+def _first(percentile: str) -> Callable[[Result], str | None]:
+    def cell(row: Result) -> str | None:
+        found: Distribution | None = row.metrics.time_to_first_token_ms
+        return time_ms(getattr(found, percentile)) if found else None
+
+    return cell
+
+
+def _per_token(row: Result) -> str | None:
+    found = row.metrics.time_per_output_token_ms
+    return time_ms(found.median) if found else None
+
+
+def _kv_cache(row: Result) -> str | None:
+    memory = row.case.finished.memory if row.case.finished else None
+    return number(memory.kv_cache_mb) if memory else None
+
+
+def _loss(row: Result) -> str:
+    return "not finite" if row.metrics.loss is None else f"{row.metrics.loss:.4g}"
+
+
+_GENERATION: tuple[Column[Result], ...] = (
+    Column("Case", lambda row: row.name, right=False),
+    Column("Time to first token, p50 (ms)", _first("median")),
+    Column("p90 (ms)", _first("p90")),
+    Column("p99 (ms)", _first("p99")),
+    Column("Time per output token, p50 (ms)", _per_token),
+    Column("New tokens/s", lambda row: number(row.metrics.new_tokens_per_s)),
+    Column("KV cache (MB)", _kv_cache),
+)
+_TRAINING: tuple[Column[Result], ...] = (
+    Column("Case", lambda row: row.name, right=False),
+    Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),
+    Column("Loss of the last step", _loss),
+)
+
+
+def _steps(row: Result) -> int:
+    return row.metrics.latency_ms.n + (row.metrics.warmup_steps or 0)

@@ -1,0 +1,367 @@
+"""A session's state: what its events say so far. Live view, attach, replay and report share this fold."""
+
+from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    SCHEMA,
+    CaseAdded,
+    CaseFinished,
+    CasePrepared,
+    CaseRepeated,
+    CaseStarted,
+    Continued,
+    Idle,
+    Message,
+    NodeJoined,
+    NodeLost,
+    OrderChanged,
+    Paused,
+    Peaks,
+    Resumed,
+    RoundFinished,
+    Runtime,
+    SessionFinished,
+    SessionStarted,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.journal import journal
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.state.case import LEFT, CaseState
+from benchtui.sessions.state.columns import Held, Trace
+from benchtui.sessions.state.judging import SAME_WITHIN, Judging
+from benchtui.sessions.state.machine import MachineState, NodeState
+from benchtui.sessions.sweep import MOST_CASES
+from benchtui.sessions.sweep.case_order import Order
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
+CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
+QueueEvent = CaseAdded | OrderChanged | Paused | Continued
+
+KEPT_BYTES = 2**25 - 2**13
+"""Just below the most that glibc's threshold for memory of its own for a block grows to (mallopt(3))."""
+
+
+class Session:
+    """Everything that the events so far have said; apply them in order."""
+
+    def __init__(self, keep_steps: bool = True) -> None:
+        self.started: SessionStarted | None = None
+        self.machine = MachineState()
+        """The machine of the engine."""
+        self.nodes: dict[str, NodeState] = {}
+        """The nodes of a cluster, in the order in which they joined."""
+        self.peaks: list[Peaks] = []
+        self.finished: SessionFinished | None = None
+        self.cases: list[CaseState] = []
+        self.running: list[CaseState] = []
+        """The cases that have a worker, or rest before they are repeated, in the order of their start."""
+        self.paused = False
+        """Whether no further case starts."""
+        self.resumed: list[Resumed] = []
+        """Each time that another engine went on with the session."""
+        self.done = 0
+        """How many cases have ended, in whatever way."""
+        self.messages: list[Message] = []
+        self.now_s = 0.0
+        """Session time of the newest event."""
+        self._order = Order()
+        self._keep_steps = keep_steps
+        self.torn = False
+        """Whether an unfinished last line was dropped when reading the file."""
+        self.same_within = SAME_WITHIN
+        """Margin of equivalence for verdicts, as the reader wants it."""
+
+    @classmethod
+    def load(cls, path: Path, keep_steps: bool = True) -> Session:
+        """Fold a whole session file. Raises BenchtuiError where it can't be read.
+
+        Without the steps, those of each case that ends well are summed up as soon as it does: all figures are
+        there, in the memory that the longest case takes.
+        """
+        try:
+            return cls.by_line(path, keep_steps)
+        except BenchtuiError:  # broken, or laid out anew by another program: the file as a whole tells
+            return cls._read_whole(path, keep_steps)
+
+    @classmethod
+    def by_line(cls, path: Path, keep_steps: bool = True) -> Session:
+        """Fold a file line by line, as the engine wrote it, so that its events needn't all be held at once.
+
+        Raises:
+            BenchtuiError: where it can't be read, or its lines aren't whole events.
+        """
+        session = cls(keep_steps)
+        bytearray(KEPT_BYTES)  # its release tells the C library to keep freed memory for the next columns
+        with closing(journal.slices(path)) as slices:
+            for events, torn in slices:
+                session.apply_all(events)
+                session.torn = torn
+        session.start  # noqa: B018 - it raises where there is none
+        return session
+
+    @classmethod
+    def _read_whole(cls, path: Path, keep_steps: bool) -> Session:
+        recording = journal.read(path)
+        session = cls(keep_steps)
+        session.torn = recording.torn
+        try:
+            session.apply_all(recording.events)
+        except BenchtuiError as error:
+            raise BenchtuiError(f"{path}: {error}") from error
+        return session
+
+    def to_frame(self) -> DataFrame:
+        """One row a case as a pandas table: options, outcome, figures; what isn't known is missing."""
+        from benchtui.sessions.export.dataframe import frame  # it reads this module's class
+
+        return frame(self)
+
+    @property
+    def start(self) -> SessionStarted:
+        """The first event. Raises BenchtuiError before it has come."""
+        if self.started is None:
+            raise BenchtuiError("the session has no session_started event")
+        return self.started
+
+    @property
+    def runtime(self) -> Runtime | None:
+        """What torch says of the machine of the engine."""
+        return self.machine.runtime
+
+    @property
+    def gpus(self) -> dict[int, Trace]:
+        """Readings of its GPUs."""
+        return self.machine.gpus
+
+    @property
+    def held(self) -> dict[int, list[Held]]:
+        """Spans of each of its GPUs by what held the clock down."""
+        return self.machine.held
+
+    @property
+    def host(self) -> Trace:
+        """Readings of its processors, memory and processes."""
+        return self.machine.trace
+
+    @property
+    def machines(self) -> tuple[MachineState, ...]:
+        """The machine of the engine, and all nodes."""
+        return (self.machine, *self.nodes.values())
+
+    def ran_on(self, case: CaseState) -> MachineState:
+        """The machine that a case runs on, or ran on last."""
+        return self.nodes.get(case.node or "", self.machine)
+
+    def host_of(self, case: CaseState) -> Host:
+        """That machine as it describes itself."""
+        machine = self.ran_on(case)
+        return machine.host if isinstance(machine, NodeState) else self.start.host
+
+    def gpu_of(self, case: CaseState) -> int | None:
+        """The driver's index of the GPU that a case ran on; None on the processor, or where nothing says.
+
+        The number in ``cuda:1`` is torch's: CUDA_VISIBLE_DEVICES may have hidden other GPUs.
+        """
+        uuid = case.prepared.gpu_uuid if case.prepared else None
+        known = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+        if known is not None or not case.config.device.startswith("cuda"):
+            return known
+        gpus = self.ran_on(case).gpus
+        return next(iter(gpus)) if len(gpus) == 1 else None
+
+    @property
+    def current(self) -> CaseState | None:
+        """The newest of the running cases."""
+        return self.running[-1] if self.running else None
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The numbers of all cases as they stand in the queue; another object once that has changed."""
+        return self._order.cases
+
+    @property
+    def pending(self) -> list[CaseState]:
+        """The cases that are still to start, those that wait for a further round included, as they start."""
+        waiting = (case.index for case in self.cases if case.state == "queued")
+        return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the record ends without saying that the session has; of a running engine it says so too."""
+        return self.finished is None
+
+    @property
+    def left(self) -> int:
+        """How many cases would run if the session were resumed, now that no engine is at work on it."""
+        imported = self.started is not None and self.started.source is not None
+        return 0 if imported else sum(case.state in LEFT for case in self.cases)
+
+    def judge_by(self, judging: Judging) -> None:
+        """Have verdicts follow the reader: another baseline than the sweep's, another margin of equivalence."""
+        if judging.same_within is not None:
+            self.same_within = judging.same_within
+        if judging.baseline is not None:
+            sweep = self.start.sweep
+            measure = structs.replace(sweep.measure, baseline=judging.baseline)
+            self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
+
+    def apply_all(self, events: Iterable[journal.Read]) -> None:
+        """Fold events in order."""
+        for event in events:
+            self.apply(event)
+
+    def apply(self, event: journal.Read) -> None:
+        """Fold one event; one of another version changes nothing but the time."""
+        self.now_s = max(self.now_s, event.t)
+        match event:
+            case Steps():
+                self._steps(event)
+            case Telemetry() | Runtime() | Idle() | Peaks() | NodeJoined() | NodeLost():
+                self._machine_event(event)
+            case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
+                self._case_event(event)
+            case CaseAdded() | OrderChanged() | Paused() | Continued():
+                self._queue_event(event)
+            case SessionStarted():
+                self._session_started(event)
+            case Message():
+                self.messages.append(event)
+            case Resumed():
+                self._resumed(event)
+            case SessionFinished():
+                self.finished, self.running = event, []
+
+    def _session_started(self, event: SessionStarted) -> None:
+        _require_known(event.schema)
+        if self.started:
+            raise BenchtuiError("a second session_started event; a file holds one session")
+        self.started = event
+        self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
+        self._order = Order(range(len(self.cases)))
+
+    def _resumed(self, event: Resumed) -> None:
+        _require_known(event.schema)
+        self.resumed.append(event)
+        for index in event.cases:
+            case = self._case(index)
+            self.done -= case.finished is not None
+            self.cases[index] = case.begun_again()
+        self.finished, self.running, self.paused = None, [], False
+
+    def _machine_event(self, event: MachineEvent) -> None:
+        match event:
+            case Peaks():
+                self.peaks.append(event)
+            case NodeJoined() | NodeLost():
+                self._node_event(event)
+            case _:
+                self._machine_of(event.node).told(event, again=bool(self.resumed))
+
+    def _machine_of(self, node: str | None) -> MachineState:
+        return self.machine if node is None else self._node(node)
+
+    def _node(self, name: str) -> NodeState:
+        if name not in self.nodes:
+            raise BenchtuiError(f"the session speaks of node {quoted(name)}, which hasn't joined")
+        return self.nodes[name]
+
+    def _node_event(self, event: NodeJoined | NodeLost) -> None:
+        if isinstance(event, NodeLost):
+            self._node(event.node).lost = event
+            for case in [each for each in self.running if each.node == event.node]:
+                self._set_back(self._case(case.index))
+        elif event.node in self.nodes:
+            node = self.nodes[event.node]
+            node.joined, node.lost = event, None
+        else:
+            self.nodes[event.node] = NodeState(joined=event)
+
+    def _set_back(self, case: CaseState) -> None:
+        """Let a case wait whose node was lost."""
+        case.lost = case.resting = True
+        self._leave(case)
+
+    def _queue_event(self, event: QueueEvent) -> None:
+        match event:
+            case CaseAdded():
+                self._case_added(event)
+            case OrderChanged():
+                self._order.rearrange([self._case(index).index for index in event.cases], self._rounds_done)
+            case Paused():
+                self.paused = True
+            case Continued():
+                self.paused = False
+
+    def _case_added(self, event: CaseAdded) -> None:
+        if event.case != len(self.cases):
+            raise BenchtuiError(f"case {event.case} is added where the next one is {len(self.cases)}")
+        if event.case >= MOST_CASES:
+            raise BenchtuiError(f"more than {MOST_CASES:,} cases")
+        for other in (event.of, event.after):
+            if other is not None:
+                self._case(other)
+        self.cases.append(CaseState(event.case, event.config, event))
+        self._order.add(event.case, event.after)
+
+    def _rounds_done(self, index: int) -> int:
+        return len(self.cases[index].rounds)
+
+    def _case(self, index: int) -> CaseState:
+        if not 0 <= index < len(self.cases):
+            raise BenchtuiError(f"the session speaks of case {index}, and its plan has {len(self.cases)} cases")
+        return self.cases[index]
+
+    def _case_event(self, event: CaseEvent) -> None:
+        case = self._case(event.case)
+        match event:
+            case CaseStarted():
+                case.started, case.resting, case.lost = event, False, False
+                if all(each is not case for each in self.running):
+                    self.running.append(case)
+            case CasePrepared():
+                case.prepared = event
+            case CaseRepeated():
+                case.repeated += (event,)
+                case.drop(event.round)
+            case RoundFinished():
+                case.rounds += (event,)
+                case.resting = True
+                self._leave(case)
+            case CaseFinished():
+                self.done += case.finished is None
+                case.finished = event
+                self._leave(case)
+                if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
+                    from benchtui.sessions.stats.case_metrics import (
+                        metrics,  # numpy, which a fold without it can spare
+                    )
+
+                    case.sum_up(metrics(case))
+
+    def _leave(self, case: CaseState) -> None:
+        self.running = [each for each in self.running if each is not case]
+
+    def _steps(self, event: Steps) -> None:
+        case = self._case(event.case)
+        if case.finished:
+            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
+        case.columns(event.phase).extend(event)
+
+
+def _require_known(schema: int) -> None:
+    if schema > SCHEMA:
+        raise BenchtuiError(f"written with schema {schema}; this version reads up to {SCHEMA}: update benchtui")

@@ -1,0 +1,1 @@
+"""Statistics of measured steps: percentiles, intervals, noise, and ratios with their verdicts."""

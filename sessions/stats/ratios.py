@@ -1,0 +1,479 @@
+"""The one statistics of comparison: a case against another as a ratio with its intervals, and the word for it.
+
+Everything that turns two cases into words asks this module: table, charts, comparison page, report, gate and
+recommendations. What is compared is the typical step: the ratio of medians, over rounds where there are any.
+The first quartile is a second witness, and the totals have a veto.
+
+Three things vary: steps within a process, fresh processes of one case, and sessions. From three rounds on their
+spread shows the first two together (Welch's t on the logarithms of the rounds' medians). With fewer, the steps
+give the first (order statistics of autocorrelated steps) and ``noise`` the second. Between two sessions an
+assumption is added, and what their peaks say of the machine's pace.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import ceil, inf, log, sqrt
+from statistics import fmean, geometric_mean
+
+import msgspec
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.disturbance import Slowed, slowed
+from benchtui.sessions.stats.evidence import Sampled
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, SURE, Bounds, Figure, over_rounds
+from benchtui.sessions.stats.student_t import quantile
+
+MARGIN = 0.005
+"""Share by which a whole interval must lie off 1 before one case is called faster; less isn't worth a word."""
+MOST_ROUNDS = 100
+"""Rounds beyond which more of them are no advice."""
+BOTH_DISTURBED = 1.1
+"""How many times as fast a disturbed process may be as another that was disturbed as much."""
+
+
+class Verdict(StrEnum):
+    """What a ratio lets one say."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    """The whole 99% interval lies beyond 0.5%, by typical and by fast steps."""
+    SAME = "same"
+    """The whole 95% interval lies within the margin of equivalence."""
+    UNSURE = "unsure"
+    """Anything else."""
+
+
+class Doubt(StrEnum):
+    """Why a verdict is UNSURE."""
+
+    NO_INTERVAL = "no interval"
+    """Too few steps, or a source that kept none."""
+    WIDE = "wide"
+    """The interval holds more than one word."""
+    STEPS = "steps"
+    """Typical and fast steps disagree."""
+    TOTALS = "totals"
+    """Typical steps and the time of all steps together disagree."""
+    OUTSIDE = "outside"
+    """Something outside the cases may account for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast: above 1 the new case is the faster one."""
+
+    value: float
+    bounds: Bounds | None = None
+    """The ratio of typical steps with its intervals, widened by what ``outside`` may account for."""
+    fast: Bounds | None = None
+    """The same of first quartiles; None where no steps were kept."""
+    totals: Bounds | None = None
+    """The same of mean steps, which throughput over all steps goes by."""
+    inner: Bounds | None = None
+    """The bounds before they were widened; None where nothing outside speaks against them."""
+    outside: tuple[str, ...] = ()
+    """What outside the two cases may account for a difference."""
+    same_within: float = 0.0
+    """Margin of equivalence."""
+    between: float | None = None
+    """Relative standard deviation between processes that the bounds rest on."""
+    rounds: int = 0
+    """Rounds of the case that has fewer."""
+    floor: float = 0.0
+    """Half the width, as a logarithm, that no number of rounds makes smaller: the session's noise floor."""
+    apart: float = 0.0
+    """Variance that no number of rounds makes smaller: between two sessions."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower bound of the 95% interval; None without an interval."""
+        return self.bounds.low if self.bounds else None
+
+    @property
+    def high(self) -> float | None:
+        """Upper bound of the 95% interval; None without an interval."""
+        return self.bounds.high if self.bounds else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The word that the bounds carry."""
+        return Verdict.UNSURE if self.doubt else _word(self.bounds, self.same_within)
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why the word is UNSURE; None where it isn't."""
+        if self.bounds is None:
+            return Doubt.NO_INTERVAL
+        own, margin = _word(self.bounds, self.same_within), self.same_within
+        if own is Verdict.UNSURE:
+            widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
+            return Doubt.OUTSIDE if widened else Doubt.WIDE
+        if self.fast is not None and (found := _witnessed(own, self.fast, margin)):
+            return found
+        if self.totals is not None and _contradicts(own, self.totals, margin):
+            return Doubt.TOTALS
+        return None
+
+    @property
+    def contested(self) -> bool:
+        """Whether the interval alone would carry a word, and something speaks against it."""
+        return self.doubt in (Doubt.STEPS, Doubt.TOTALS, Doubt.OUTSIDE)
+
+    @property
+    def resolution(self) -> float | None:
+        """The smallest difference that would have been called one, as a share (0.38 is 38%)."""
+        if self.bounds is None or not self.value > 0 or not self.bounds.sure_low > 0:
+            return None
+        sure = max(self.bounds.sure_high / self.value, self.value / self.bounds.sure_low)
+        return sure * (1 + MARGIN) - 1
+
+    @property
+    def rounds_wanted(self) -> int | None:
+        """Rounds of each case that would decide a ratio like this one; None where no number of them would.
+
+        Nor would they where something outside the cases may account for the difference.
+        """
+        if self.doubt is not Doubt.WIDE or self.outside or not self.between or not self.value > 0:
+            return None
+        off, margin = abs(log(self.value)), log(1 + self.same_within)
+        for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
+            error = sqrt(self.between**2 * 2 / rounds + self.apart)
+            half, sure = (
+                max(self.floor, quantile((1 + each) / 2, 2 * rounds - 2) * error) for each in (CONFIDENCE, SURE)
+            )
+            if off - sure > log(1 + MARGIN) or off + half < margin:
+                return rounds
+        return None
+
+    def times(self, factor: float) -> "Ratio":
+        """The same for so many times the work."""
+
+        def scaled(bounds: Bounds | None) -> Bounds | None:
+            return bounds.times(factor) if bounds else None
+
+        return replace(
+            self,
+            value=self.value * factor,
+            bounds=scaled(self.bounds),
+            fast=scaled(self.fast),
+            totals=scaled(self.totals),
+            inner=scaled(self.inner),
+        )
+
+    def widened(self, down: float, up: float, *why: str) -> "Ratio":
+        """The ratio if something outside the cases made one of them so many times as fast, at the most."""
+        if self.bounds is None or max(down, up) <= 1:
+            return self
+
+        def wide(bounds: Bounds | None) -> Bounds | None:
+            return bounds.wider(max(down, 1.0), max(up, 1.0)) if bounds else None
+
+        return replace(
+            self,
+            bounds=wide(self.bounds),
+            fast=wide(self.fast),
+            totals=wide(self.totals),
+            inner=self.inner or self.bounds,
+            outside=tuple(dict.fromkeys((*self.outside, *why))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A case and the one it is held against."""
+
+    base: Result
+    new: Result
+    throughput: Ratio | None
+    """Samples per second at the typical step."""
+    latency: Ratio | None
+    """Typical steps, the base's over the new one's."""
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """How many times as fast the new case is by the time of a sample, or of a step that has no samples."""
+        return self.throughput or self.latency
+
+    @property
+    def verdict(self) -> Verdict:
+        """The word for the pair."""
+        return self.ratio.verdict if self.ratio else Verdict.UNSURE
+
+
+def comparison(base: Result, new: Result) -> Comparison:
+    """Both ratios of a pair."""
+    latency = latency_ratio(base, new)
+    return Comparison(base, new, _per_sample(latency, base, new), latency)
+
+
+def at_pace(pair: Comparison, pace: tuple[float, float]) -> Comparison:
+    """A pair between whose cases the machine became so many times as fast, at the least and at the most."""
+    down, up = max(pace), 1 / min(pace)
+    why = "the machine itself ran at another pace"
+    throughput, latency = (ratio and ratio.widened(down, up, why) for ratio in (pair.throughput, pair.latency))
+    return replace(pair, throughput=throughput, latency=latency)
+
+
+def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
+    """The base's typical step over the new one's; None where a time is no time."""
+    one, other = _typical_ms(base), _typical_ms(new)
+    if one is None or other is None:
+        return None
+    return _among_others(_ratio(base, new, one / other), base, new)
+
+
+def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
+    """How many times as many samples the new case handles in a second, at its typical step.
+
+    Where a source kept no steps, by the rates that it gives.
+    """
+    return _per_sample(latency_ratio(base, new), base, new)
+
+
+def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | None:
+    """The ratio of steps as one of samples."""
+    samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
+    if ratio is None or samples is None:
+        return None
+    found = ratio.times(samples)
+    told = _quotient(_told_rate(new.case), _told_rate(base.case))
+    return found.times(told / found.value) if told and found.value else found
+
+
+def energy_ratio(base: Result, new: Result) -> Ratio | None:
+    """How many times as many samples the new case handles with a joule; bounded from three rounds on."""
+    costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
+    if not costs[0] or not costs[1]:
+        return None
+    rounds = [[Figure(each) for each in result.metrics.rounds_energy_j] for result in (base, new)]
+    return _over_rounds(costs[0] / costs[1], rounds, base)
+
+
+def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
+    """How many times as steady the new case's steps are; bounded from three rounds on."""
+    jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
+    if not jitter[0] or not jitter[1]:
+        return None
+    rounds = [[Figure(each.jitter) for each in result.rounds if each.jitter] for result in (base, new)]
+    return _over_rounds(jitter[0] / jitter[1], rounds, base)
+
+
+def memory_ratio(base: Result, new: Result) -> Ratio | None:
+    """How many times as much memory the base needs at its peak, as wide as the rounds' peaks lie apart."""
+    one, other = base.memory_range_mb, new.memory_range_mb
+    if one is None or other is None or not min(one[0], other[0]) > 0:
+        return None
+    (base_low, base_high), (new_low, new_high) = one, other
+    low, high = base_low / new_high, base_high / new_low
+    value = base_high / new_high
+    return Ratio(value, Bounds(value, low, high, low, high), same_within=base.noise.same_within)
+
+
+def bounds_ms(result: Sampled) -> Bounds | None:
+    """Where the typical step of a case lies, fresh processes of it among the steps; None where nothing says."""
+    figures = [each.median for each in result.rounds]
+    part = _part(figures, result) if figures and min(each.ms for each in figures) > 0 else None
+    if part is None:
+        return None
+    center, terms = part
+    return Bounds.around(center, *_error(terms))
+
+
+def cold_cost_ms(result: Result) -> float | None:
+    """What the first step took beyond a steady one; with compiling that is the compiler's time."""
+    return result.metrics.cold_cost_ms
+
+
+def break_even_steps(pair: Comparison) -> int | None:
+    """Steps after which the new case's first step has paid for itself; None where it isn't surely faster."""
+    cost_ms, saved_ms = cold_cost_ms(pair.new), pair.base.typical_ms - pair.new.typical_ms
+    if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
+        return None
+    return ceil(cost_ms / saved_ms) if saved_ms > 0 else None
+
+
+def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Comparison]:
+    """Every case whose option has another value, against the case that differs from it in this option alone."""
+    rows = tuple(results)
+    bases = {result.config: result for result in reversed(rows) if getattr(result.config, option) == base_value}
+    wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in rows)
+    return [
+        comparison(bases[config], new)
+        for config, new in wanted
+        if config in bases and getattr(new.config, option) != base_value
+    ]
+
+
+_Terms = list[tuple[float, float]]
+"""Variances of logarithms, each with its degrees of freedom."""
+
+
+def _typical_ms(result: Sampled) -> float | None:
+    """The geometric mean of the rounds' medians; None where there is none, or a time is no time."""
+    medians = [each.median.ms for each in result.rounds]
+    return geometric_mean(medians) or None if medians and min(medians) > 0 else None
+
+
+def _told_rate(case: CaseState) -> float | None:
+    """Samples per second by the word of a source that kept no steps."""
+    reported = case.finished.reported if case.finished and not case.steps_measured else None
+    return reported.samples_per_s if reported else None
+
+
+def _mean_clock_mhz(case: CaseState) -> float | None:
+    """Mean clock of the GPU over the rounds; None where any of them has no reading."""
+    clocks = [end.environment.sm_clock_mhz for end in case.ends if end.environment]
+    known = [clock for clock in clocks if clock]
+    return fmean(known) if known and len(known) == len(case.ends) else None
+
+
+def _ratio(base: Sampled, new: Sampled, value: float) -> Ratio:
+    """A ratio of steps with all that bounds it."""
+    medians = _bounds(base, new, [[each.median for each in result.rounds] for result in (base, new)])
+    if medians is None:
+        margin = max(base.noise.margin, new.noise.margin)
+        return Ratio(value, same_within=margin, rounds=_rounds(base, new))
+    lows = [[each.low for each in result.rounds if each.low] for result in (base, new)]
+    means = [[each.mean for each in result.rounds] for result in (base, new)]
+    return Ratio(
+        value=medians[0].value,
+        bounds=medians[0],
+        fast=_first(_bounds(base, new, lows)),
+        totals=_first(_bounds(base, new, means)),
+        same_within=max(base.noise.margin, new.noise.margin),
+        between=medians[1],
+        rounds=_rounds(base, new),
+        floor=_floor(base, new),
+        apart=_apart(base, new),
+    )
+
+
+def _first(found: tuple[Bounds, float] | None) -> Bounds | None:
+    return found[0] if found else None
+
+
+def _rounds(base: Sampled, new: Sampled) -> int:
+    return min(len(base.rounds), len(new.rounds))
+
+
+def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Figure]]) -> tuple[Bounds, float] | None:
+    """Bounds of a figure of the base over the new case's, and the spread between processes behind them."""
+    if not all(figures) or min(each.ms for side in figures for each in side) <= 0:
+        return None
+    own = min(map(len, figures)) >= LEAST_ROUNDS
+    one, other = _part(figures[0], base, own), _part(figures[1], new, own)
+    if one is None or other is None:
+        return None
+    terms = [*one[1], *other[1]]
+    between = sqrt(sum(variance for variance, _ in terms) / 2 * len(figures[0]))
+    terms.append((_apart(base, new), inf))
+    return Bounds.around(one[0] - other[0], *_error(terms), _floor(base, new)), between
+
+
+def _floor(base: Sampled, new: Sampled) -> float:
+    """The larger noise floor of the two sessions."""
+    return max(base.noise.floor or 0.0, new.noise.floor or 0.0)
+
+
+def _apart(base: Sampled, new: Sampled) -> float:
+    """Variance between the sessions of two cases; none within one."""
+    return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
+
+
+def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple[float, _Terms] | None:
+    """One case's logarithm with its variances: by its rounds, or by its steps and the machine's noise.
+
+    ``own`` says whether the rounds may speak for themselves, where there are enough of them.
+    """
+    n, noise = len(figures), result.noise
+    if own and n >= LEAST_ROUNDS:
+        center, variance, freedom = over_rounds(figures)
+        return center, [(variance, freedom)]
+    center = within = 0.0
+    for each in figures:
+        center += log(each.ms)
+        if each.error is not None:
+            within += each.error**2
+        elif result.case.steps_measured or not noise.measured:
+            return None  # too few steps, or a source that kept none and repeated nothing
+    return center / n, [(within / n**2, inf), (noise.between**2 / n, noise.freedom)]
+
+
+def _error(terms: _Terms) -> tuple[float, float]:
+    """The standard error of a sum, and its degrees of freedom by Welch and Satterthwaite."""
+    total = weighed = 0.0
+    for variance, freedom in terms:
+        total += variance
+        weighed += variance**2 / freedom
+    return sqrt(total), total**2 / weighed if weighed else inf
+
+
+def _over_rounds(value: float, rounds: Sequence[Sequence[Figure]], base: Result) -> Ratio:
+    """A ratio of figures that each round has one of; without an interval below three rounds."""
+    if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
+        return Ratio(value, same_within=base.noise.margin)
+    (one, first, first_n), (other, second, second_n) = (over_rounds(side) for side in rounds)
+    bounds = Bounds.around(one - other, *_error([(first, first_n), (second, second_n)]))
+    return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))
+
+
+def _word(bounds: Bounds | None, same_within: float) -> Verdict:
+    """The word that one pair of intervals carries."""
+    if bounds is None:
+        return Verdict.UNSURE
+    if bounds.sure_low > 1 + MARGIN:
+        return Verdict.FASTER
+    if bounds.sure_high < 1 / (1 + MARGIN):
+        return Verdict.SLOWER
+    inside = bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
+    return Verdict.SAME if inside else Verdict.UNSURE
+
+
+def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | None:
+    """What fast steps have against the word of typical ones: they say another, or aren't sure either."""
+    word = _word(witness, same_within)
+    if own is Verdict.SAME:
+        within = 1 / (1 + same_within) <= witness.value <= 1 + same_within
+        return Doubt.STEPS if word in (Verdict.FASTER, Verdict.SLOWER) or not within else None
+    if word is own:
+        return None
+    alike = witness.value > 1 + MARGIN if own is Verdict.FASTER else witness.value < 1 / (1 + MARGIN)
+    return Doubt.WIDE if word is Verdict.UNSURE and alike else Doubt.STEPS
+
+
+def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
+    """Whether the time of all steps together says otherwise, by more than the margin of equivalence."""
+    faster, slower = totals.value > 1 + same_within, totals.value < 1 / (1 + same_within)
+    against = {Verdict.FASTER: slower, Verdict.SLOWER: faster, Verdict.SAME: faster or slower}
+    return against.get(own, False)
+
+
+def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
+    """A ratio as wide as the surroundings of both cases ask for."""
+    few = _rounds(base, new) < LEAST_ROUNDS
+    one, other = (slowed(each.case, throughout=not few) for each in (base, new))
+    ratio = _disturbed(ratio, one, other, few)
+    if not few and base.session is new.session:
+        return ratio  # rounds in turns: a clock that differs in all of them is the case's own doing
+    clocks = _mean_clock_mhz(base.case), _mean_clock_mhz(new.case)
+    if clocks[0] and clocks[1] and abs(clocks[1] / clocks[0] - 1) > MARGIN:
+        pace = clocks[1] / clocks[0]
+        why = f"the GPU's clock was {clocks[0]:,.0f} and {clocks[1]:,.0f} MHz"
+        return ratio.widened(max(pace, 1.0), max(1 / pace, 1.0), why)
+    return ratio
+
+
+def _disturbed(ratio: Ratio, base: Slowed, new: Slowed, few: bool) -> Ratio:
+    """A ratio of which one case or both may have been slowed down."""
+    if not base.by > 1 and not new.by > 1:
+        return ratio
+    rest = BOTH_DISTURBED if few and base.by > 1 and new.by > 1 else 1.0
+    down, up = rest * max(base.by / new.by, 1.0), rest * max(new.by / base.by, 1.0)
+    return ratio.widened(down, up, *base.why, *new.why)
+
+
+def _quotient(amount: float | None, by: float | None) -> float | None:
+    return amount / by if amount is not None and by is not None and by > 0 else None

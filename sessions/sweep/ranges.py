@@ -1,0 +1,128 @@
+"""The values of one axis: lists, and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeVar
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sweep.model import LARGEST
+
+T = TypeVar("T")
+
+MOST_VALUES = 10_000
+"""Values one axis may have; more is taken for a slip of the keyboard."""
+
+_RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the largest number that an axis takes."""
+
+    least: int = 1
+    most: int = LARGEST
+
+    @property
+    def forms(self) -> str:
+        """What may be written, in words."""
+        ranges = '"a..b", "a..b+step" or "a..b*factor"'
+        return f"a whole number from {self.least} to {self.most}, a list of them, {ranges}"
+
+
+ANY_SIZE = Bounds()
+
+
+def whole_numbers(value: object, where: str, bounds: Bounds = ANY_SIZE) -> tuple[int, ...]:
+    """Expand an axis of whole numbers, each once, in the order written.
+
+    Raises:
+        BenchtuiError: naming the entry, the value and what is allowed.
+    """
+    return _distinct((_expand(item, where, bounds) for item in _items(value, where)), where)
+
+
+def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
+    """Expand an axis of names; ``check(word, where)`` returns the word as it is kept, or raises."""
+    return _distinct(([check(_word(item, where), where)] for item in _items(value, where)), where)
+
+
+def one_of(allowed: Iterable[str]) -> Callable[[str, str], str]:
+    """A check that accepts the words of a list, and suggests the nearest for any other."""
+    known = tuple(allowed)
+
+    def check(word: str, where: str) -> str:
+        if word not in known:
+            raise BenchtuiError(
+                f"{where}: {quoted(word)} is not known{nearest(word, known)}; allowed: {', '.join(known)}"
+            )
+        return word
+
+    return check
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A half-sentence that names the known word nearest to this one, or nothing."""
+    found = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+def _items(value: object, where: str) -> list[object]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    items = value if isinstance(value, list) else [value]
+    if not items:
+        raise BenchtuiError(f"{where}: the list is empty; give at least one value")
+    return items
+
+
+def _word(item: object, where: str) -> str:
+    if not isinstance(item, str):
+        raise BenchtuiError(f"{where}: {quoted(item)} is not text; write it in quotes")
+    return item
+
+
+def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
+    if isinstance(item, int) and not isinstance(item, bool):
+        return [_within(item, item, where, bounds)]
+    if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
+        first, last = (_within(int(end), item, where, bounds) for end in (match[1], match[2] or match[1]))
+        return _range(item, where, (first, last), match[3] or "+", int(match[4] or 1))
+    raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}")
+
+
+def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int) -> Iterable[int]:
+    first, last = ends
+    if last < first:
+        raise BenchtuiError(f"{where}: {quoted(item)} ends before it begins; the smaller number comes first")
+    if by < (2 if operator == "*" else 1):
+        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a step is at least 1, a factor at least 2")
+    if operator == "+":
+        return range(first, last + 1, by)
+    if first == 0:
+        raise BenchtuiError(f"{where}: {quoted(item)} never gets on; a factor leaves 0 as it is")
+    return _powers(first, last, by)
+
+
+def _powers(first: int, last: int, factor: int) -> Iterable[int]:
+    while first <= last:
+        yield first
+        first *= factor
+
+
+def _within(number: int, item: object, where: str, bounds: Bounds) -> int:
+    if not bounds.least <= number <= bounds.most:
+        raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}")
+    return number
+
+
+def _distinct(groups: Iterable[Iterable[T]], where: str) -> tuple[T, ...]:
+    found: dict[T, None] = {}
+    for group in groups:
+        for value in group:
+            found[value] = None
+            if len(found) > MOST_VALUES:
+                raise BenchtuiError(f"{where}: more than {MOST_VALUES:,} values")
+    return tuple(found)

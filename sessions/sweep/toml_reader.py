@@ -1,0 +1,458 @@
+"""Sweeps as text: TOML files, presets and ``--set`` overrides, read with errors that name the entry."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.files.input_file import read_text
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
+from benchtui.sessions.sweep import ranges
+from benchtui.sessions.sweep.model import (
+    ALL_GPUS,
+    ALL_KINDS,
+    ATTENTIONS,
+    COMPILE_MODES,
+    LARGEST,
+    MOST_CASES,
+    MOST_RETRIES,
+    MOST_ROUNDS,
+    MOST_THREADS,
+    PADDINGS,
+    PRECISIONS,
+    TASKS,
+    Axes,
+    Baseline,
+    Caches,
+    Config,
+    Exclusion,
+    ExecutorKind,
+    Generate,
+    Measure,
+    Mode,
+    Run,
+    Sweep,
+    Train,
+    Weights,
+    WhenLost,
+    kept,
+    own_code,
+)
+
+Table = dict[str, Any]
+Parser = Callable[[Any, str], Any]
+
+_PRESETS = resources.files("benchtui.sessions.sweep") / "presets"
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_DURATION = re.compile(rf"(?:{_NUMBER} *h)? *(?:{_NUMBER} *m)? *(?:{_NUMBER} *s)?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MACHINE = re.compile(r"[A-Za-z0-9_][\w.:/#+=-]{0,199}", re.ASCII)
+_ADDRESS = re.compile(r"auto|(?:ray://)?(?:[\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
+_DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
+
+
+def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
+    """Read a sweep from a TOML file or a preset's name, with ``key=value`` overrides applied.
+
+    Raises:
+        BenchtuiError: for a file that can't be read, TOML that doesn't parse, or an entry that isn't allowed.
+    """
+    text, where = read_source(source)
+    return parse_sweep(text, where, overrides, default_name=Path(source).stem)
+
+
+def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_name: str = "sweep") -> Sweep:
+    """Read a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
+    table = read_table(text, where)
+    for override in overrides:
+        _override(table, override)
+    table.setdefault("name", default_name)
+    return sweep_of(table, where)
+
+
+def read_table(text: str, where: str) -> Table:
+    """The entries of a TOML text; raises BenchtuiError where it isn't one."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a plain ValueError where a number has thousands of digits
+        raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that ship with benchtui."""
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in _PRESETS.iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def checked(config: Config) -> Config:
+    """The options of one case, held to what a sweep may name. Raises BenchtuiError naming the option."""
+    options = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
+    return Config(**options, repeat=config.repeat)
+
+
+def baseline_from(options: Sequence[str]) -> Baseline | None:
+    """The baseline of options such as ``precision=fp32``; None without any. Raises BenchtuiError."""
+    if not options:
+        return None
+    where = "--baseline"
+    table: dict[str, object] = {}
+    for each in options:
+        key, sign, value = each.partition("=")
+        if not sign:
+            raise BenchtuiError(f"{where}: {quoted(each)} is not KEY=VALUE, such as precision=fp32")
+        table[key.strip()] = value.strip()
+    found = _table(Baseline, _ONE_CASE)(table, where)
+    return found if isinstance(found, Baseline) else None
+
+
+def read_source(source: str) -> tuple[str, str]:
+    """The TOML text of a file or a preset, and what to call it in errors; raises BenchtuiError."""
+    path = Path(source)
+    if source in preset_names() and not path.is_file():
+        return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
+    try:
+        return read_text(path), source
+    except FileNotFoundError as error:
+        suggestion = ranges.nearest(source, preset_names())
+        known = ", ".join(preset_names())
+        raise BenchtuiError(f"{source}: no such file or preset{suggestion}; presets: {known}") from error
+    except UnicodeDecodeError as error:
+        raise BenchtuiError(f"{source}: not a text file in UTF-8") from error
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{source}: can't be read: {reason(error)}") from error
+
+
+def _override(table: Table, override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise BenchtuiError(f"--set {override}: write key=value, such as --set batch_size=1..64*2")
+    path = _path(key.strip(), f"--set {override}")
+    for name in path[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise BenchtuiError(f"--set {override}: {name} is not a table")
+    table[path[-1]] = typed(text.strip())
+
+
+def _path(key: str, where: str) -> list[str]:
+    if "." in key:
+        return key.split(".")
+    homes: dict[str, list[str]] = {name: [name] for name in _TOP}
+    for table, entries in _TABLES.items():
+        homes |= {name: [table, name] for name in entries}
+    if key not in homes:
+        raise BenchtuiError(
+            f"{where}: no entry {quoted(key)}{ranges.nearest(key, homes)}; entries: {', '.join(homes)}"
+        )
+    return homes[key]
+
+
+def entries() -> dict[str, Parser]:
+    """Every entry but the exclusions by its dotted name, such as ``axes.device``, with its parser."""
+    found: dict[str, Parser] = {}
+    for key, parse in _TOP.items():
+        found |= {f"{key}.{name}": parser for name, parser in _TABLES.get(key, {}).items()} or {key: parse}
+    del found["exclude"]
+    return found
+
+
+def typed(text: str) -> object:
+    """The value of an entry that was typed: a TOML value where it is one, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+
+
+def sweep_of(table: Table, where: str) -> Sweep:
+    """A sweep from the entries of a TOML file; raises BenchtuiError."""
+    if "model" not in table:
+        raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
+    sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
+    if sweep.planned > MOST_CASES:
+        raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
+    if sweep.exclude and next(kept(sweep), None) is None:
+        raise BenchtuiError(f"{where}: exclude: leaves no case; at least one has to be kept")
+    return sweep
+
+
+def _entries(table: Table, parsers: Mapping[str, Parser], prefix: str) -> Table:
+    values = {}
+    for key, value in table.items():
+        if key not in parsers:
+            hint = ranges.nearest(key, parsers)
+            name = visible(key, LONGEST_VALUE)
+            raise BenchtuiError(f"{prefix}{name}: unknown entry{hint}; allowed: {', '.join(parsers)}")
+        values[_FIELDS.get(key, key)] = parsers[key](value, prefix + key)
+    return values
+
+
+def _table(kind: Callable[..., Any], parsers: Mapping[str, Parser]) -> Parser:
+    def parse(value: object, where: str) -> object:
+        if not isinstance(value, dict):
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
+        return kind(**_entries(value, parsers, f"{where}."))
+
+    return parse
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
+    if value != value.encode("utf-8", "replace").decode():
+        raise BenchtuiError(
+            f"{where}: {quoted(value)} is not UTF-8, which names and paths of a sweep have to be"
+        )
+    return value.strip()
+
+
+def _choice(*allowed: str) -> Parser:
+    check = ranges.one_of(allowed)
+    return lambda value, where: check(_text(value, where), where)
+
+
+def _words(check: Callable[[str, str], str]) -> Parser:
+    return lambda value, where: ranges.words(value, where, check)
+
+
+def _task(value: object, where: str) -> str:
+    task = _text(value, where)
+    if own_code(task):
+        return task
+    try:
+        return ranges.one_of(TASKS)(task, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
+
+
+def _device(word: str, where: str) -> str:
+    word = "cuda:0" if word == "cuda" else word
+    if not _DEVICE.fullmatch(word):
+        raise BenchtuiError(f"{where}: {quoted(word)} is not a device; allowed: cpu, cuda, cuda:N")
+    return word
+
+
+def _device_or_all(word: str, where: str) -> str:
+    try:
+        return word if word == ALL_GPUS else _device(word, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f"{error}, {ALL_GPUS} for all GPUs") from error
+
+
+def _machine(word: str, where: str) -> str:
+    if word and not _MACHINE.fullmatch(word):
+        raise BenchtuiError(
+            f"{where}: {quoted(word)} names no nodes; allowed: a kind (H100), a label (a=b), a resource, a node"
+        )
+    return word
+
+
+def _machine_or_all(word: str, where: str) -> str:
+    try:
+        return word if word == ALL_KINDS else _machine(word, where)
+    except BenchtuiError as error:
+        raise BenchtuiError(f"{error}, {ALL_KINDS} for every kind") from error
+
+
+def _place(value: object, where: str) -> str:
+    return _machine(value if value == "" else _text(value, where), where)
+
+
+def _address(value: object, where: str) -> str:
+    address = _text(value, where)
+    if not _ADDRESS.fullmatch(address):
+        raise BenchtuiError(
+            f"{where}: {quoted(address)} is no address of a Ray cluster; allowed: auto, host:port, ray://host:port"
+        )
+    return address
+
+
+def _count(least: int, most: int = LARGEST) -> Parser:
+    def parse(value: object, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a whole number from {least} to {most}")
+        return value
+
+    return parse
+
+
+def _or_auto(parse: Parser) -> Parser:
+    """A parser that takes the word ``auto`` besides."""
+    return lambda value, where: AUTO if value == AUTO else parse(value, where)
+
+
+def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (checked entry by entry before)
+    """The axes; a batch size that is looked for begins at 1."""
+    auto = entries.get("batch_size") == AUTO
+    return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
+
+
+def _batch_sizes(value: object, where: str) -> object:
+    """The batch sizes, or the word ``auto``, which stands alone."""
+    items = value.split(",") if isinstance(value, str) else value
+    words = [item.strip() for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    if AUTO not in words:
+        return ranges.whole_numbers(value, where)
+    if isinstance(items, list) and len(items) > 1:
+        raise BenchtuiError(
+            f"{where}: {quoted(value)}: 'auto' looks for the batch size itself, and stands alone"
+        )
+    return AUTO
+
+
+def _threads(value: object, where: str) -> tuple[int, ...]:
+    return ranges.whole_numbers(value, where, ranges.Bounds(least=0, most=MOST_THREADS))
+
+
+def _rate(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST:
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a number above 0")
+    return float(value)
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise BenchtuiError(f"{where}: {quoted(value)} is neither true nor false")
+    return value
+
+
+def _env(value: object, where: str) -> dict[str, str]:
+    """A table of environment variables; a whole number is taken as its digits."""
+    if not isinstance(value, dict):
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
+    return {
+        name: _variable(name, text, f"{where}.{visible(name, LONGEST_VALUE)}") for name, text in value.items()
+    }
+
+
+def _variable(name: str, value: object, where: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        raise BenchtuiError(f"{where}: not a name of an environment variable: letters, digits and _")
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or "\0" in text:
+        raise BenchtuiError(f"{where}: {quoted(value)} is not text; write it in quotes")
+    return text
+
+
+def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (checked entry by entry before)
+    """The rules of measuring; where an entry says ``auto``, a field of its own says so."""
+    automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
+    said = {field: value for field, value in entries.items() if field not in automatic}
+    return Measure(**said | dict.fromkeys(automatic.values(), True))
+
+
+def _duration_s(value: object, where: str) -> float:
+    seconds = 0.0
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        seconds = value
+    elif isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
+        seconds = sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
+    if not 0 < seconds <= LARGEST:
+        raise BenchtuiError(
+            f'{where}: {quoted(value)} is not a time; write seconds, or such as "90s", "10m", "1h30m"'
+        )
+    return float(seconds)
+
+
+def _percent(value: object, where: str) -> float:
+    text = str(value).strip().removesuffix("%")
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = 0.0
+    if isinstance(value, bool) or not 0 < percent < 100:
+        raise BenchtuiError(f'{where}: {quoted(value)} is not a width in percent, such as "1%"')
+    return percent
+
+
+def _single(parse: Parser) -> Parser:
+    """A parser of one value out of a parser of an axis."""
+
+    def parse_one(value: object, where: str) -> object:
+        values = parse(value, where)
+        if len(values) != 1:
+            raise BenchtuiError(f"{where}: {quoted(value)} is not a single value")
+        return values[0]
+
+    return parse_one
+
+
+def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
+    """A list of tables that name options; each is kept once."""
+    if not isinstance(value, list):
+        raise BenchtuiError(f"{where}: {quoted(value)} is not a list of tables, such as [[exclude]]")
+    parse = _table(Exclusion, _ONE_CASE)
+    found = dict.fromkeys(parse(each, f"{where}[{place}]") for place, each in enumerate(value, 1))
+    if Exclusion() in found:
+        raise BenchtuiError(f"{where}: a table that names no option would leave out every case")
+    return tuple(found)
+
+
+_AXES: dict[str, Parser] = {
+    "machine": _words(_machine_or_all),
+    "device": _words(_device_or_all),
+    "precision": _words(ranges.one_of(PRECISIONS)),
+    "attention": _words(ranges.one_of(ATTENTIONS)),
+    "compile": _words(ranges.one_of(COMPILE_MODES)),
+    "threads": _threads,
+    "padding": _words(ranges.one_of(PADDINGS)),
+    "sequence_length": ranges.whole_numbers,
+    "batch_size": _batch_sizes,
+}
+_ONE_CASE: dict[str, Parser] = {
+    key: _single(parse)
+    for key, parse in (
+        _AXES | {"machine": _words(_machine), "device": _words(_device), "batch_size": ranges.whole_numbers}
+    ).items()
+}
+"""The options of a single case."""
+AUTO = "auto"
+_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
+_MEASURE: dict[str, Parser] = {
+    "warmup": _or_auto(_count(0)),
+    "iterations": _count(1),
+    "until": _or_auto(_percent),
+    "max_time": _duration_s,
+    "timeout": _duration_s,
+    "mode": _choice(*get_args(Mode)),
+    "rounds": _count(1, MOST_ROUNDS),
+    "aa": _flag,
+    "retries": _count(0, MOST_RETRIES),
+    "caches": _choice(*get_args(Caches)),
+    "peaks": _flag,
+    "baseline": _table(Baseline, _ONE_CASE),
+}
+_TRAIN: dict[str, Parser] = {
+    "accumulation": _count(1),
+    "learning_rate": _rate,
+    "activation_checkpointing": _flag,
+}
+_GENERATE: dict[str, Parser] = {"new_tokens": _count(1)}
+_RUN: dict[str, Parser] = {
+    "parallel": _flag,
+    "executor": _choice(*get_args(ExecutorKind)),
+    "address": _address,
+    "place": _place,
+    "lost": _choice(*get_args(WhenLost)),
+    "repeat_on_each": _flag,
+}
+_TABLES = {"axes": _AXES, "measure": _MEASURE, "run": _RUN, "train": _TRAIN, "generate": _GENERATE}
+_TOP: dict[str, Parser] = {
+    "name": _text,
+    "model": _text,
+    "weights": _choice(*get_args(Weights)),
+    "task": _task,
+    "dataset": _text,
+    "axes": _table(_axes, _AXES),
+    "measure": _table(_measure, _MEASURE),
+    "run": _table(Run, _RUN),
+    "env": _env,
+    "exclude": _exclusions,
+    "train": _table(Train, _TRAIN),
+    "generate": _table(Generate, _GENERATE),
+}
+_FIELDS = {"until": "until_percent", "max_time": "max_time_s", "timeout": "timeout_s"}

@@ -1,0 +1,234 @@
+"""The entries of a sweep as a user types them, and back into a TOML file that keeps its comments."""
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any
+
+import msgspec
+import tomlkit
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sweep import ranges, toml_reader
+from benchtui.sessions.sweep.model import Exclusion, Record, Sweep
+from benchtui.sessions.sweep.toml_reader import Table
+
+Texts = Mapping[str, str]
+"""What an entry says, by its dotted name; an entry that isn't there has its default."""
+
+WORDS = (
+    "name",
+    "model",
+    "weights",
+    "task",
+    "dataset",
+    "measure.mode",
+    "measure.caches",
+    "run.executor",
+    "run.address",
+    "run.place",
+    "run.lost",
+)
+"""Entries that are text, whatever the text looks like."""
+PAIRS = ("measure.baseline", "env")
+"""Entries that are a table: ``name=value, name=value``."""
+LEAST_IN_RANGE = 4
+"""Numbers of which a range is made."""
+
+
+def value_of(entry: str, text: str) -> object:
+    """The value that a TOML file would hold for what was typed; raises BenchtuiError for broken pairs."""
+    text = text.strip()
+    if entry in WORDS:
+        return text
+    if entry in PAIRS and not text.startswith("{"):
+        return _pairs(entry, text)
+    if entry.startswith("axes.") and "," in text and not text.startswith("["):
+        return [_plain(part.strip()) for part in text.split(",")]
+    return toml_reader.typed(text)
+
+
+def text_of(value: object) -> str:
+    """A value of a TOML file as it would be typed."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(text_of(item) for item in value)
+    return _text_of_pairs(value) if isinstance(value, Mapping) else str(value)
+
+
+def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
+    """The sweep that the texts say; raises BenchtuiError where one of them isn't allowed."""
+    table: Table = {}
+    for entry, text in texts.items():
+        home, _, name = entry.rpartition(".")
+        (table.setdefault(home, {}) if home else table)[name] = value_of(entry, text)
+    return toml_reader.sweep_of(table | {"exclude": _tables(exclude)}, where)
+
+
+def texts_of(table: Table) -> dict[str, str]:
+    """What each entry of a TOML file says."""
+    found = {}
+    for entry in toml_reader.entries():
+        home, _, name = entry.rpartition(".")
+        holder = table.get(home, {}) if home else table
+        if name in holder:
+            found[entry] = text_of(holder[name])
+    return found
+
+
+def table_of(sweep: Sweep) -> Table:
+    """A sweep as the entries of a TOML file, defaults included; what has no value is left out."""
+    return _entries(sweep) | {"exclude": _tables(sweep.exclude)}
+
+
+def toml_of(sweep: Sweep) -> str:
+    """A sweep as a TOML file: its name and model, and all that isn't at its default."""
+    table, default = table_of(sweep), table_of(Sweep(name="", model=""))
+    said: Table = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and key != "env":
+            value = {name: item for name, item in value.items() if item != default[key].get(name)}
+        if value not in (default[key], {}):
+            said[key] = value
+    return rewritten("", texts_of(said), {}, sweep.exclude)
+
+
+def rewritten(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:
+    """A TOML file with the entries that differ from ``before`` changed, and all else as it was.
+
+    The exclusions are written anew unless they are None.
+    """
+    document = tomlkit.parse(source)
+    for entry in dict.fromkeys((*before, *texts)):
+        if texts.get(entry) != before.get(entry):
+            _write(document, entry, texts.get(entry))
+    if exclude is not None:
+        document.pop("exclude", None)
+        if tables := _tables(exclude):
+            document["exclude"] = _array(tables)
+    return tomlkit.dumps(document)
+
+
+def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> None:
+    home, _, name = entry.rpartition(".")
+    if home and home not in document:
+        document[home] = tomlkit.table()
+    holder = document[home] if home else document
+    if text is None:
+        holder.pop(name, None)
+        return
+    value = value_of(entry, text)
+    if isinstance(value, dict):
+        _write_pairs(holder, name, value, inline=entry != "env")
+    else:
+        holder[name] = _list(value) if isinstance(value, list) else value
+
+
+def _list(values: list[object]) -> tomlkit.items.Item:
+    """A list as tomlkit reads it; one that it makes of values takes a time that grows with their square."""
+    return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
+
+
+def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
+    """Change the pairs of a table one by one, so that comments beside the others stay."""
+    if not isinstance(holder.get(name), Mapping):
+        holder[name] = tomlkit.inline_table() if inline else tomlkit.table()
+    table = holder[name]
+    for gone in [key for key in table if key not in pairs]:
+        del table[gone]
+    for key, value in pairs.items():
+        if text_of(table.get(key)) != text_of(value):
+            table[key] = value
+
+
+def _array(tables: Iterable[Table]) -> tomlkit.items.AoT:
+    array = tomlkit.aot()
+    for entries in tables:
+        table = tomlkit.table()
+        table.update(entries)
+        array.append(table)
+    return array
+
+
+def _text_of_pairs(table: Mapping[str, object]) -> str:
+    """``name=value, name=value``, or TOML where that couldn't be told apart again."""
+    pairs = {name: text_of(value) for name, value in table.items()}
+    if all(text and text.strip() == text and not set(text) & set(",={}\"'") for text in pairs.values()):
+        return ", ".join(f"{name}={text}" for name, text in pairs.items())
+    inline = tomlkit.inline_table()
+    inline.update(pairs)
+    return inline.as_string()
+
+
+def _pairs(entry: str, text: str) -> Table:
+    pairs: Table = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BenchtuiError(f"{entry}: {quoted(part)} is no pair; write name=value, name=value")
+        pairs[name.strip()] = _plain(value.strip())
+    return pairs
+
+
+def _plain(text: str) -> str | int:
+    """A number where the text is one as TOML would write it, else the text."""
+    is_number = text.isascii() and text.isdigit() and len(text) < 11 and str(int(text)) == text
+    return int(text) if is_number else text
+
+
+def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
+    return [dict(exclusion.named) for exclusion in exclude]
+
+
+_NAMES = {"until_percent": "until", "max_time_s": "max_time", "timeout_s": "timeout"}
+"""What a file calls the fields whose names end in a unit."""
+
+
+def _entries(record: Record) -> Table:
+    found: Table = {}
+    for field in record.__struct_fields__:
+        value = getattr(record, field)
+        name = _NAMES.get(field, field)
+        if field.endswith("_auto"):
+            found |= {field.removesuffix("_auto"): toml_reader.AUTO} if value else {}
+        elif value is not None and field != "exclude":
+            found[name] = _said(field, value)
+    return found
+
+
+def _said(field: str, value: object) -> object:
+    if isinstance(value, msgspec.Struct):
+        return _entries(value)  # type: ignore[arg-type]
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 else _range(value) or list(value)
+    if field.endswith("_percent"):
+        return f"{str(value).removesuffix('.0')}%"  # all digits, or another sweep would be read
+    if field.endswith("_s") and isinstance(value, float):
+        return _time(value)
+    return value
+
+
+def _time(seconds: float) -> str | float:
+    """A time in the one unit that suits it, or in seconds."""
+    for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
+        if seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return seconds
+
+
+def _range(values: tuple[Any, ...]) -> str | None:
+    """The range that gives these numbers, or None where none does."""
+    if len(values) < LEAST_IN_RANGE or not all(isinstance(value, int) for value in values):
+        return None
+    first, second, *_, last = values
+    step = second - first
+    forms = [f"{first}..{last}" if step == 1 else f"{first}..{last}+{step}"] if step > 0 else []
+    forms += [f"{first}..{last}*{second // first}"] if first and second % first == 0 else []
+    return next((form for form in forms if _gives(form, values)), None)
+
+
+def _gives(form: str, values: tuple[int, ...]) -> bool:
+    try:
+        return ranges.whole_numbers(form, form, ranges.Bounds(least=0)) == values
+    except BenchtuiError:
+        return False

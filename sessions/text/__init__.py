@@ -1,0 +1,1 @@
+"""Text of reports: numbers, labels, sentences, tables."""

@@ -1,0 +1,109 @@
+"""What the report calls a configuration, and which words it has for options and outcomes."""
+
+from collections.abc import Collection
+
+from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.ratios import Comparison
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.sweep import UNKNOWN, Config
+
+PRECISIONS = {
+    "fp32": "FP32",
+    "tf32": "TF32",
+    "fp16": "FP16",
+    "bf16": "BF16",
+    "amp-fp16": "Mixed precision (AMP, fp16)",
+    "amp-bf16": "Mixed precision (AMP, bf16)",
+    "int8": "INT8 (dynamic quantisation)",
+}
+STATES = {
+    "oom": "out of memory",
+    "running": "unfinished",
+    "queued": "not started",
+}
+"""Where the report's word isn't the session's own."""
+
+
+def precision(config: Config) -> str:
+    """The precision in words."""
+    return PRECISIONS.get(config.precision, config.precision)
+
+
+def series_title(config: Config, varied: Collection[str]) -> str:
+    """Heading of a series: device, precision, and those other options that vary in the session."""
+    if config.label:
+        return config.name
+    shown = (
+        ("attention", f"attention {config.attention}"),
+        ("compile", f"compile {config.compile}"),
+        ("threads", f"{config.threads or 'default'} threads"),
+        ("padding", f"padding {config.padding}"),
+        ("sequence_length", f"{config.sequence_length:,} tokens"),
+    )
+    return ", ".join(
+        [
+            f"{_machine(config)}{config.device.upper()} – {precision(config)}",
+            *(text for key, text in shown if key in varied),
+        ]
+    )
+
+
+def case_label(config: Config, varied: Collection[str]) -> str:
+    """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
+    if config.label:
+        return config.name
+    length = [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
+    return " ".join([machine_label(config), choices_label(config, varied), *length, f"bs={config.batch_size}"])
+
+
+def machine_label(config: Config) -> str:
+    """Device and, where nodes of a cluster were asked for, these."""
+    return f"{_machine(config)}{config.device}"
+
+
+def choices_label(config: Config, varied: Collection[str]) -> str:
+    """Precision and those other choices that vary in the session."""
+    shown = (
+        ("attention", f"attn={config.attention}"),
+        ("compile", f"compile={config.compile}"),
+        ("threads", f"threads={config.threads or 'default'}"),
+        ("padding", f"pad={config.padding}"),
+    )
+    return " ".join([config.precision, *(text for key, text in shown if key in varied)])
+
+
+def _machine(config: Config) -> str:
+    """The nodes of a cluster that were asked for, before the device."""
+    return f"{config.machine} " if config.machine else ""
+
+
+def outcome(case: CaseState) -> str:
+    """How a case ended, in words."""
+    if case.state == "queued" and case.rounds:
+        return STATES["running"]
+    return STATES.get(case.state, case.state)
+
+
+def applied(known: bool | None) -> str:
+    """Whether an option was in force, in words."""
+    return {True: "yes", False: "no", None: "not verified"}[known]
+
+
+def pair_in_force(pair: Comparison, option: str) -> bool | None:
+    """Whether both cases of a pair ran with the option as it was asked for; None where nothing says."""
+    both = in_force(pair.base.case, option), in_force(pair.new.case, option)
+    if False in both:
+        return False
+    return None if None in both else True
+
+
+def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
+    """The values of those options, defaults aside, that weren't surely in force: False for surely not."""
+    asked = {
+        "precision": result.config.precision not in ("fp32", UNKNOWN),
+        "compile": result.config.compile not in ("off", UNKNOWN),
+        "attention": result.config.attention != "auto",
+    }
+    found = ((option, in_force(result.case, option)) for option, wanted in asked.items() if wanted)
+    return tuple((getattr(result.config, option), known) for option, known in found if not known)

@@ -1,0 +1,358 @@
+"""Pieces of sentences: a figure with its unit, a ratio with how sure it is, a choice with its runner-up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.advice.optimal import Decision, Need
+from benchtui.sessions.stats.ratios import Doubt, Ratio, Verdict, latency_ratio, throughput_ratio
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.text.labels import case_label, doubts
+from benchtui.sessions.text.text import count, listed, number, percent, signed_percent, time_ms
+
+SECONDS_AN_HOUR = 3600
+MILLION = 1_000_000
+NEAR_ONE = 0.1
+SMALL = 0.1
+HUNDRED = 100
+"""Tokens a second from which decimals aren't worth their room."""
+MULTIPLE = 10
+"""Share from which a multiple has no decimals."""
+FAR = 1.5
+"""Ratio from which a distance is told as a multiple, and not in percent."""
+SMALLEST_COST = 0.02
+"""Share of the memory below which a difference isn't worth a word."""
+MOST_NAMES = 3
+"""Cases named in a sentence before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence or two, and the words that name their subject."""
+
+    lead: str
+    text: str
+
+
+def figure(result: Result, need: Need) -> str:
+    """The figures of a case that a need looks at, with their units."""
+    match need:
+        case "throughput":
+            return _rates(result)
+        case "latency":
+            return f"{_kind(result)} {time_ms(result.typical_ms)} ms"
+        case "memory":
+            rate, unit = result.per_mb
+            digits = 2 if result.tokens_per_mb is not None else 4
+            return f"{number(rate, digits)} {unit}, peak {number(result.case.peak_memory_mb)} MB"
+        case "energy":
+            return f"{number(result.metrics.energy_per_sample_j, 4)} J/sample"
+        case "steadiness":
+            return f"std {number(result.metrics.latency_ms.jitter_percent)} % of the mean step"
+        case "balanced":
+            memory = number(result.case.peak_memory_mb)
+            parts = (figure(result, "throughput"), figure(result, "latency"), memory and f"{memory} MB")
+            return ", ".join(part for part in parts if part)
+
+
+def _rates(result: Result) -> str:
+    """Throughput in samples, and in tokens where the task is about these: new ones where it generates."""
+    rate = number(result.metrics.samples_per_s)
+    samples = f"{rate} samples/s" if rate else "no rate"
+    new = result.metrics.new_tokens_per_s
+    if new is not None:
+        return f"{number(new, 1)} new tokens/s, {samples}"
+    tokens, unit = result.token_rate
+    task = result.session.start.sweep.task if result.session else ""
+    if not tokens or not task.startswith("lm-"):
+        return samples
+    return f"{number(tokens, 0 if tokens >= HUNDRED else 1)} {unit}, {samples}"
+
+
+def _kind(result: Result) -> str:
+    """What a typical step is: a median, over rounds where there are several, or the mean of a source."""
+    if len(result.metrics.rounds_ms) > 1 and result.case.steps_measured:
+        return "median over rounds"
+    return "mean" if result.metrics.latency_ms.median is None else "median"
+
+
+def cost_of_a_million(result: Result, per_hour: float | None) -> float | None:
+    """What a million samples cost at a price for an hour, in its currency."""
+    rate = result.metrics.samples_per_s
+    return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
+
+
+def times(ratio: Ratio | None) -> str:
+    """A ratio with its 95% interval, or the word that it has none; near 1 with a digit more."""
+    if ratio is None:
+        return "an unknown multiple"
+    interval = between(ratio)
+    return f"{value(ratio)} × ({interval})" if interval else f"{value(ratio)} × (no interval)"
+
+
+def against(ratio: Ratio | None, other: str) -> str:
+    """A ratio to something else, with the reason where it isn't sure."""
+    why = why_unsure(ratio) if ratio else None
+    return f"{value(ratio)} × {other}, but {why}" if ratio and why else f"{times(ratio)} {other}"
+
+
+def value(ratio: Ratio) -> str | None:
+    """A ratio without its interval."""
+    return number(ratio.value, ratio_digits(ratio))
+
+
+def between(ratio: Ratio) -> str | None:
+    """The bounds of a ratio's 95% interval, or None where it has none."""
+    if ratio.low is None or ratio.high is None:
+        return None
+    return f"{number(ratio.low, ratio_digits(ratio))} to {number(ratio.high, ratio_digits(ratio))}"
+
+
+def why_unsure(ratio: Ratio) -> str | None:
+    """Why a ratio isn't called anything, and what would decide it; None where it is called something."""
+    match ratio.doubt:
+        case None:
+            return None
+        case Doubt.NO_INTERVAL:
+            return "there is no interval to test it by"
+        case Doubt.WIDE:
+            also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
+            return f"{_wide(ratio)} is too wide to call{also}{_seen(ratio)}{_more(ratio)}"
+        case Doubt.STEPS:
+            fast = number(ratio.fast.value, ratio_digits(ratio)) if ratio.fast else None
+            return f"typical steps ({value(ratio)} ×) and fast steps ({fast} ×) disagree"
+        case Doubt.TOTALS:
+            totals = number(ratio.totals.value, ratio_digits(ratio)) if ratio.totals else None
+            return f"typical steps ({value(ratio)} ×) and all steps together ({totals} ×) disagree"
+        case Doubt.OUTSIDE:
+            return f"that may be because {listed(list(ratio.outside))}{_seen(ratio)}"
+
+
+def verdict_cell(ratio: Ratio | None) -> str | None:
+    """The word for a ratio as a cell of a table; of one that is unsure with the reason in a few words."""
+    if ratio is None:
+        return None
+    if ratio.doubt is None:
+        return str(ratio.verdict)
+    seen = ratio.resolution
+    reason = {
+        Doubt.NO_INTERVAL: "no interval",
+        Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _hidden(ratio) else "too wide",
+        Doubt.STEPS: "typical and fast steps disagree",
+        Doubt.TOTALS: "typical steps and totals disagree",
+        Doubt.OUTSIDE: "disturbed, or the machine itself",
+    }
+    return f"{ratio.verdict}: {reason[ratio.doubt]}"
+
+
+def _wide(ratio: Ratio) -> str:
+    """The interval that is too wide: of typical steps, or of fast ones where typical ones alone would do."""
+    if _hidden(ratio) or ratio.fast is None:
+        return f"the interval ({between(ratio)} ×)"
+    low, high = (number(end, ratio_digits(ratio)) for end in (ratio.fast.low, ratio.fast.high))
+    return f"the interval of fast steps ({low} to {high} ×)"
+
+
+def _hidden(ratio: Ratio) -> bool:
+    """Whether the ratio lies nearer to 1 than what can be resolved."""
+    seen = ratio.resolution
+    return seen is not None and ratio.value > 0 and max(ratio.value, 1 / ratio.value) - 1 <= seen
+
+
+def _seen(ratio: Ratio) -> str:
+    """Which differences can't be resolved; nothing where that at hand can, and something else is in doubt."""
+    if ratio.resolution is None or not _hidden(ratio):
+        return ""
+    return f"; differences below {_share(ratio.resolution)} can't be resolved"
+
+
+def _more(ratio: Ratio) -> str:
+    wanted = ratio.rounds_wanted
+    if wanted is None:
+        return ""
+    return f"; about {count(wanted - ratio.rounds, 'more round')} would decide it"
+
+
+def _share(share: float) -> str:
+    """A share in percent, with a digit where it is small; a large one as a multiple."""
+    if share >= 1:
+        return f"{number(1 + share, 0 if share >= MULTIPLE else 1)} ×"
+    return f"{number(100 * share, 0 if share >= NEAR_ONE else 1)} %"
+
+
+def ratio_digits(ratio: Ratio) -> int:
+    """Decimals that a ratio is shown with: more near 1, where they matter, and for the smallest."""
+    if ratio.value < SMALL:
+        return 4
+    return 3 if abs(ratio.value - 1) < NEAR_ONE else 2
+
+
+def against_baseline(result: Result, baseline: Result | None, need: Need, kinds: Sequence[str]) -> str | None:
+    """How a case stands to its baseline; None without one, or for a need that isn't compared."""
+    if baseline is None:
+        return None
+    if baseline is result:
+        return "which is the baseline itself"
+    ratio = _ratio(baseline, result, need)
+    if ratio is None:
+        return None
+    other = f"the baseline, {case_label(baseline.config, kinds)} ({figure(baseline, need)})"
+    of = f"the throughput of {other}" if need == "throughput" else f"as fast as {other}"
+    match ratio.verdict:
+        case Verdict.SAME:
+            return f"the same as {other}, within {_share(ratio.same_within)}: {times(ratio)}"
+        case Verdict.UNSURE:
+            return f"{value(ratio)} × {of}, but {why_unsure(ratio)}"
+        case _:
+            return f"{times(ratio)} {of}{_though(ratio, baseline, result, need)}"
+
+
+def _though(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
+    """Says so where typical steps say the contrary of the figures that stand beside their ratio."""
+    rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
+    contrary = need == "throughput" and (ratio.value - 1) * (rates[1] - rates[0]) < 0
+    return " at typical steps, though not by all steps together" if contrary else ""
+
+
+def against_others(choice: Decision, kinds: Sequence[str]) -> str:
+    """Whether the best case is surely the best."""
+    if choice.runner_up is None or choice.ahead is None or choice.best is None:
+        return "There is no other case to choose from"
+    if choice.leader is not None:
+        return _over_leader(choice, kinds)
+    if choice.ties:
+        return f"{_tied(choice, kinds)}{_tail(choice)}"
+    second = f"{case_label(choice.runner_up.config, kinds)} ({figure(choice.runner_up, choice.wish.need)})"
+    if choice.verdict is Verdict.FASTER:
+        behind = f"{_behind(choice.ahead)}{_how(choice)}"
+        return f"The next, {second}, is {behind}{_tail(choice)}{_others(choice)}"
+    how = _how(choice)
+    if choice.verdict is Verdict.UNSURE:
+        return f"The next is {second}: {value(choice.ahead)} ×{how}, but {why_unsure(choice.ahead)}"
+    contrary = how or " at typical steps"
+    return f"The next is {second}: {times(choice.ahead)}{contrary}, which says the contrary of these figures"
+
+
+def sureness(choice: Decision) -> str:
+    """Whether the best case is surely the best, in a few words."""
+    if choice.runner_up is None or choice.ahead is None:
+        return "the only case"
+    if choice.ties:
+        return f"not told apart from {count(len(choice.ties), 'other')}"
+    if choice.clear and choice.leader is None:
+        return "clearly ahead of the next"
+    if choice.tail and choice.verdict is Verdict.FASTER:
+        return f"ahead of the next, but not in its slow steps ({choice.tail.name})"
+    if choice.ahead.doubt is Doubt.NO_INTERVAL:
+        return "no interval to test its lead by"
+    return "its lead isn't established"
+
+
+def costs(result: Result, baseline: Result | None) -> str | None:
+    """What a case asks for beyond its baseline: memory, time of its first step, results that may differ."""
+    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
+    return ", ".join(part for part in found if part) or None
+
+
+def doubt(result: Result) -> str | None:
+    """Which of the options of a case weren't surely in force."""
+    words = {False: "Not applied", None: "Not verified"}
+    found = {
+        word: [value for value, known in doubts(result) if known is state] for state, word in words.items()
+    }
+    return "; ".join(f"{word}: {', '.join(values)}" for word, values in found.items() if values) or None
+
+
+def sentences(*parts: str | None) -> str:
+    """The parts that there are, each closed by a full stop."""
+    return " ".join(f"{part}." for part in parts if part)
+
+
+def _tied(choice: Decision, kinds: Sequence[str]) -> str:
+    labels = [case_label(result.config, kinds) for result in choice.ties[:MOST_NAMES]]
+    more = len(choice.ties) - len(labels)
+    tied = listed([*labels, f"{more:,} more"] if more else labels)
+    seen = _seen(choice.ahead) if choice.ahead and choice.verdict is Verdict.UNSURE else ""
+    return f"Not told apart from {tied}{seen}; it is the simplest of them"
+
+
+def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
+    """Why a simpler case was chosen in place of the one with the best figure."""
+    leader, ahead = choice.leader, choice.ahead
+    if leader is None or ahead is None:
+        return ""
+    name = f"{case_label(leader.config, kinds)} ({figure(leader, choice.wish.need)})"
+    asks = costs(leader, choice.best)
+    more = f"; it would cost {asks}" if asks else ""
+    rest = sum(row is not leader for row in choice.ties)
+    others = f"; {count(rest, 'more case')} can't be told apart either" if rest else ""
+    return f"{name} {_lead(ahead, _how(choice))}{more}{others}"
+
+
+def _how(choice: Decision) -> str:
+    """Of figures that are compared round by round, and not as quoted: that they are."""
+    by_rounds = choice.wish.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
+    return " round by round" if by_rounds else ""
+
+
+def _lead(ahead: Ratio, how: str) -> str:
+    """What the lead of a case is worth over a simpler one, which is so many times as good."""
+    leads = 0 < ahead.value < 1
+    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better figure"
+    if ahead.verdict is Verdict.SAME or ahead.doubt is Doubt.NO_INTERVAL:
+        return f"{lead}, which is within {_share(ahead.same_within)}"
+    return f"{lead}, which isn't established{_seen(ahead)}"
+
+
+def _behind(ratio: Ratio) -> str:
+    """How far a case is behind one that is this many times as good."""
+    if ratio.value >= FAR or ratio.low is None or ratio.high is None:
+        return f"behind by {times(ratio)}"
+    low, middle, high = (percent(1 - 1 / each, 1) for each in (ratio.low, ratio.value, ratio.high))
+    return f"{middle} % behind ({low} to {high} %)"
+
+
+def _tail(choice: Decision) -> str:
+    if choice.tail is None:
+        return ""
+    best, other = time_ms(choice.tail.best_ms), time_ms(choice.tail.other_ms)
+    return f"; but its {choice.tail.name} is longer: {best} against {other} ms"
+
+
+def _others(choice: Decision) -> str:
+    unsure = count(choice.unsure, "case")
+    return f"; {unsure} further behind can't be told apart for sure" if choice.unsure else ""
+
+
+def _more_memory(result: Result, baseline: Result | None) -> str | None:
+    if baseline is None or (result.config.device == "cpu") != (baseline.config.device == "cpu"):
+        return None  # a worker's resident memory is no measure of a device's
+    mine, theirs = result.case.peak_memory_mb, baseline.case.peak_memory_mb
+    if not mine or not theirs or mine / theirs - 1 < SMALLEST_COST:
+        return None
+    change = signed_percent(mine / theirs - 1, 0)
+    return f"{change} % peak memory ({number(theirs, 0)} to {number(mine, 0)} MB)"
+
+
+def _compiling(result: Result) -> str | None:
+    cold_ms = result.metrics.cold_cost_ms
+    if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
+        return None
+    return f"{number(cold_ms / 1000, 1)} s of compiling"
+
+
+def _accuracy(result: Result) -> str | None:
+    changes = result.config.precision not in ("fp32", UNKNOWN)
+    if not changes:
+        return None
+    return f"possibly accuracy ({result.config.precision}: accuracy not measured here)"
+
+
+def _ratio(base: Result, new: Result, need: Need) -> Ratio | None:
+    match need:
+        case "throughput":
+            return throughput_ratio(base, new)
+        case "latency":
+            return latency_ratio(base, new)
+        case _:
+            return None

@@ -1,0 +1,205 @@
+from time import sleep
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+import torch
+
+from benchtui.engine.devices import Lap, oom, open_device, process_memory
+from benchtui.engine.devices.base import add_up
+from benchtui.engine.devices.cuda import Cuda
+from benchtui.sessions.errors import BenchtuiError
+
+
+def test_parts_of_a_step_on_cpu_add_up_to_the_whole() -> None:
+    def step(lap: Lap) -> str:
+        sleep(0.01)
+        lap("first")
+        sleep(0.02)
+        lap("second")
+        return "done"
+
+    time, done = open_device("cpu").time(step)
+    assert done == "done"
+    assert time.device_ms is None
+    assert list(time.parts_ms) == ["first", "second"]
+    assert time.parts_ms["first"] >= 10
+    assert time.parts_ms["second"] >= 20
+    assert sum(time.parts_ms.values()) == pytest.approx(time.wall_ms, rel=0.05)
+
+
+def test_a_part_that_comes_several_times_has_the_sum_of_its_times() -> None:
+    assert add_up(["a", "b", "a"], [1.0, 2.0, 4.0]) == {"a": 5.0, "b": 2.0}
+    assert list(open_device("cpu").time(lambda lap: [lap(part) for part in "aba"])[0].parts_ms) == ["a", "b"]
+
+
+def test_an_allocation_that_the_processor_refuses_is_out_of_memory() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(10**15)
+    refused = "4,000,000,000 MB asked for in one piece"
+    assert oom.reason("cpu", raised.value) == f"out of memory on cpu: {refused}"
+    assert oom.reason("cuda:0", raised.value) == f"out of memory on the host: {refused}"
+    assert oom.reason("cpu", MemoryError()) == "out of memory on cpu"
+    assert oom.reason("cuda:0", MemoryError()) == "out of memory on the host"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            "CUDA out of memory. Tried to allocate 442.00 MiB. GPU 0 has a total capacity of 5.59 GiB of which"
+            " 276.05 MiB is free. Process 4711 has 3.00 GiB memory in use. Of the allocated memory 4.69 GiB is"
+            " allocated by PyTorch, and 648.25 MiB is reserved by PyTorch but unallocated.",
+            ": 442.00 MiB asked for in one piece, 276.05 MiB of 5.59 GiB free",
+        ),
+        ("InductorError: OutOfMemoryError: CUDA out of memory in a graph", ": CUDA out of memory"),
+        ("CUDA error: out of memory\nCUDA kernel errors might be", ": CUDA error: out of memory"),
+        (
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            ": CUBLAS_STATUS_ALLOC_FAILED",
+        ),
+    ],
+)
+def test_whatever_says_that_a_gpu_has_no_more_memory_is_out_of_memory_in_short(error: str, reason: str) -> None:
+    assert oom.reason("cuda:0", RuntimeError(error)) == f"out of memory on cuda:0{reason}"
+
+
+def test_another_allocator_may_say_it_in_its_own_words() -> None:
+    refused = torch.cuda.OutOfMemoryError(
+        "Allocation on device 0 would exceed allowed memory. (out of memory)\nmore"
+    )
+    said = "out of memory on cuda:0: Allocation on device 0 would exceed allowed memory. (out of memory)"
+    assert oom.reason("cuda:0", refused) == said
+
+
+@pytest.mark.parametrize("said", ["CUDA error: an illegal memory access", "shape '[2]' is invalid"])
+def test_other_errors_are_no_lack_of_memory(said: str) -> None:
+    assert oom.reason("cuda:0", RuntimeError(said)) is None
+
+
+def test_the_peak_of_resident_memory_counts_from_its_reset() -> None:
+    block = torch.ones(50_000_000)
+    with_block_mb = process_memory.peak_mb()
+    del block
+    process_memory.reset_peak()
+    after_mb = process_memory.peak_mb()
+    assert with_block_mb - after_mb > 150
+    assert len(torch.ones(25_000_000)) == 25_000_000
+    assert process_memory.peak_mb() - after_mb > 75
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
+def test_a_device_that_is_not_there_is_named() -> None:
+    with pytest.raises(BenchtuiError, match=r"cuda:0: no such device; torch .* sees 0 CUDA devices"):
+        open_device("cuda:0")
+
+
+class FakeEvent:
+    """A device event; the device's clock goes on by a millisecond with each."""
+
+    recorded: ClassVar[list["FakeEvent"]] = []
+
+    def __init__(self, enable_timing: bool) -> None:
+        assert enable_timing
+
+    def record(self) -> None:
+        self.recorded.append(self)
+        self.at_ms = float(len(self.recorded))
+
+    def elapsed_time(self, later: "FakeEvent") -> float:
+        return later.at_ms - self.at_ms
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> tuple[Cuda, list[str]]:
+    """A GPU that isn't there, and what is done on it."""
+    done: list[str] = []
+    monkeypatch.setattr(FakeEvent, "recorded", [])
+    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: done.append("synchronised"))
+    device = object.__new__(Cuda)
+    device.torch_device = torch.device("cuda:0")
+    return device, done
+
+
+def test_a_gpu_is_synchronised_at_both_ends_of_a_step(cuda: tuple[Cuda, list[str]]) -> None:
+    device, done = cuda
+
+    def step(lap: Lap) -> str:
+        lap("transfer")
+        done.append("step")
+        lap("forward")
+        return "given"
+
+    time, given = device.time(step)
+    assert done == ["synchronised", "step", "synchronised"]
+    assert given == "given"
+    assert (time.device_ms, time.parts_ms) == (2.0, {"transfer": 1.0, "forward": 1.0})
+
+
+def test_in_a_block_a_gpu_is_synchronised_before_the_first_and_after_the_last_step(
+    cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, done = cuda
+    host_ns = iter((0, 10_000_000))
+    monkeypatch.setattr("benchtui.engine.devices.cuda.perf_counter_ns", lambda: next(host_ns))
+
+    def step(lap: Lap) -> int:
+        done.append("step")
+        lap("forward")
+        return len(done)
+
+    rows = device.time_block(step, 3)
+    assert done == ["synchronised", "step", "step", "step", "synchronised"]
+    assert [given for _, given in rows] == [2, 3, 4]
+    assert [time.device_ms for time, _ in rows] == [1.0, 1.0, 1.0]
+    assert [time.wall_ms for time, _ in rows] == [2.0, 2.0, 6.0], "until the next begins; the last has the rest"
+
+
+def seen(kind: str, begin_us: float, end_us: float, named: bool = False) -> SimpleNamespace:
+    """An event as torch's profiler tells it."""
+    return SimpleNamespace(
+        device_type=SimpleNamespace(name=kind),
+        time_range=SimpleNamespace(start=begin_us, end=end_us),
+        is_user_annotation=named,
+    )
+
+
+class Profiler:
+    """A profiler that saw two kernels at once and a copy in each of the steps it was shown."""
+
+    events_seen: ClassVar[list[SimpleNamespace]] = [
+        seen("CUDA", 0.0, 1000.0),
+        seen("CUDA", 500.0, 1500.0),
+        seen("CUDA", 4000.0, 4500.0),
+        seen("CPU", 0.0, 9000.0),
+        seen("CUDA", 0.0, 9000.0, named=True),
+    ]
+
+    def __init__(self, activities: list[Any]) -> None:
+        assert activities == [torch.profiler.ProfilerActivity.CUDA]
+
+    def __enter__(self) -> "Profiler":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def events(self) -> list[SimpleNamespace]:
+        return self.events_seen
+
+
+def test_a_gpu_is_busy_while_kernels_or_copies_run(
+    cuda: tuple[Cuda, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, done = cuda
+    monkeypatch.setattr("benchtui.engine.devices.cuda.profile", Profiler)
+    assert device.busy_ms(lambda lap: done.append("step"), 2) == pytest.approx(1.0)
+    assert done == ["step", "step", "synchronised"]
+    monkeypatch.setattr(Profiler, "events_seen", Profiler.events_seen[3:])
+    with pytest.raises(BenchtuiError, match="the profiler saw no work on the device"):
+        device.busy_ms(lambda lap: None, 2)
+
+
+def test_a_processor_has_no_host_to_wait_for() -> None:
+    assert open_device("cpu").busy_ms(lambda lap: None, 3) is None

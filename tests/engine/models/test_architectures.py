@@ -1,0 +1,72 @@
+"""The bundled architectures load as transformers folders, without weights: DistilBERT for SST-2, and GPT-2."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+)
+
+import benchtui.engine
+
+FOLDER = (
+    Path(benchtui.engine.__file__).parent
+    / "models"
+    / "architectures"
+    / "distilbert-base-uncased-finetuned-sst-2-english"
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    return AutoTokenizer.from_pretrained(FOLDER)
+
+
+def test_model_has_the_published_number_of_parameters() -> None:
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(FOLDER))
+    assert type(model).__name__ == "DistilBertForSequenceClassification"
+    assert sum(parameter.numel() for parameter in model.parameters()) == 66_955_010
+
+
+def test_labels_are_those_of_sst2() -> None:
+    assert AutoConfig.from_pretrained(FOLDER).id2label == {0: "NEGATIVE", 1: "POSITIVE"}
+
+
+def test_tokenizer_is_the_fast_one_and_gives_berts_ids(tokenizer: PreTrainedTokenizerFast) -> None:
+    assert tokenizer.is_fast
+    assert tokenizer("hello world")["input_ids"] == [101, 7592, 2088, 102]
+    assert tokenizer("Café, 12!")["input_ids"] == [101, 7668, 1010, 2260, 999, 102]
+
+
+def test_tokenizer_gives_what_the_model_takes(tokenizer: PreTrainedTokenizerFast) -> None:
+    encoded = tokenizer(["one", "one two three " * 300], padding=True, truncation=True)
+    assert set(encoded) == {"input_ids", "attention_mask"}
+    assert [len(row) for row in encoded["input_ids"]] == [512, 512]
+    assert encoded["input_ids"][0][:4] == [101, 2028, 102, 0]
+    assert sum(encoded["attention_mask"][0]) == 3
+
+
+def test_vocabulary_fits_the_embedding(tokenizer: PreTrainedTokenizerFast) -> None:
+    assert len(tokenizer) == AutoConfig.from_pretrained(FOLDER).vocab_size == 30_522
+
+
+def test_notice_names_the_vocabulary_and_its_licence() -> None:
+    notice = (FOLDER.parents[3] / "NOTICE").read_text(encoding="utf-8")
+    assert FOLDER.name in notice
+    assert "Apache License" in notice
+
+
+def test_gpt2_has_the_published_number_of_parameters_with_its_head_tied() -> None:
+    config = AutoConfig.from_pretrained(FOLDER.parent / "gpt2")
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    assert type(model).__name__ == "GPT2LMHeadModel"
+    assert model.lm_head.weight is model.transformer.wte.weight
+    assert sum(parameter.numel() for parameter in model.parameters()) == 124_439_808
+    assert config.max_position_embeddings == 1024

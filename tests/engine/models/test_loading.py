@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from benchtui.engine.models import hub, loading
+from benchtui.sessions.errors import BenchtuiError
+
+SST2 = "distilbert-base-uncased-finetuned-sst-2-english"
+
+
+def test_a_missing_tokenizer_has_a_remedy_of_its_own(tmp_path: Path) -> None:
+    def load(path: str, local_files_only: bool) -> None:
+        raise OSError("no tokenizer")
+
+    with pytest.raises(
+        BenchtuiError, match=r'from the folder: no tokenizer; dataset = "synthetic" draws token ids'
+    ):
+        loading.load("tokenizer", loading.locate(str(tmp_path), "random"), load)
+
+
+def test_a_folder_comes_before_everything(tiny_model: Path) -> None:
+    assert loading.locate(str(tiny_model), "random") == loading.Place(
+        str(tiny_model), str(tiny_model), "folder"
+    )
+
+
+def test_a_bundled_architecture_serves_random_weights_alone() -> None:
+    assert loading.locate(SST2, "random").source == "bundled"
+    assert loading.locate(SST2, "pretrained") == loading.Place(SST2, SST2, "hub")
+
+
+@pytest.mark.parametrize("name", ["..", "../architectures", ".", "somebody/else"])
+def test_a_name_can_not_climb_out_of_the_bundled_architectures(name: str) -> None:
+    assert loading.locate(name, "random").source != "bundled"
+
+
+def test_random_weights_fill_matrices_and_leave_norms_as_they_begin(tiny_model: Path) -> None:
+    config = AutoConfig.from_pretrained(tiny_model)
+    with loading.random_weights() as fill:
+        network = AutoModelForSequenceClassification.from_config(config)
+    fill(network)
+    for name, parameter in network.named_parameters():
+        values = parameter.detach()
+        if parameter.dim() > 1:
+            assert float(values.std()) == pytest.approx(0.02, rel=0.2), name
+        else:
+            assert set(values.tolist()) == {
+                1.0 if name.endswith("LayerNorm.weight") or "norm.weight" in name else 0.0
+            }
+    positions = dict(network.named_buffers())["distilbert.embeddings.position_ids"]
+    assert positions[0, :4].tolist() == [0, 1, 2, 3]
+
+
+def test_random_weights_are_the_same_every_time(tiny_model: Path) -> None:
+    config = AutoConfig.from_pretrained(tiny_model)
+    made = []
+    for _ in range(2):
+        with loading.random_weights() as fill:
+            network = AutoModelForSequenceClassification.from_config(config)
+        fill(network)
+        made.append(network.classifier.weight.detach())
+    assert torch.equal(*made)
+
+
+def test_drawing_is_back_to_normal_afterwards() -> None:
+    with loading.random_weights():
+        assert torch.zeros(2, 2).normal_().abs().sum() == 0
+    assert torch.zeros(2, 2).normal_().abs().sum() > 0
+
+
+def test_what_transformers_raises_becomes_one_line_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "reachable", lambda: False)
+
+    def load(path: str, local_files_only: bool) -> None:
+        assert local_files_only
+        raise OSError(f"can't find {path}\nsecond line")
+
+    with pytest.raises(BenchtuiError) as raised:
+        loading.load("tokenizer", loading.locate("nobody/nothing", "pretrained"), load)
+    assert str(raised.value) == (
+        "model 'nobody/nothing': tokenizer can't be loaded from the hub: can't find nobody/nothing;"
+        f' without the hub: a local folder, or weights = "random" with a bundled architecture ({SST2}, gpt2)'
+    )

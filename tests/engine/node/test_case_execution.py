@@ -1,0 +1,137 @@
+from typing import Any
+
+import pytest
+
+from benchtui.engine.node.case_execution import CaseRun, others
+from benchtui.engine.node.telemetry_window import Readings
+from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
+from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Model
+
+WORKER = 41
+HOST = Host(gpus=(Gpu(index=0, name="A", uuid="GPU-1", sm_clock_mhz=2000.0),), absent={"rapl": "no counters"})
+
+
+class Execution:
+    """A case that has run already."""
+
+    pid = WORKER
+
+    def __init__(self, gpu_uuid: str | None, **ended: Any) -> None:
+        self._events = [
+            CasePrepared(t=0.0, case=0, model=Model(name="m"), gpu_uuid=gpu_uuid),
+            CaseFinished(**{"t": 9.0, "case": 0, "outcome": "ok", "measured_s": (1.0, 5.0)} | ended),
+        ]
+
+    def collect(self, now_s: float) -> Any:
+        return iter(self._events)
+
+
+class Driver:
+    """A driver that lists two processes on the GPU."""
+
+    def processes(self, uuid: str) -> dict[int, float | None]:
+        return {WORKER: 900.0, 7: None}
+
+
+def telemetry() -> Readings:
+    readings, at_s = Readings(), [0.5, 1.5, 2.5, 3.5, 4.5]
+    gpu = GpuReadings(
+        index=0,
+        power_w=[50.0, 100.0, 100.0, 100.0, 100.0],
+        power_limit_w=700.0,
+        temperature_c=[90.0, 60.0, 70.0, 65.0, None],
+        sm_clock_mhz=[300.0, 1500.0, 1300.0, 1200.0, 1200.0],
+        throttle=["hw_thermal", "", "sw_thermal", "sw_power_cap+sw_thermal", None],
+        energy_j=[0.0, 50.0, 150.0, 250.0, 350.0],
+    )
+    host = HostReadings(engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0])
+    readings.add(Telemetry(t=5.0, at_s=at_s, gpus=(gpu,), host=host))
+    return readings
+
+
+def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: Any) -> CaseFinished:
+    execution: Any = Execution(gpu_uuid, **ended)
+    driver: Any = Driver()
+    ended: list[CaseRun] = []
+    run = CaseRun(execution, driver, HOST, readings or telemetry(), 0.0, ended.append)
+    *_, last = run.collect(9.0)
+    assert ended == [run]
+    assert isinstance(last, CaseFinished)
+    return last
+
+
+def test_what_was_sampled_up_to_its_end_counts() -> None:
+    late = telemetry()
+    readings = Readings(lambda: readings.add(*late._events))
+    assert finished("GPU-1", readings).energy == finished("GPU-1").energy
+
+
+def test_a_case_on_a_gpu_ends_with_what_its_driver_saw_in_the_measured_span() -> None:
+    ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=12.0), marks=("sample",))
+    seen = ended.environment
+    assert seen is not None
+    assert seen.others_cpu_percent == 10.0, "the engine is no other"
+    assert (seen.sm_clock_mhz, seen.sm_clock_least_mhz, seen.sm_clock_default_mhz) == (1300.0, 1200.0, 2000.0)
+    assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
+    assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
+    assert ended.marks == (
+        "sample",
+        "throttled: sw_thermal",
+        "clock at 65% of its default",
+        "shared GPU with 1 other process",
+    )
+    assert ended.memory is not None and ended.memory.peak_device_mb == 900.0
+    assert ended.energy is not None and ended.energy.source == "counter"
+    assert ended.energy.energy_j == pytest.approx(400.0)
+
+
+def test_a_case_on_the_processor_says_why_its_energy_is_absent() -> None:
+    ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
+    assert ended.energy is not None and ended.energy.absent == "no counters"
+    assert ended.marks == ("disturbed: others used 62% of a processor",)
+    assert ended.environment is not None and ended.environment.sm_clock_mhz is None
+
+
+def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
+    ended = finished("GPU-1", outcome="failed", reason="killed")
+    assert (ended.environment, ended.energy, ended.memory) == (None, None, None)
+
+
+def shared(worker_cpu_percent: list[float | None]) -> Readings:
+    """A span in which two workers were at work, one of them for a while only."""
+    readings = Readings()
+    readings.at_work(1, 0.0)
+    readings.at_work(2, 2.0)
+    readings.at_work(1, 3.0)
+    host = HostReadings(engine_cpu_percent=[2.0] * 4, worker_cpu_percent=worker_cpu_percent)
+    readings.add(Telemetry(t=5.0, at_s=[1.5, 2.5, 3.5, 4.5], host=host))
+    return readings
+
+
+def test_what_our_own_workers_used_is_no_disturbance() -> None:
+    around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=0.9, involuntary_switches=5000)
+    ended = finished(None, shared([90.0, 260.0, 90.0, 90.0]), environment=around)
+    assert ended.environment is not None and ended.environment.beside == 1
+    assert ended.environment.others_cpu_percent == pytest.approx(95 - 2 - (132.5 - 90))
+    assert ended.marks == ("disturbed: others used 50% of a processor", "beside 1 of this sweep's cases")
+
+
+@pytest.mark.parametrize(("columns", "worker_cpu"), [([None] * 4, 0.9), ([90.0] * 4, None)])
+def test_neighbours_whose_use_was_not_read_leave_that_of_others_unknown(
+    columns: list[float | None], worker_cpu: float | None
+) -> None:
+    around = Environment(processors=2, others_cpu_percent=95.0, worker_cpu=worker_cpu)
+    ended = finished(None, shared(columns), environment=around)
+    assert ended.environment is not None and ended.environment.others_cpu_percent is None
+    assert ended.marks == ("beside 1 of this sweep's cases, and what else ran can't be told from them",)
+
+
+def test_other_processes_on_a_gpu_are_counted_without_the_worker() -> None:
+    assert others({41: 100.0}, 41) == 0
+    assert others({41: 100.0, 42: None, 43: 5.0}, 41) == 2
+
+
+def test_a_worker_listed_under_another_number_is_one_of_those_listed() -> None:
+    assert others({}, 41) == 0
+    assert others({7001: 100.0}, 41) == 0
+    assert others({7001: 100.0, 7002: 5.0}, 41) == 1

@@ -1,0 +1,82 @@
+from typing import Any
+
+import pytest
+
+from benchtui.engine.node.energy import gpu_energy, idle_power_w, processor_energy, total
+from benchtui.engine.node.telemetry_window import Readings
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, HostReadings
+
+PERIOD_S = 0.5
+
+
+def gpu_log(power_w: list[float | None], energy_j: list[float | None] | None = None) -> Readings:
+    columns = GpuReadings(index=1, power_w=power_w, energy_j=energy_j or [None] * len(power_w))
+    return log(len(power_w), gpus=(columns,))
+
+
+def log(samples: int, **readings: Any) -> Readings:
+    kept = Readings()
+    at_s = [index * PERIOD_S for index in range(samples)]
+    kept.add(Telemetry(t=at_s[-1], at_s=at_s, **readings))
+    return kept
+
+
+def test_the_counter_is_taken_over_two_seconds_or_more() -> None:
+    kept = gpu_log([100.0] * 9, [1000 + 60.0 * index for index in range(9)])
+    energy = gpu_energy(kept, 1, 0.0, 4.0)
+    assert energy.source == "counter"
+    assert energy.energy_j == pytest.approx(8 * 60)
+    assert energy.mean_power_w == pytest.approx(100)
+
+
+def test_the_counter_is_stretched_to_the_whole_span() -> None:
+    energy = gpu_energy(gpu_log([100.0] * 9, [50.0 * index for index in range(9)]), 1, 0.1, 4.1)
+    assert energy.energy_j == pytest.approx(400)
+
+
+def test_a_short_span_is_integrated_from_sampled_power() -> None:
+    energy = gpu_energy(gpu_log([100.0, 200.0, 300.0], [0.0, 80.0, 200.0]), 1, 0.0, 1.0)
+    assert energy.source == "sampled power"
+    assert energy.mean_power_w == pytest.approx(200)
+    assert energy.energy_j == pytest.approx(200)
+
+
+def test_without_two_readings_there_is_a_reason_and_no_figure() -> None:
+    energy = gpu_energy(gpu_log([100.0, None, None]), 1, 0.0, 0.7)
+    assert energy.energy_j is None
+    assert energy.absent == "measured for too short a time for two readings of power"
+
+
+def test_what_was_forgotten_is_in_no_energy() -> None:
+    kept = gpu_log([100.0] * 9)
+    kept.forget(1e9)
+    assert gpu_energy(kept, 1, 0.0, 4.0).absent is not None
+
+
+def test_the_processor_is_counted_with_its_memory_apart() -> None:
+    host = HostReadings(package_energy_j=[0.0, 10.0, 20.0, 30.0, 40.0], dram_energy_j=[0.0, 1.0, 2.0, 3.0, 4.0])
+    energy = processor_energy(log(5, host=host), 0.4, 1.9)
+    assert energy.source == "counter"
+    assert (energy.mean_power_w, energy.energy_j) == (pytest.approx(20), pytest.approx(30))
+    assert energy.dram_j == pytest.approx(3)
+    short = processor_energy(log(5, host=host), 0.4, 0.6)
+    assert short.absent == "measured for too short a time for the processor's counter"
+
+
+def test_idle_power_is_told_of_the_devices_that_give_it() -> None:
+    columns = GpuReadings(index=1, power_w=[60.0, 70.0, None])
+    kept = log(3, gpus=(columns,), host=HostReadings(package_energy_j=[0.0, 5.0, 10.0]))
+    gpus = (Gpu(index=0, name="silent"), Gpu(index=1, name="told"))
+    assert idle_power_w(kept, gpus, 0.0, 2.0) == {"gpu 1": 65.0, "processor": 10.0}
+    assert idle_power_w(log(3), gpus, 0.0, 2.0) == {}
+
+
+def test_rounds_add_up_to_their_energy_and_mean_power() -> None:
+    short = Energy(energy_j=100.0, mean_power_w=100.0, source="counter", dram_j=1.0)
+    long = Energy(energy_j=600.0, mean_power_w=200.0, source="sampled power")
+    both = total([short, long])
+    assert (both.energy_j, both.mean_power_w) == (700.0, pytest.approx(175.0))
+    assert (both.source, both.dram_j) == ("sampled power", None)
+    absent = Energy(absent="too short")
+    assert total([short, absent]) is absent

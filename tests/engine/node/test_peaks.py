@@ -1,0 +1,40 @@
+from benchtui.engine.node.peaks import peak_keys, told
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.events import Message, Peaks
+from benchtui.sessions.sweep import Config
+
+KEY = PeakKey("cpu", "fp32", 0)
+
+
+def test_each_peak_is_measured_once() -> None:
+    configs = [
+        Config(device="cpu"),
+        Config(device="cpu", batch_size=8, compile="default"),
+        Config(device="cpu", precision="amp-bf16"),
+        Config(device="cpu", precision="bf16"),
+        Config(device="cpu", threads=1),
+        Config(device="cuda:0", precision="fp16", threads=1),
+        Config(device="cpu", precision="int8"),
+    ]
+    assert peak_keys(configs) == [
+        ("cpu", "fp32", 0),
+        ("cpu", "bf16", 0),
+        ("cpu", "fp32", 1),
+        ("cuda:0", "fp16", 0),
+    ]
+
+
+def test_what_was_measured_is_told_with_the_sessions_time() -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e9, bytes_per_s=1e9)
+    (event,) = told(peaks, KEY, 3.5)
+    assert isinstance(event, Peaks) and (event.t, event.flops_per_s) == (3.5, 1e9)
+
+
+def test_a_process_that_dies_is_a_message_and_the_reason_in_the_record() -> None:
+    reason = "its process ended with exit status -9"
+    event, message = told(reason, KEY, 3.5)
+    assert event == Peaks(
+        t=3.5, device="cpu", precision="fp32", absent=dict.fromkeys(("flops", "bytes"), reason)
+    )
+    assert isinstance(message, Message) and message.level == "warning"
+    assert message.text == f"peak of cpu fp32 not measured: {reason}"

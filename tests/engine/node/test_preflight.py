@@ -1,0 +1,46 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from benchtui.engine.node.preflight import PeakErrand, Preparation
+from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.errors import ShortageError
+from benchtui.sessions.events import Message, Peaks
+
+WHY = "its process can't be started: Too many open files"
+KEYS = (PeakKey("cpu", "fp32", 1), PeakKey("cpu", "bf16", 1))
+
+
+class Short:
+    """Processes that can't be started."""
+
+    def probe(self) -> Any:
+        raise ShortageError(WHY)
+
+    def peaks(self, key: PeakKey) -> Any:
+        raise ShortageError(WHY)
+
+
+@pytest.fixture
+def processes() -> Iterator[Any]:
+    yield Short()
+
+
+def test_torch_that_can_not_be_asked_for_want_of_files_is_told(processes: Any) -> None:
+    preparation = Preparation(processes, None, None)
+    (event,) = preparation.collect(1.0)
+    assert isinstance(event, Message) and event.text == f"torch doesn't answer: {WHY}"
+    assert preparation.ended and preparation.sources == []
+
+
+def test_peaks_that_can_not_be_measured_for_want_of_files_are_told_once(processes: Any) -> None:
+    errand = PeakErrand(processes, KEYS, "n1")
+    events = list(errand.collect(1.0))
+    assert errand.ended and errand.sources == []
+    found = [event for event in events if isinstance(event, Peaks)]
+    assert [(each.precision, each.node, each.absent["flops"]) for each in found] == [
+        ("fp32", "n1", WHY),
+        ("bf16", "n1", WHY),
+    ]
+    assert list(errand.collect(2.0)) == []

@@ -1,0 +1,23 @@
+"""What a process that answers a question does when nobody wants to know any more."""
+
+from multiprocessing import Pipe
+
+import pytest
+
+from benchtui.engine.node import worker_processes
+from benchtui.engine.worker import peak_rates
+from benchtui.sessions.events import Peaks
+
+
+def test_an_answer_to_an_engine_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def measured(device: str, precision: str, threads: int) -> Peaks:
+        asked.append(device)
+        return Peaks(t=0.0, device=device, precision=precision, threads=threads)
+
+    monkeypatch.setattr(peak_rates, "main", measured)
+    engine, probe = Pipe(duplex=False)
+    engine.close()
+    worker_processes._run_peaks(probe, "cpu", "fp32", 1)
+    assert asked == ["cpu"]

@@ -1,0 +1,149 @@
+from typing import Any
+
+import pytest
+
+from benchtui.engine.supervisor import case_queue as queue_module
+from benchtui.engine.supervisor.case_queue import Queue
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep
+
+BOTH = ("cuda:0", "cuda:1")
+
+
+def made(*, rounds: int = 1, parallel: bool = False, **axes: Any) -> Queue:
+    rules = Measure(rounds=rounds)
+    return Queue(Sweep(name="s", model="m", axes=Axes(**axes), measure=rules, run=Run(parallel=parallel)))
+
+
+def start_all(queue: Queue) -> list[int]:
+    """Start what may start now."""
+    started = []
+    while turn := queue.next():
+        started.append(turn.case.index)
+    return started
+
+
+def pending(queue: Queue) -> list[int]:
+    return [case.index for case in queue.pending]
+
+
+def test_cases_run_one_after_another_in_the_order_of_the_plan() -> None:
+    queue = made(device=("cpu", *BOTH))
+    for index in range(3):
+        assert start_all(queue) == [index]
+        queue.ended(index, "ok")
+    assert start_all(queue) == [] and pending(queue) == []
+
+
+def test_rounds_go_forward_and_backward_and_a_bad_end_is_the_last() -> None:
+    queue, turns = made(rounds=3, batch_size=(1, 2, 3)), []
+    while turn := queue.next():
+        turns.append(f"{turn.round}{turn.case.index}")
+        queue.ended(turn.case.index, "failed" if turns[-1] == "11" else "ok")
+    assert " ".join(turns) == "00 01 02 12 11 10 20 22"
+    assert all(queue.has_ended(index) for index in range(3))
+
+
+def test_in_parallel_each_gpu_has_one_case() -> None:
+    queue = made(parallel=True, device=BOTH, batch_size=(1, 2))
+    assert start_all(queue) == [0, 2]
+    queue.ended(2, "ok")
+    assert start_all(queue) == [3]
+    queue.ended(0, "ok")
+    assert start_all(queue) == [1]
+
+
+def test_in_parallel_a_case_on_the_processor_runs_alone_and_is_not_overtaken() -> None:
+    queue = made(parallel=True, device=("cuda:0", "cpu", "cuda:1"))
+    assert start_all(queue) == [0]
+    queue.ended(0, "ok")
+    assert start_all(queue) == [1]
+    queue.ended(1, "ok")
+    assert start_all(queue) == [2]
+
+
+def test_a_free_gpu_begins_its_next_round_while_the_other_is_still_in_this_one() -> None:
+    queue = made(parallel=True, rounds=2, device=BOTH)
+    assert start_all(queue) == [0, 1]
+    queue.ended(1, "ok")
+    turn = queue.next()
+    assert turn is not None and (turn.case.index, turn.round) == (1, 1)
+
+
+def test_nothing_starts_while_paused() -> None:
+    queue = made(batch_size=(1, 2))
+    queue.paused = True
+    assert start_all(queue) == []
+    queue.paused = False
+    assert start_all(queue) == [0]
+
+
+def test_a_dropped_case_is_gone_and_only_a_pending_one_can_be() -> None:
+    queue = made(batch_size=(1, 2, 3))
+    start_all(queue)
+    assert [case.index for case in queue.drop([2, 2])] == [2]
+    assert pending(queue) == [1]
+    for index, said in ((0, "case 0 is running"), (2, "case 2 has ended"), (9, "no case 9; .* from 0 to 2")):
+        with pytest.raises(BenchtuiError, match=said):
+            queue.drop([1, index])
+    with pytest.raises(BenchtuiError, match="no case -1"):
+        queue.require(-1)
+    assert pending(queue) == [1], "a refused command changes nothing"
+
+
+def test_named_cases_start_first_and_the_others_follow_as_they_stood() -> None:
+    queue = made(batch_size=(1, 2, 3, 4))
+    start_all(queue)
+    queue.rearrange([3, 2])
+    assert pending(queue) == [3, 2, 1]
+    with pytest.raises(BenchtuiError, match="case 0 is running; only a pending one"):
+        queue.rearrange([1, 0])
+    assert pending(queue) == [3, 2, 1]
+
+
+def test_a_new_case_catches_up_with_the_rounds_of_the_others() -> None:
+    queue = made(rounds=2, batch_size=(1, 2))
+    for _ in range(3):
+        queue.ended(start_all(queue)[0], "ok")
+    assert queue.plan(Config(device="cpu", batch_size=8)).index == 2
+    turns = []
+    while turn := queue.next():
+        turns.append(f"{turn.round}{turn.case.index}")
+        queue.ended(turn.case.index, "ok")
+    assert turns == ["02", "12", "10"]
+
+
+def test_a_new_case_may_take_its_place_behind_another_and_tells_why_it_makes_no_sense() -> None:
+    queue = made(batch_size=(1, 2))
+    case = queue.plan(Config(device="cpu", precision="tf32"), after=0)
+    assert pending(queue) == [0, 2, 1]
+    assert case.skip is not None and "tf32" in case.skip
+
+
+def test_a_full_plan_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = made(batch_size=(1, 2))
+    monkeypatch.setattr(queue_module, "MOST_CASES", 2)
+    with pytest.raises(BenchtuiError, match="the plan is full: at most 2 cases"):
+        queue.plan(Config(device="cpu"))
+    assert len(queue.cases) == 2
+
+
+def test_what_is_as_large_as_a_case_is_known_within_its_family() -> None:
+    queue = made(precision=("fp32", "bf16"), sequence_length=(64, 128), batch_size=(4, 1, 8))
+    assert start_all(queue) == [0]
+    queue.ended(0, "oom")
+    larger = [case.config for case in queue.as_large_as(0)]
+    assert {config.precision for config in larger} == {"fp32"}
+    assert [(config.batch_size, config.sequence_length) for config in larger] == [(8, 64), (4, 128), (8, 128)]
+    assert queue.ran_out_below(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
+    assert queue.ran_out_below(Config(device="cpu", batch_size=3, sequence_length=512)) is None
+
+
+def test_a_case_that_was_measured_in_a_round_is_not_as_large_as_what_fits() -> None:
+    queue = made(rounds=2, batch_size=(1, 2))
+    for _ in range(2):
+        queue.ended(start_all(queue)[0], "ok")
+    assert start_all(queue) == [1]
+    queue.ended(1, "ok")
+    assert start_all(queue) == [0]
+    assert queue.as_large_as(0) == []

@@ -1,0 +1,133 @@
+"""What the user may ask of a sweep on its way, with cases that are played."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.engine.control import Command
+from benchtui.engine.supervisor import command_handler
+from benchtui.engine.supervisor.command_handler import obey
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Axes, Config, Run
+
+Begin = Callable[..., Any]
+
+
+def ask(sweep: Any, verb: Any, *cases: int, **fields: Any) -> tuple[int, ...]:
+    made = obey(Command(command=verb, cases=cases, **fields), sweep.course)
+    sweep.course.advance()
+    sweep.told()
+    return made
+
+
+@pytest.fixture
+def sweep(stage: Begin) -> Any:
+    """Four cases, of which the first runs."""
+    return stage(axes=Axes(batch_size=(1, 2, 3, 4)))
+
+
+def test_a_paused_sweep_finishes_what_runs_and_goes_on_when_it_may(sweep: Any) -> None:
+    ask(sweep, "pause")
+    ask(sweep, "pause")
+    assert sweep.finish(0)
+    assert (sweep.running, sweep.pending) == ([], [1, 2, 3])
+    assert sweep.told().paused
+    ask(sweep, "continue")
+    assert sweep.running == [1] and not sweep.told().paused
+    ask(sweep, "continue")
+
+
+def test_skip_ends_the_case_that_runs_or_the_one_that_is_named(sweep: Any) -> None:
+    ask(sweep, "skip")
+    ask(sweep, "skip", 3)
+    assert sweep.running == [1] and sweep.pending == [2]
+    ask(sweep, "skip", 1)
+    assert sweep.outcomes() == dict.fromkeys((0, 1, 3), ("skipped", "skipped by the user"))
+    with pytest.raises(BenchtuiError, match=r"^case 0 has ended already$"):
+        ask(sweep, "skip", 0)
+    with pytest.raises(BenchtuiError, match=r"^no case 9; they are numbered from 0 to 3$"):
+        ask(sweep, "skip", 9)
+
+
+def test_skip_must_know_which_one(stage: Begin) -> None:
+    sweep = stage(axes=Axes(device=("cuda:0", "cuda:1")), run=Run(parallel=True))
+    with pytest.raises(BenchtuiError, match=r"^2 cases are running: 0, 1; name one$"):
+        ask(sweep, "skip")
+    ask(sweep, "skip", 1)
+    assert sweep.running == [0]
+    ask(sweep, "pause")
+    sweep.finish(0)
+    with pytest.raises(BenchtuiError, match=r"^no case is running$"):
+        ask(sweep, "skip")
+
+
+def test_dropped_cases_end_as_skipped(sweep: Any) -> None:
+    ask(sweep, "drop", 3, 1)
+    assert sweep.outcomes() == dict.fromkeys((1, 3), ("skipped", "dropped by the user"))
+    assert sweep.pending == [2]
+    with pytest.raises(BenchtuiError, match=r"^case 0 is running; only a pending one can be dropped or moved$"):
+        ask(sweep, "drop", 2, 0)
+    assert sweep.pending == [2], "a refused command changes nothing"
+
+
+def test_cases_are_added_like_those_of_a_sweep(sweep: Any) -> None:
+    configs = (Config(device="cpu", batch_size=64), Config(device="cpu", precision="tf32"))
+    assert ask(sweep, "add", configs=configs) == (4, 5)
+    session = sweep.told()
+    assert [case.added.why for case in session.cases[4:]] == ["added by the user"] * 2
+    assert sweep.pending == [1, 2, 3, 4]
+    assert "tf32" in sweep.outcomes()[5][1]
+
+
+@pytest.mark.parametrize(
+    ("configs", "said"),
+    [
+        ((), "no case is given"),
+        ((Config(device="cpu"), Config(device="tpu")), "device: 'tpu' is not a device"),
+        ((Config(device="cpu"),) * 2, "2 more cases beside 4: at most 5 are allowed"),
+    ],
+)
+def test_what_can_not_be_added_is_refused_whole(
+    sweep: Any, configs: tuple[Config, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_handler, "MOST_CASES", 5)
+    with pytest.raises(BenchtuiError, match=said):
+        ask(sweep, "add", configs=configs)
+    assert len(sweep.course.queue.cases) == 4
+
+
+def test_pending_cases_take_a_new_order(sweep: Any) -> None:
+    ask(sweep, "order", 3, 2)
+    assert sweep.pending == [3, 2, 1]
+    with pytest.raises(BenchtuiError, match="case 0 is running"):
+        ask(sweep, "order", 0)
+    sweep.finish(0)
+    assert sweep.running == [3]
+
+
+def test_a_case_that_has_ended_runs_again_as_a_new_one(sweep: Any) -> None:
+    with pytest.raises(BenchtuiError, match=r"^case 0 hasn't ended yet$"):
+        ask(sweep, "again", 0)
+    sweep.finish(0, "oom")
+    assert ask(sweep, "again", 0) == (4,)
+    case = sweep.told().cases[4]
+    assert (case.config, case.name) == (sweep.told().cases[0].config, f"{case.config.name} (case 0 again)")
+    assert sweep.running == [4], "nothing else was left after running out of memory"
+    assert sweep.outcomes()[1][0] == "skipped"
+
+
+@pytest.mark.parametrize("verb", ["drop", "order", "again"])
+def test_a_command_about_cases_names_some(sweep: Any, verb: str) -> None:
+    with pytest.raises(BenchtuiError, match=r"^no case is named$"):
+        ask(sweep, verb)
+
+
+def test_a_sweep_that_ends_takes_no_more_commands_but_stop(sweep: Any) -> None:
+    obey(Command(command="stop"), sweep.course)
+    for verb in ("pause", "continue", "skip", "drop", "add", "order", "again"):
+        with pytest.raises(BenchtuiError, match=r"^the sweep is ending: stopped by the user$"):
+            obey(Command(command=verb, cases=(1,)), sweep.course)
+    obey(Command(command="stop"), sweep.course)
+    obey(Command(command="status"), sweep.course)
+    assert not sweep.course.advance()

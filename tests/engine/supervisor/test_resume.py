@@ -1,0 +1,254 @@
+"""What is left of a sweep, wherever its record broke off or it was stopped; cases are played."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.engine.control import Resumption
+from benchtui.engine.supervisor.resume import Left
+from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
+from benchtui.sessions.journal.journal import Journal, read
+from benchtui.sessions.payloads import Host, Memory
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep
+
+Begin = Callable[..., Any]
+Ends = Callable[[Config], tuple[Outcome, dict[str, Any]]]
+AUTO = Axes(precision=("fp32", "bf16"), batch_size_auto=True)
+
+
+def fitting(most: int) -> Ends:
+    """A machine on which so many samples fit, and throughput grows with the batch size."""
+
+    def ends(config: Config) -> tuple[Outcome, dict[str, Any]]:
+        if config.batch_size > most:
+            return "oom", {}
+        return "ok", {"step_ms": 1.0, "memory": Memory(peak_allocated_mb=100.0 * config.batch_size)}
+
+    return ends
+
+
+def came_to(session: Session) -> list[Any]:
+    """Each case in the end: options, outcome, and the steps of each round."""
+    return sorted(
+        (repr(case.config), case.state, str([len(each) for each in case.measured.by_round()]))
+        for case in session.cases
+    )
+
+
+def texts(session: Session) -> list[str]:
+    return sorted(message.text for message in session.messages if message.level == "info")
+
+
+SWEEPS: dict[str, tuple[dict[str, Any], Ends]] = {
+    "plain": ({}, fitting(100)),
+    "rounds": ({"measure": Measure(rounds=3)}, fitting(2)),
+    "auto": ({"axes": AUTO}, fitting(5)),
+    "auto in rounds": ({"axes": AUTO, "measure": Measure(rounds=2)}, fitting(3)),
+    "out of memory": (
+        {"axes": Axes(sequence_length=(128, 64), batch_size=(2, 8, 4)), "measure": Measure(aa=True)},
+        fitting(3),
+    ),
+    "side by side": (
+        {"axes": Axes(device=("cuda:0", "cuda:1"), batch_size=(1, 4, 8)), "run": Run(parallel=True)},
+        fitting(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SWEEPS)
+def test_a_record_that_breaks_off_anywhere_comes_to_the_same_end(
+    stage: Begin, resume: Begin, tmp_path: Path, kind: str
+) -> None:
+    entries, ends = SWEEPS[kind]
+    sweep = stage(**entries)
+    sweep.finish_all(ends)
+    whole = sweep.told()
+    lines = sweep.path.read_bytes().splitlines(keepends=True)
+    for count in range(2, len(lines)):
+        path = tmp_path / f"cut-{count}.json"
+        path.write_bytes(b"".join(lines[:count]))
+        again = resume(path)
+        again.finish_all(ends)
+        session = again.told()
+        assert came_to(session) == came_to(whole), count
+        assert texts(session) == texts(whole), count
+        assert session.left == 0 and session.done == len(session.cases)
+
+
+@pytest.mark.parametrize("kind", SWEEPS)
+def test_a_sweep_that_is_stopped_anywhere_comes_to_the_same_end(stage: Begin, resume: Begin, kind: str) -> None:
+    entries, ends = SWEEPS[kind]
+    whole = stage(**entries)
+    whole.finish_all(ends)
+    for ended in range(len(whole.told().cases)):
+        sweep = stage(**entries)
+        for _ in range(ended):
+            if sweep.running:
+                outcome, fields = ends(sweep.course.queue.cases[sweep.running[0]].config)
+                sweep.finish(sweep.running[0], outcome, **fields)
+        sweep.course.stop("stopped by SIGTERM")
+        while sweep.course.advance():
+            pass
+        sweep.cut()
+        try:
+            again = resume(sweep.path)
+        except NothingLeftError:
+            continue
+        again.finish_all(ends)
+        assert came_to(again.told()) == came_to(whole.told()), ended
+
+
+def test_a_case_that_was_done_when_the_sweep_was_stopped_leads_on(stage: Begin, resume: Begin) -> None:
+    """Its search had another size to try, which a sweep that ends doesn't begin any more."""
+    sweep = stage(axes=Axes(batch_size_auto=True))
+    sweep.played[0].finish("ok", step_ms=1.0)
+    sweep.course.stopping = "stopped"
+    assert not sweep.course.advance()
+    assert len(sweep.told().cases) == 1
+    sweep.cut()
+    again = resume(sweep.path)
+    again.finish_all(fitting(3))
+    assert [case.config.batch_size for case in again.told().cases] == [1, 2, 4, 3]
+
+
+def test_what_was_added_dropped_and_ordered_stays(stage: Begin, resume: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4, 5)))
+    course = sweep.course
+    sweep.finish(0)
+    added = course.plan(Config(device="cpu", batch_size=9), "added by the user")
+    course.dismiss([course.queue.cases[2]], "skipped", "dropped by the user")
+    course.queue.rearrange([4, added.index])
+    sweep.log.write(OrderChanged(t=sweep.log.now_s(), cases=tuple(each.index for each in course.queue.pending)))
+    again = resume(sweep.cut())
+    assert (again.running, again.pending) == ([1], [4, 5, 3]), "the one that was cut short comes first"
+    again.finish_all(fitting(100))
+    assert [case.state for case in again.told().cases] == ["ok", "ok", "skipped", "ok", "ok", "ok"]
+    assert again.course.plan(Config(device="cpu"), "again", of=0).index == 6
+
+
+def test_a_case_asked_for_in_spite_of_one_that_ran_out_of_memory_is_run(stage: Begin, resume: Begin) -> None:
+    sweep = stage()
+    sweep.finish(0, "oom")
+    sweep.course.queue.paused = True
+    sweep.log.zero_s -= 10.0  # the played case ended at 2 s
+    sweep.course.plan(Config(device="cpu", batch_size=8), "added by the user")
+    again = resume(sweep.cut())
+    assert again.running == [3]
+    assert again.finish(3) is False
+    assert [outcome for outcome, _ in again.outcomes().values()] == ["oom", "skipped", "skipped", "ok"]
+
+
+def test_a_paused_sweep_goes_on(stage: Begin, resume: Begin) -> None:
+    sweep = stage()
+    sweep.course.queue.paused = True
+    sweep.finish(0)
+    again = resume(sweep.cut())
+    assert again.running == [1]
+    assert not any(isinstance(event, Continued) for event in read(again.path).events)
+
+
+def test_failed_cases_begin_again_only_where_that_is_asked_for(stage: Begin, resume: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4)))
+    sweep.finish(0, "failed", reason="why")
+    sweep.finish(1, "timeout", reason="late")
+    sweep.finish(2, "skipped", reason="skipped by the user")
+    path = sweep.cut()
+    kept = path.read_bytes()
+    plain = resume(path)
+    assert (plain.running, plain.pending) == ([3], [])
+    plain.cut()
+    path.write_bytes(kept)
+    retried = resume(path, retry_failed=True)
+    retried.finish_all(fitting(100))
+    assert [case.state for case in retried.told().cases] == ["ok", "ok", "skipped", "ok"]
+
+
+def test_a_search_that_failed_goes_on_where_it_is_retried(stage: Begin, resume: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size_auto=True))
+    sweep.finish(0, step_ms=1.0)
+    assert not sweep.finish(1, "failed", reason="a loose cable")
+    assert "ended with batch size 2 (failed: a loose cable)" in texts(sweep.told())[0]
+    again = resume(sweep.cut(), retry_failed=True)
+    again.finish_all(fitting(3))
+    assert [case.config.batch_size for case in again.told().cases] == [1, 2, 4, 3]
+    assert "largest that fits 3" in texts(again.told())[-1]
+
+
+def test_a_case_in_rounds_ends_with_what_the_rounds_before_came_to(stage: Begin, resume: Begin) -> None:
+    sweep = stage(axes=Axes(), measure=Measure(rounds=2))
+    sweep.finish(0, memory=Memory(peak_rss_mb=900.0), marks=("disturbed: x",))
+    again = resume(sweep.cut())
+    assert not again.finish(0, memory=Memory(peak_rss_mb=700.0))
+    end = again.told().cases[0].finished
+    assert end is not None and end.memory == Memory(peak_rss_mb=900.0)
+    assert any(mark.startswith("disturbed") for mark in end.marks)
+
+
+def test_it_is_resumed_twice_and_the_clock_goes_on(stage: Begin, resume: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2, 3)))
+    path = sweep.cut()
+    for index in range(2):
+        again = resume(path)
+        assert again.running == [index]
+        again.finish(index)
+        again.cut()
+    last = resume(path)
+    last.finish_all(fitting(100))
+    session = last.told()
+    assert [case.state for case in session.cases] == ["ok"] * 3 and len(session.resumed) == 3
+    resumes = [event.t for event in session.resumed]
+    assert resumes == sorted(resumes) and session.now_s >= resumes[-1] >= 2.0
+    begun = Counter(event.case for event in read(path).events if isinstance(event, CaseStarted))
+    assert begun == {0: 2, 1: 2, 2: 2}
+
+
+def made(path: Path, **entries: Any) -> Path:
+    """A record of nothing but its beginning."""
+    fields: dict[str, Any] = {"id": "x", "created": "", "plan": (Config(device="cpu"),), "host": Host()}
+    journal = Journal(path)
+    journal.append(SessionStarted(t=0.0, sweep=Sweep(name="s", model="m"), **fields | entries))
+    journal.close()
+    return path
+
+
+def test_what_can_not_be_resumed_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+    sessions = {
+        "was imported from hyperfine; it can't be resumed": made(tmp_path / "a.json", source="hyperfine"),
+        "can't be resumed: line 1: not an event of a session": tmp_path / "b.json",
+        "can't be resumed: the session has no session_started event": tmp_path / "c.json",
+        "machine or software have changed since: Host: box → ": made(
+            tmp_path / "d.json", host=Host(hostname="box"), version="0"
+        ),
+    }
+    (tmp_path / "b.json").write_text("not a session\n")
+    (tmp_path / "c.json").write_text("[\n")
+    for said, path in sessions.items():
+        before = path.read_bytes()
+        with pytest.raises(BenchtuiError, match=f"^{path}: {said}") as refused:
+            Left(path, Resumption()).resumed(Host(hostname="spare"))
+        assert "\n" not in str(refused.value)
+        assert path.read_bytes() == before
+        del refused
+
+
+def test_nothing_left_is_told_with_what_could_be_retried(stage: Begin, tmp_path: Path) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2)))
+    sweep.finish(0)
+    sweep.finish(1, "failed", reason="why")
+    path = sweep.cut()
+    with pytest.raises(NothingLeftError, match=r"nothing is left to run; 1 failed .*: --retry-failed"):
+        Left(path, Resumption())
+
+
+def test_what_torch_says_otherwise_is_told(stage: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2)))
+    sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8))
+    left = Left(sweep.cut(), Resumption())
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8)) == []
+    assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == ["resumed with other threads: 8 → 2"]
+    left.journal.close()

@@ -1,0 +1,80 @@
+from typing import Any
+
+import pytest
+
+from benchtui.engine.supervisor.round_policy import PAUSE_S, Again, Rounds
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.payloads import Energy, Environment, Memory
+from benchtui.sessions.sweep import Measure
+
+
+def end(case: int = 0, **fields: Any) -> CaseFinished:
+    return CaseFinished(**{"t": 5.0, "case": case, "outcome": "ok", "measured_s": (1.0, 3.0)} | fields)
+
+
+HOT = end(environment=Environment(throttle=("sw_thermal",)))
+BUSY = end(environment=Environment(processors=2, others_cpu_percent=90.0))
+QUIET = end(environment=Environment(processors=2, others_cpu_percent=3.0))
+
+
+def test_a_single_round_ends_the_case_as_it_came() -> None:
+    assert Rounds(Measure()).ended(HOT, 0) is HOT
+
+
+def test_rounds_end_apart_and_the_last_one_tells_of_all() -> None:
+    rounds = Rounds(Measure(rounds=3))
+    peaks = (300.0, 500.0, 400.0)
+    ends = [
+        end(
+            memory=Memory(peak_rss_mb=peak),
+            energy=Energy(energy_j=10.0, mean_power_w=5.0, source="counter"),
+            marks=("random weights", *(("throttled: sw_thermal",) if turn == 0 else ())),
+            stop=f"stop {turn}",
+        )
+        for turn, peak in enumerate(peaks)
+    ]
+    first, second, last = (rounds.ended(each, turn) for turn, each in enumerate(ends))
+    assert isinstance(first, RoundFinished) and isinstance(second, RoundFinished)
+    assert (first.round, first.memory, first.stop) == (0, Memory(peak_rss_mb=300.0), "stop 0")
+    assert isinstance(last, CaseFinished)
+    assert last.memory == Memory(peak_rss_mb=500.0)
+    assert last.energy == Energy(energy_j=30.0, mean_power_w=5.0, source="counter")
+    assert (last.marks, last.stop) == (
+        ("random weights", "throttled: sw_thermal, in 1 of 3 rounds"),
+        "stop 2",
+    )
+
+
+def test_a_round_that_goes_wrong_is_the_end() -> None:
+    rounds = Rounds(Measure(rounds=3))
+    failed = end(outcome="failed", reason="killed")
+    assert rounds.ended(failed, 0) is failed
+
+
+def test_a_throttled_case_is_measured_again_after_growing_pauses_and_not_for_ever() -> None:
+    rounds = Rounds(Measure())
+    pauses = [again.pause_s for attempt in range(9) if (again := rounds.again(HOT, attempt))]
+    assert pauses == [PAUSE_S, 2 * PAUSE_S]
+
+
+@pytest.mark.parametrize(
+    ("retries", "ended", "again"),
+    [
+        (None, BUSY, None),
+        (1, BUSY, Again("disturbed: others used 90% of a processor", PAUSE_S)),
+        (0, HOT, None),
+        (1, QUIET, None),
+        (1, end(), None),
+        (1, end(outcome="failed", environment=BUSY.environment), None),
+    ],
+)
+def test_others_cost_a_repetition_where_the_sweep_asks_for_it(
+    retries: int | None, ended: CaseFinished, again: Again | None
+) -> None:
+    assert Rounds(Measure(retries=retries)).again(ended, 0) == again
+
+
+def test_every_process_compiles_into_a_folder_of_its_own_unless_one_is_shared() -> None:
+    cold, shared = Rounds(Measure()), Rounds(Measure(caches="shared"))
+    assert len({cold.scratch(case) for case in (0, 0, 1)}) == 3
+    assert {shared.scratch(case) for case in (0, 0, 1)} == {"shared"}

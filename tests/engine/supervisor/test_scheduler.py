@@ -1,0 +1,269 @@
+"""What the ends of cases lead to, with cases that are played."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.engine.supervisor.batch_size_searches import THROUGHPUT_BLOCK
+from benchtui.engine.worker import timed_loop
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
+from benchtui.sessions.journal.journal import read
+from benchtui.sessions.payloads import Environment, Host, Memory
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Axes, Config, Measure, Run
+
+Begin = Callable[..., Any]
+AUTO = Axes(batch_size_auto=True)
+
+
+def texts(session: Session) -> list[str]:
+    return [message.text for message in session.messages]
+
+
+def test_cases_run_to_the_end_one_after_another(stage: Begin) -> None:
+    sweep = stage()
+    assert (sweep.running, sweep.pending) == ([0], [1, 2])
+    assert sweep.finish(0) and sweep.finish(1, "failed", reason="why")
+    assert not sweep.finish(2)
+    assert sweep.outcomes() == {0: ("ok", None), 1: ("failed", "why"), 2: ("ok", None)}
+
+
+def test_a_worker_that_can_not_be_started_fails_its_case_and_the_next_one_runs(
+    stage: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = stage()
+    launch = sweep.course._launch
+
+    def refuse_one(turn: Any) -> Any:
+        if turn.case.index == 1:
+            raise BenchtuiError("the worker can't be started: why")
+        return launch(turn)
+
+    monkeypatch.setattr(sweep.course, "_launch", refuse_one)
+    assert sweep.finish(0) and sweep.running == [2]
+    assert sweep.outcomes()[1] == ("failed", "the worker can't be started: why")
+    assert sweep.told().cases[1].started is None
+
+
+def test_after_running_out_of_memory_larger_cases_of_the_family_are_skipped(stage: Begin) -> None:
+    axes = Axes(precision=("fp32", "bf16"), sequence_length=(128, 64), batch_size=(4, 1, 8))
+    sweep = stage(axes=axes)
+    sweep.finish(0, "oom")
+    reason = "larger than case 0, which ran out of memory"
+    assert sweep.outcomes() == {0: ("oom", None), 2: ("skipped", reason)}
+    sweep.finish_all(lambda config: ("ok", {}))
+    assert [outcome for outcome, _ in sweep.outcomes().values()].count("ok") == 10
+    assert sum(case.started is None for case in sweep.told().cases) == 1
+
+
+def test_the_second_case_of_a_pair_is_as_large_as_the_first(stage: Begin) -> None:
+    sweep = stage(axes=Axes(), measure=Measure(aa=True))
+    assert not sweep.finish(0, "oom")
+    assert sweep.outcomes()[1] == ("skipped", "as large as case 0, which ran out of memory")
+
+
+def test_a_case_asked_for_again_runs_in_spite_of_one_that_ran_out_of_memory(stage: Begin) -> None:
+    sweep = stage()
+    sweep.finish(0, "oom")
+    assert sweep.outcomes().keys() == {0, 1, 2}
+    assert sweep.course.plan(Config(device="cpu", batch_size=8), "added by the user").index == 3
+    assert sweep.course.advance() and sweep.running == [3]
+
+
+def test_what_this_machine_has_not_is_skipped_before_anything_runs(stage: Begin) -> None:
+    runtime = Runtime(t=0.0, torch="2.9", cuda="12", cuda_devices=("H200",))
+    sweep = stage(runtime=runtime, axes=Axes(device=("cuda:1", "cuda:0", "cpu"), precision=("tf32",)))
+    assert sweep.running == [1]
+    outcomes = sweep.outcomes()
+    assert outcomes[0] == ("skipped", "no cuda:1 on this machine: torch 2.9 sees 1 CUDA devices")
+    assert "tf32" in outcomes[2][1]
+    sweep.course.plan(Config(device="cuda:3"), "added by the user")
+    assert "no cuda:3 on this machine" in sweep.outcomes()[3][1]
+
+
+def test_rounds_end_apart(stage: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2)), measure=Measure(rounds=2))
+    for index in (0, 1, 1):
+        sweep.finish(index)
+    session = sweep.told()
+    assert [len(case.rounds) for case in session.cases] == [1, 1]
+    assert sweep.outcomes() == {1: ("ok", None)} and sweep.running == [0]
+    assert not sweep.finish(0)
+
+
+def test_stopping_ends_what_runs_and_what_is_to_come(stage: Begin) -> None:
+    sweep = stage(axes=Axes(device=("cuda:0", "cuda:1"), batch_size=(1, 2)), run=Run(parallel=True))
+    assert sweep.running == [0, 2]
+    sweep.course.stop("stopped by the user")
+    assert not sweep.course.advance()
+    assert set(sweep.outcomes().values()) == {("interrupted", "stopped by the user")}
+    assert len(sweep.outcomes()) == 4
+
+
+def test_a_paused_sweep_waits_and_one_that_is_stopped_does_not(stage: Begin) -> None:
+    sweep = stage(axes=Axes())
+    sweep.course.queue.paused = True
+    assert sweep.finish(0), "cases may still be added"
+    assert (sweep.course.sources, sweep.course.left_s) == ([], None)
+    sweep.course.stop("stopped")
+    assert not sweep.course.advance()
+
+
+HOT = {"measured_s": (0.0, 1.0), "environment": Environment(throttle=("sw_thermal",))}
+
+
+def test_a_disturbed_case_rests_and_is_measured_again(stage: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2)))
+    first = sweep.played[0]
+    sweep.finish(0, **HOT)
+    assert sweep.running == [0]
+    assert 0 < sweep.course.left_s <= 5.0
+    sweep.course.advance()
+    assert sweep.played[0] is first, "the machine rests"
+    now_s = sweep.log.now_s()
+    monkeypatch.setattr(sweep.log, "now_s", lambda: now_s + 6.0)
+    sweep.course.advance()
+    assert sweep.played[0] is not first
+    assert len(sweep.told().cases[0].measured) == 0, "what was disturbed doesn't count"
+    sweep.finish(0)
+    assert sweep.outcomes() == {0: ("ok", None)} and sweep.running == [1]
+    assert "measured again in 5 s" in texts(sweep.told())[0]
+
+
+def test_skipping_a_case_that_rests_keeps_what_was_measured(stage: Begin) -> None:
+    sweep = stage(axes=Axes(batch_size=(1, 2)))
+    sweep.finish(0, **HOT)
+    sweep.course.end(0, "skipped", "skipped by the user")
+    sweep.course.advance()
+    assert sweep.running == [1] and sweep.outcomes()[0] == ("ok", None)
+    assert len(sweep.told().cases[0].measured) == 20
+
+
+def test_a_case_that_was_done_when_the_sweep_was_stopped_is_not_measured_again(stage: Begin) -> None:
+    sweep = stage(axes=Axes())
+    sweep.course.stop("stopped")
+    assert not sweep.finish(0, **HOT)
+    assert sweep.outcomes() == {0: ("ok", None)}
+
+
+def fitting(most: int, fastest: int = 10**9) -> Callable[[Config], tuple[Outcome, dict[str, Any]]]:
+    """A machine on which so many samples fit, and throughput grows up to a batch size."""
+
+    def ends(config: Config) -> tuple[Outcome, dict[str, Any]]:
+        step_ms = max(1.0, config.batch_size / fastest)
+        if config.batch_size > most:
+            return "oom", {}
+        return "ok", {"step_ms": step_ms, "memory": Memory(peak_allocated_mb=100.0 * config.batch_size)}
+
+    return ends
+
+
+def test_a_search_adds_the_cases_of_its_family_where_it_stands(stage: Begin) -> None:
+    sweep = stage(axes=Axes(precision=("fp32", "bf16"), batch_size_auto=True))
+    sweep.finish_all(fitting(5))
+    session = sweep.told()
+    sizes = [(case.config.precision, case.config.batch_size) for case in session.cases]
+    assert sizes[:2] == [("fp32", 1), ("bf16", 1)]
+    assert sizes[2:7] == [("fp32", size) for size in (2, 4, 8, 6, 5)], "a family is finished before the next"
+    assert sizes[7:] == [("bf16", size) for size in (2, 4, 8, 6, 5)]
+    assert session.cases[2].added is not None and session.cases[2].added.why == "auto: doubling"
+    assert texts(session) == [
+        f"auto batch size of cpu {precision} compile=off seq=128: largest that fits 5 (6 ran out of memory);"
+        " most samples/s at 5"
+        for precision in ("fp32", "bf16")
+    ]
+    assert session.cases[4].state == "oom"
+
+
+def test_a_search_ends_where_throughput_levels_off(stage: Begin) -> None:
+    sweep = stage(axes=AUTO)
+    sweep.finish_all(fitting(10**6, fastest=8))
+    assert [case.config.batch_size for case in sweep.told().cases] == [1, 2, 4, 8, 16, 32]
+    (text,) = texts(sweep.told())
+    assert "32 fits, and larger ones weren't run" in text
+
+
+def test_later_rounds_run_what_the_search_found(stage: Begin) -> None:
+    sweep = stage(axes=AUTO, measure=Measure(rounds=2))
+    sweep.finish_all(fitting(3))
+    session = sweep.told()
+    outcomes = {case.config.batch_size: (case.state, len(case.measured.by_round())) for case in session.cases}
+    assert outcomes == {1: ("ok", 2), 2: ("ok", 2), 4: ("oom", 1), 3: ("ok", 2)}
+    assert len(texts(session)) == 1, "the search is over after its round"
+
+
+def started(sweep: Any) -> list[int]:
+    """Batch sizes in the order in which their cases began."""
+    events = read(sweep.path).events
+    return [event.config.batch_size for event in events if isinstance(event, CaseStarted)]
+
+
+def test_the_second_round_goes_backward_through_what_was_found(stage: Begin) -> None:
+    sweep = stage(axes=AUTO, measure=Measure(rounds=2))
+    sweep.finish_all(fitting(3))
+    assert started(sweep) == [1, 2, 4, 3, 3, 2, 1]
+
+
+def test_memory_predicted_saves_a_case_that_would_not_fit(stage: Begin) -> None:
+    host = Host(memory_mb=2000.0, absent={"rapl": "none"})
+    sweep = stage(host=host, axes=AUTO)
+
+    def ends(config: Config) -> tuple[Outcome, dict[str, Any]]:
+        fields: dict[str, Any] = {"memory": Memory(peak_rss_mb=500.0 + 100.0 * config.batch_size)}
+        return ("ok", fields) if config.batch_size <= 15 else ("oom", {})
+
+    sweep.finish_all(ends)
+    assert [case.config.batch_size for case in sweep.told().cases] == [1, 2, 4, 8, 12, 15]
+    (text,) = texts(sweep.told())
+    assert "largest that fits 15 (16 not run: predicted to need 2,100 MB of 2,000 MB)" in text
+
+
+def test_a_search_heeds_what_a_shorter_sequence_could_not_hold(stage: Begin) -> None:
+    sweep = stage(axes=Axes(sequence_length=(64, 128), batch_size_auto=True))
+    sweep.finish_all(fitting(3))
+    sizes = [(case.config.sequence_length, case.config.batch_size) for case in sweep.told().cases]
+    assert sizes == [(64, 1), (128, 1), (64, 2), (64, 4), (64, 3), (128, 2), (128, 3)]
+    assert (
+        "largest that fits 3 (4 not run: larger than case 3, which ran out of memory)" in texts(sweep.told())[1]
+    )
+
+
+def test_a_search_ends_with_a_case_that_the_user_drops_and_a_stop_tells_nothing(stage: Begin) -> None:
+    sweep = stage(axes=AUTO)
+    sweep.finish(0)
+    sweep.course.end(1, "skipped", "skipped by the user")
+    assert not sweep.course.advance()
+    (text,) = texts(sweep.told())
+    assert "ended with batch size 2 (skipped: skipped by the user); largest that fitted 1" in text
+    stopped = stage(axes=AUTO)
+    stopped.finish(0)
+    stopped.course.stop("stopped")
+    stopped.course.advance()
+    assert texts(stopped.told()) == []
+
+
+def test_the_second_case_of_a_pair_is_no_search(stage: Begin) -> None:
+    sweep = stage(axes=AUTO, measure=Measure(aa=True))
+    sweep.finish_all(fitting(1))
+    assert [case.config.batch_size for case in sweep.told().cases] == [1, 1, 2]
+
+
+def test_a_search_of_a_case_that_can_not_run_says_nothing_more(stage: Begin) -> None:
+    runtime = Runtime(t=0.0, torch="2.9")
+    sweep = stage(runtime=runtime, axes=Axes(device=("cuda:0",), batch_size_auto=True))
+    assert not sweep.course.advance()
+    assert sweep.outcomes()[0][0] == "skipped" and texts(sweep.told()) == []
+
+
+def test_the_block_of_throughput_mode_is_that_of_the_timed_loop() -> None:
+    assert THROUGHPUT_BLOCK == timed_loop.THROUGHPUT_BLOCK
+
+
+def test_what_a_search_adds_is_in_the_record(stage: Begin) -> None:
+    sweep = stage(axes=AUTO)
+    sweep.finish_all(fitting(1))
+    events = read(sweep.path).events
+    (added,) = (event for event in events if isinstance(event, CaseAdded))
+    assert (added.case, added.why, added.of, added.after) == (1, "auto: doubling", None, 0)

@@ -1,0 +1,144 @@
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from benchtui.engine.telemetry.host_info import (
+    container_cpus,
+    container_memory_mb,
+    describe_host,
+    governor,
+    is_virtual,
+    package_versions,
+    processor_name,
+    rapl_absence,
+)
+from benchtui.engine.telemetry.nvml import Absent
+
+
+def test_a_host_without_gpus_says_why() -> None:
+    host = describe_host(Absent("no driver"))
+    assert (host.gpus, host.driver, host.absent["gpu"]) == ((), None, "no driver")
+    assert (host.hostname, host.python) == (platform.node(), platform.python_version())
+    assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)
+    assert host.memory_mb == pytest.approx(psutil.virtual_memory().total / 1e6, abs=0.05)
+    assert {"torch", "transformers", "nvidia-ml-py"} <= set(host.packages)
+
+
+def test_processors_count_only_where_this_process_may_run() -> None:
+    script = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.nvml import Absent
+print(describe_host(Absent("")).cpu_count)
+"""
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("this operating system does not bind processes to processors")
+    assert subprocess.check_output([sys.executable, "-c", script]) == b"1\n"
+
+
+def test_a_host_names_its_gpus_and_those_it_cannot_read(with_gpus: Callable[..., Any]) -> None:
+    script = """
+from benchtui.engine.telemetry.host_info import describe_host
+result = describe_host(open_nvml())
+"""
+    host = with_gpus(script, FAKE_NVML_GPUS="3", FAKE_NVML_FAIL="1:GetHandleByIndex:16")
+    assert [gpu["name"] for gpu in host["gpus"]] == ["Fake GPU A", "Fake GPU C"]
+    assert host["driver"] == "570.1.fake"
+    assert host["absent"]["gpu 1"] == "the GPU must be reset before it can be used again"
+    assert "gpu" not in host["absent"]
+
+
+def test_the_processor_is_named_by_the_kernel_else_by_the_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nmodel\t\t: 7\nmodel name\t: Fast CPU @ 2: GHz\nprocessor\t: 1\n")
+    assert processor_name(cpuinfo) == "Fast CPU @ 2: GHz"
+    monkeypatch.setattr(platform, "processor", lambda: "arm")
+    assert processor_name(tmp_path / "missing") == "arm"
+    cpuinfo.write_text("processor\t: 0\n")
+    monkeypatch.setattr(platform, "processor", lambda: "")
+    assert processor_name(cpuinfo) is None
+
+
+def test_a_virtual_machine_says_so_where_the_processor_has_flags(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    for text, virtual in (
+        ("processor\t: 0\nflags\t\t: fpu sse4a hypervisor lahf_lm\n", True),
+        ("processor\t: 0\nmodel name\t: hypervisor\nflags\t\t: fpu hypervisors\n", False),
+        ("processor\t: 0\nFeatures\t: fp asimd\n", None),
+    ):
+        cpuinfo.write_text(text)
+        assert is_virtual(cpuinfo) is virtual
+    assert is_virtual(tmp_path / "missing") is None
+
+
+def test_packages_that_are_not_installed_are_left_out() -> None:
+    assert set(package_versions(("pytest", "no-such-package-here"))) == {"pytest"}
+
+
+def test_a_readable_energy_counter_is_not_absent(tmp_path: Path) -> None:
+    counter = tmp_path / "intel-rapl:0" / "energy_uj"
+    counter.parent.mkdir()
+    counter.write_text("12345\n")
+    assert rapl_absence(tmp_path) is None
+
+
+def test_energy_counters_tell_a_missing_interface_from_a_missing_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "not found" in (rapl_absence(tmp_path / "nothing") or "")
+    (tmp_path / "intel-rapl").mkdir()
+    assert "not found" in (rapl_absence(tmp_path) or "")
+    (tmp_path / "intel-rapl:0" / "energy_uj").mkdir(parents=True)
+    assert "Is a directory" in (rapl_absence(tmp_path) or "")
+
+    def refuse(_: Path) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert (
+        rapl_absence(tmp_path)
+        == f"permission denied; allow it with: sudo chmod a+r {tmp_path}/intel-rapl*/energy_uj"
+    )
+
+
+def test_the_governor_is_told_once_or_each_way_it_differs(tmp_path: Path) -> None:
+    assert governor(tmp_path) is None
+    for number, name in enumerate(("performance", "performance", "powersave")):
+        folder = tmp_path / f"cpu{number}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_governor").write_text(f"{name}\n")
+        assert governor(tmp_path) == ("performance" if number < 2 else "performance+powersave")
+
+
+def test_a_container_has_the_limits_of_its_control_group(tmp_path: Path) -> None:
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)
+    (tmp_path / "cpu.max").write_text("250000 100000\n")
+    (tmp_path / "memory.max").write_text("2000000000\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (2.5, 2000.0)
+
+
+def test_an_older_control_group_says_it_in_other_files(tmp_path: Path) -> None:
+    for folder, file, text in (
+        ("cpu", "cpu.cfs_quota_us", "50000"),
+        ("cpu", "cpu.cfs_period_us", "100000"),
+        ("memory", "memory.limit_in_bytes", "1000000"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / file).write_text(f"{text}\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (0.5, 1.0)
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("-1\n")
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert (container_cpus(tmp_path), container_memory_mb(tmp_path)) == (None, None)

@@ -1,0 +1,203 @@
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from benchtui.engine.devices import Lap, open_device
+from benchtui.engine.worker import step_cost
+from benchtui.engine.worker.step_cost import count, examine
+from benchtui.engine.workloads import make_workload
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import Work
+from benchtui.sessions.sweep import Sweep, cases
+
+FLOAT = 4
+
+
+def counted(sweep: Sweep) -> Work:
+    """The work of a step of the sweep's only case, after one that warms up."""
+    (case,) = cases(sweep)
+    workload = make_workload(sweep, case.config, open_device("cpu"))
+    workload.step(lambda part: None)
+    return count(workload.step, 0.1)
+
+
+def of(step: Callable[[], object]) -> Work:
+    """The work of a bare step."""
+    return count(lambda lap: step(), 0.1)
+
+
+def linear(tokens: int, inputs: int, outputs: int) -> int:
+    return 2 * tokens * inputs * outputs
+
+
+def attention(samples: int, queries: int, keys: int, width: int) -> int:
+    """Scores and their product with the values, over all heads together."""
+    return 2 * 2 * samples * queries * keys * width
+
+
+def distilbert(samples: int, length: int) -> int:
+    """The tiny DistilBERT: one layer of width 32 and 64, and a head that looks at one token a sample."""
+    layer = 4 * linear(samples * length, 32, 32) + 2 * linear(samples * length, 32, 64)
+    return layer + attention(samples, length, length, 32) + linear(samples, 32, 32) + linear(samples, 32, 2)
+
+
+def gpt2_layers(tokens: int) -> int:
+    """The tiny GPT-2: two layers of width 32, each of them 12 times that squared."""
+    return 2 * 12 * linear(tokens, 32, 32)
+
+
+@pytest.mark.parametrize("attn", ["auto", "eager"])
+@pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])
+def test_a_forward_pass_is_counted_as_by_hand(
+    tiny_sweep: Callable[..., Sweep], attn: str, precision: str
+) -> None:
+    found = counted(tiny_sweep("batch_size=3", f"attention={attn}", f"precision={precision}"))
+    assert found.flops == distilbert(3, 16)
+    assert found.absent == {}
+    assert found.bytes_moved is not None and found.bytes_of_weights is not None
+    assert 0 < found.bytes_of_weights < found.bytes_moved
+
+
+def test_distilbert_needs_twice_its_parameters_a_token() -> None:
+    """6 layers of 4 x 768 x 768 and 2 x 768 x 3072, their attention, and the head: 11.17 GFLOP a text."""
+    sweep = Sweep(name="s", model="distilbert-base-uncased-finetuned-sst-2-english", weights="random")
+    parameters = 6 * (4 * 768 * 768 + 2 * 768 * 3072)
+    by_hand = 2 * parameters * 128 + 6 * attention(1, 128, 128, 768) + 2 * (768 * 768 + 768 * 2)
+    found = counted(sweep)
+    assert found.flops == by_hand == 11_174_808_576
+    assert found.bytes_of_weights is not None
+    assert found.bytes_of_weights == pytest.approx(FLOAT * parameters, rel=0.02)
+
+
+@pytest.fixture
+def compiler() -> Iterator[None]:
+    """The compiler, made to forget at the end what it did here: its counters are the whole process's."""
+    yield
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_compiled_step_is_counted_as_the_plain_one(tiny_sweep: Callable[..., Sweep]) -> None:
+    plain, compiled = (counted(tiny_sweep(f"compile={mode}")) for mode in ("off", "default"))
+    assert (compiled.flops, compiled.bytes_moved) == (plain.flops, plain.bytes_moved)
+
+
+def test_training_counts_backward_and_optimizer(lm_sweep: Callable[..., Sweep]) -> None:
+    one, two = (counted(lm_sweep("task=lm-train", "dataset=synthetic", f"accumulation={n}")) for n in (1, 2))
+    head, tokens = linear(16, 32, 30522), 16
+    backward_only = attention(1, 16, 16, 32) * 2 // 2
+    forward = gpt2_layers(tokens) + head + 2 * attention(1, 16, 16, 32)
+    assert one.flops is not None and two.flops is not None
+    assert 3 * forward <= one.flops <= 3 * forward + 2 * backward_only
+    assert two.flops == 2 * one.flops
+    assert one.bytes_of_weights is not None and two.bytes_of_weights is not None
+    assert two.bytes_of_weights < 2 * one.bytes_of_weights, "the optimizer runs once"
+
+
+def test_generating_counts_prefill_and_every_token_after_it(lm_sweep: Callable[..., Sweep]) -> None:
+    found = counted(lm_sweep("task=generate", "dataset=synthetic", "new_tokens=4"))
+    decoded = sum(attention(1, 1, 16 + n, 32) for n in range(1, 4))
+    by_hand = gpt2_layers(16 + 3) + 4 * linear(1, 32, 30522) + 2 * (attention(1, 16, 16, 32) + decoded)
+    assert found.flops == by_hand
+
+
+def test_quantised_products_have_no_formula_and_hide_their_weights(tiny_sweep: Callable[..., Sweep]) -> None:
+    found = counted(tiny_sweep("precision=int8"))
+    assert (found.flops, found.bytes_moved, found.bytes_of_weights) == (None, None, None)
+    assert found.absent == {
+        "flops": "torch's counter has no formula for quantized.linear_dynamic",
+        "bytes": "quantized.linear_dynamic keeps its weights out of sight",
+    }
+
+
+def test_bytes_are_those_read_and_those_written() -> None:
+    left, right = torch.randn(10, 20), torch.randn(20, 30)
+    found = of(lambda: left @ right)
+    assert found.flops == 2 * 10 * 20 * 30
+    assert found.bytes_moved == FLOAT * (10 * 20 + 20 * 30 + 10 * 30)
+    assert found.bytes_of_weights == FLOAT * (10 * 20 + 20 * 30)
+
+
+def test_a_view_moves_nothing_and_a_repeated_dimension_counts_once() -> None:
+    block = torch.randn(8, 1)
+    assert of(lambda: block.view(-1)[2:].t().detach()).bytes_moved == 0
+    assert of(lambda: torch.empty(100)).bytes_moved == 0
+    assert of(lambda: block.expand(8, 100) + 1.0).bytes_moved == FLOAT * (8 + 800)
+
+
+def test_what_is_changed_in_place_is_read_and_written() -> None:
+    weights, change = torch.zeros(50), torch.ones(50)
+    found = of(lambda: weights.add_(change))
+    assert (found.bytes_moved, found.bytes_of_weights) == (FLOAT * 150, FLOAT * 150)
+    lists = of(lambda: torch._foreach_add_([weights], [change]))
+    assert lists.bytes_moved == FLOAT * 150
+    assert of(lambda: weights.clone().detach_()).bytes_moved == FLOAT * 100
+
+
+def test_a_lookup_reads_the_rows_that_it_gives() -> None:
+    table, rows = torch.randn(1000, 8), torch.tensor([3, 5])
+    assert of(lambda: table[rows]).bytes_moved == FLOAT * (2 * 8 + 2 * 8) + 8 * 2
+    embedded = of(lambda: torch.nn.functional.embedding(rows, table))
+    assert embedded.bytes_moved == FLOAT * (2 * 8 + 2 * 8) + 8 * 2
+
+
+def test_whatever_a_step_raises_is_the_reason_and_nothing_more() -> None:
+    def refuse(lap: Lap) -> None:
+        torch.empty(10**15)
+
+    def fail(lap: Lap) -> None:
+        raise ValueError("too bad\nreally")
+
+    device = open_device("cpu")
+    for step, reason in ((refuse, "out of memory on cpu"), (fail, "ValueError: too bad")):
+        found = examine(step, device, 0.1)
+        assert found.flops is None and found.bytes_moved is None
+        assert set(found.absent) == {"flops", "bytes"}
+        assert all(text.startswith(reason) for text in found.absent.values())
+
+
+def test_a_long_step_is_not_run_once_more() -> None:
+    def never(lap: Lap) -> None:
+        raise AssertionError
+
+    found = examine(never, open_device("cpu"), 12.0)
+    assert found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s, and is counted up to 10 s"
+
+
+def test_counting_gives_up_in_the_middle_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_cost, "LONGEST_COUNTING_S", -1.0)
+    with pytest.raises(BenchtuiError, match="counting a step took longer than"):
+        of(lambda: torch.ones(3) + 1)
+
+
+class Gpu:
+    """A device of its own, whose profiler sees this."""
+
+    torch_device = torch.device("cuda:0")
+
+    def __init__(self, seen: float | BenchtuiError) -> None:
+        self._seen = seen
+
+    def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float:
+        if isinstance(self._seen, BenchtuiError):
+            raise self._seen
+        return self._seen
+
+
+@pytest.mark.parametrize(
+    ("seen", "step_s", "busy_ms", "absent"),
+    [
+        (2.5, 0.1, 2.5, {}),
+        (BenchtuiError("saw nothing"), 0.1, None, {"busy": "saw nothing"}),
+        (2.5, 3.0, None, {"busy": "a step takes 3.0 s, and is profiled up to 1 s"}),
+    ],
+)
+def test_how_long_a_device_was_at_work_is_told_or_why_not(
+    seen: Any, step_s: float, busy_ms: float | None, absent: dict[str, str]
+) -> None:
+    gpu: Any = Gpu(seen)
+    found = examine(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
+    assert (found.flops, found.busy_ms, found.absent) == (16.0, busy_ms, absent)

@@ -1,0 +1,105 @@
+import random
+
+import pytest
+
+from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, Spread, StopRule, longest_s
+from benchtui.sessions.stats.case_metrics import distribution
+from benchtui.sessions.sweep import Measure
+
+AUTO = Measure(iterations=10, until_auto=True)
+
+
+def stopped(rules: Measure, times_ms: list[float], device: bool = False) -> tuple[int, str | None]:
+    """After how many of these steps measuring ends, and why."""
+    rule, elapsed_s = StopRule(rules), 0.0
+    for n, time_ms in enumerate(times_ms, 1):
+        elapsed_s += time_ms / 1000
+        if reason := rule.reason(time_ms, time_ms if device else None, elapsed_s):
+            return n, reason
+    return len(times_ms), None
+
+
+def around(middle_ms: float, deviation: float, steps: int) -> list[float]:
+    """Times with this standard deviation over the mean, the same ones every time."""
+    noise = random.Random(7)
+    return [middle_ms * max(0.01, 1 + noise.gauss(0, deviation)) for _ in range(steps)]
+
+
+def test_a_fixed_number_is_what_it_says() -> None:
+    assert stopped(Measure(iterations=3), [1.0] * 9) == (3, "3 steps")
+
+
+def test_a_time_limit_ends_it_before_the_steps_are_done() -> None:
+    assert stopped(Measure(iterations=100, max_time_s=2.0), [300.0] * 100) == (7, "time limit of 2 s")
+
+
+def test_a_width_is_reached_by_steady_steps_and_not_before_the_least_number() -> None:
+    number, reason = stopped(Measure(iterations=30, until_percent=1.0), [100.0, 100.5] * 50)
+    assert number == 30
+    assert reason == "interval of the median within ±1% after 30 steps"
+
+
+def test_a_width_that_is_never_reached_goes_on_to_the_time_limit() -> None:
+    rules = Measure(iterations=10, until_percent=1.0, max_time_s=20.0)
+    assert stopped(rules, [50.0, 150.0] * 1000)[1] == "time limit of 20 s"
+
+
+def test_a_width_out_of_reach_ends_long_before_the_case_would_be_killed() -> None:
+    assert longest_s(Measure(until_percent=1.0, timeout_s=100.0)) == 50.0
+    assert longest_s(Measure(until_auto=True, timeout_s=100.0)) == 50.0
+    assert longest_s(Measure(until_auto=True)) == 60.0
+    assert longest_s(Measure(until_auto=True, max_time_s=7.0)) == 7.0
+    assert longest_s(Measure()) is None
+
+
+def test_auto_waits_for_ten_steps_and_half_a_second() -> None:
+    assert stopped(Measure(iterations=1, until_auto=True), [200.0, 200.2] * 20)[0] == 10
+    assert stopped(AUTO, [10.0, 10.01] * 200)[0] == 50
+
+
+def test_auto_on_the_host_looks_at_the_interval_of_the_median() -> None:
+    times_ms = around(20.0, 0.02, 400)
+    number, reason = stopped(AUTO, times_ms)
+    assert reason == f"interval of the median within ±1% after {number} steps"
+    spread = distribution(times_ms[:number])
+    assert spread is not None and (spread.interval_percent or 9) <= 1
+
+
+def test_auto_on_a_device_looks_at_the_standard_deviation() -> None:
+    number, reason = stopped(AUTO, around(20.0, 0.003, 400), device=True)
+    assert number <= 30, "as soon as there is half a second"
+    assert reason == f"standard deviation below 0.5% after {number} steps"
+    number, reason = stopped(AUTO, around(20.0, 0.02, 2000), device=True)
+    assert number >= 64 + 1
+    assert reason is not None and reason.startswith("inherently noisy: deviation settled at ")
+
+
+def test_auto_sees_that_noise_will_not_get_less() -> None:
+    number, reason = stopped(AUTO, around(20.0, 0.4, 3000))
+    assert 64 < number < 1000
+    assert reason is not None and reason.startswith("inherently noisy: deviation settled at 38.1% after ")
+
+
+def test_auto_ends_at_the_limit_of_time_or_steps() -> None:
+    growing = [10.0 * 1.02**step for step in range(1000)]
+    assert stopped(AUTO, growing)[1] == "time limit of 60 s"
+    tiny = [0.001 * (1 + step) for step in range(AUTO_MOST_STEPS + 10)]
+    rules = Measure(iterations=AUTO_MOST_STEPS * 2, until_auto=True, max_time_s=1000.0)
+    assert stopped(rules, tiny) == (AUTO_MOST_STEPS, f"limit of {AUTO_MOST_STEPS} steps")
+
+
+def test_the_running_spread_is_that_of_the_whole_sample() -> None:
+    times_ms, spread = around(5.0, 0.1, 101), Spread()
+    for time_ms in times_ms:
+        spread.add(time_ms)
+    whole = distribution(times_ms)
+    assert whole is not None and whole.std is not None
+    assert spread.relative_std == pytest.approx(whole.std / whole.mean)
+    assert spread.interval_percent == pytest.approx(whole.interval_percent)
+
+
+def test_a_spread_of_too_few_values_says_nothing() -> None:
+    spread = Spread()
+    assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)
+    spread.add(1.0)
+    assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)

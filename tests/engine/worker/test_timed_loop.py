@@ -1,0 +1,114 @@
+from collections.abc import Callable
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchtui.engine.devices import Lap, StepTime
+from benchtui.engine.worker.timed_loop import THROUGHPUT_BLOCK, Recorder, measure, warm_up
+from benchtui.engine.workloads.base import Counted
+from benchtui.sessions.events import Steps
+from benchtui.sessions.sweep import Measure
+
+
+class Device:
+    """A device whose n-th step takes n milliseconds."""
+
+    def __init__(self) -> None:
+        self.steps = count(1)
+        self.resets = 0
+        self.blocks: list[int] = []
+
+    def time(self, step: Callable[[Lap], Any]) -> tuple[StepTime, Any]:
+        number = next(self.steps)
+        return StepTime(float(number), None, {"forward": number / 2}), step(lambda part: None)
+
+    def time_block(self, step: Callable[[Lap], Any], steps: int) -> list[tuple[StepTime, Any]]:
+        self.blocks.append(steps)
+        return [self.time(step) for _ in range(steps)]
+
+    def reset_peaks(self) -> None:
+        self.resets += 1
+
+
+@pytest.fixture
+def workload() -> Any:
+    return SimpleNamespace(step=lambda lap: 7, count=lambda done: Counted(tokens=done * 2))
+
+
+@pytest.fixture
+def events() -> list[Steps]:
+    return []
+
+
+def recorder(events: list[Steps], phase: Any) -> Recorder:
+    return Recorder(3, phase, events.append, lambda: 1.5)
+
+
+def columns(events: list[Steps]) -> list[float]:
+    return [time for event in events for time in event.wall_ms]
+
+
+def test_every_step_is_recorded_once_with_its_phase(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
+    measured = measure(workload, device, Measure(iterations=3), recorder(events, "measure"))
+    assert columns([event for event in events if event.phase == "warmup"]) == [1, 2]
+    assert columns([event for event in events if event.phase == "measure"]) == [3, 4, 5]
+    assert measured.stop == "3 steps"
+    assert measured.begin_s <= measured.end_s
+
+
+def test_columns_of_an_event_agree_in_length(workload: Any, events: list[Steps]) -> None:
+    measure(workload, Device(), Measure(iterations=4), recorder(events, "measure"))  # type: ignore[arg-type]
+    for event in events:
+        assert event.case == 3
+        assert event.t == 1.5
+        assert event.device_ms is None
+        assert event.tokens == [14] * len(event.wall_ms)
+        assert event.parts_ms == {"forward": [time / 2 for time in event.wall_ms]}
+
+
+def test_quick_steps_share_an_event(workload: Any, events: list[Steps]) -> None:
+    measure(workload, Device(), Measure(iterations=500), recorder(events, "measure"))  # type: ignore[arg-type]
+    assert len(events) < 50
+    assert columns(events) == list(range(1, 501))
+
+
+def test_peaks_are_reset_after_warming_up(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup"))
+    assert device.resets == 0
+    measure(workload, device, Measure(iterations=1), recorder(events, "measure"))
+    assert device.resets == 1
+
+
+def test_warming_up_says_why_it_ends(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    assert warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup")) == "2 steps"
+    automatic = warm_up(workload, device, Measure(warmup_auto=True), recorder(events, "warmup"))
+    assert automatic == "not stable after 50 steps, the most allowed"
+    assert len(columns(events)) == 52
+
+
+def test_throughput_mode_synchronises_around_blocks(workload: Any, events: list[Steps]) -> None:
+    device: Any = Device()
+    rules = Measure(iterations=THROUGHPUT_BLOCK + 5, mode="throughput")
+    measure(workload, device, rules, recorder(events, "measure"))
+    assert device.blocks == [THROUGHPUT_BLOCK, 5]
+    assert len(columns(events)) == THROUGHPUT_BLOCK + 5
+
+
+def test_the_surroundings_of_the_measured_span_are_recorded(workload: Any, events: list[Steps]) -> None:
+    measured = measure(workload, Device(), Measure(iterations=3), recorder(events, "measure"))  # type: ignore[arg-type]
+    assert measured.environment.worker_cpu is not None
+    assert measured.environment.involuntary_switches is not None
+    assert measured.environment.others_cpu_percent is None, "too short a span to say"
+    assert measured.compiling is None
+
+
+def test_steps_carry_the_round_of_their_recorder(workload: Any, events: list[Steps]) -> None:
+    record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
+    measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
+    assert {event.round for event in events} == {2}

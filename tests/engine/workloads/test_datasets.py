@@ -1,0 +1,278 @@
+"""Texts come out of every kind of source as they stand there, or one line says why not."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import datasets
+import pytest
+
+from benchtui.engine.workloads import datasets as text
+from benchtui.engine.workloads import stored_text
+from benchtui.engine.workloads.datasets import load_texts
+from benchtui.sessions.errors import BenchtuiError
+
+
+def write(path: Path, content: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode())
+    return str(path)
+
+
+def lines(*rows: object) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def message(dataset: str) -> str:
+    """The one line that a dataset which cannot be loaded gives."""
+    with pytest.raises(BenchtuiError) as caught:
+        load_texts(dataset)
+    assert "\n" not in str(caught.value)
+    assert dataset in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that answers."""
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: True)
+
+
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No hub, and nothing in the cache."""
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: False)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, str, bool]]:
+    """What the library was asked to load from the hub: id, configuration, split, whether offline."""
+    calls: list[tuple[str, str | None, str, bool]] = []
+    splits = {"both/splits": ["train", "test"], "no/test": ["validation", "train"]}
+
+    def load_dataset(path: str, name: str | None, *, split: str) -> datasets.Dataset:
+        calls.append((path, name, split, datasets.config.HF_HUB_OFFLINE))
+        return datasets.Dataset.from_dict({"label": [0, 1], "sentence": [f"{split} one", f"{split} two"]})
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(datasets, "get_dataset_split_names", splits.__getitem__)
+    return calls
+
+
+def test_bundled_sample_is_marked() -> None:
+    sample = load_texts("sample")
+    assert (sample.name, len(sample.texts), sample.marks) == ("sample", 400, ("sample text",))
+    first = json.loads(text.FILE.read_text(encoding="utf-8").splitlines()[0])
+    assert sample.texts[0] == first["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", lines({"text": "one, 1"}, {"text": 'two "é"'})),
+        ("a.json", json.dumps([{"text": "one, 1"}, {"text": 'two "é"'}])),
+        ("a.csv", 'label,text\n0,"one, 1"\n1,"two ""é"""\n'),
+        ("a.tsv", 'label\ttext\n0\tone, 1\n1\t"two ""é"""\n'),
+        ("a.TXT", 'one, 1\n\ntwo "é"\n'),
+    ],
+)
+def test_local_files_of_every_kind_are_read(tmp_path: Path, name: str, content: str) -> None:
+    path = write(tmp_path / name, content)
+    assert load_texts(path) == text.Texts(path, ["one, 1", 'two "é"'], ())
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    datasets.Dataset.from_dict({"content": ["one", "two"], "label": [0, 1]}).to_parquet(path)
+    assert load_texts(str(path)).texts == ["one", "two"]
+
+
+def test_more_rows_than_one_batch_keep_their_order(tmp_path: Path) -> None:
+    rows = [f"text {index}" for index in range(2 * stored_text.ROWS + 1)]
+    assert load_texts(write(tmp_path / "many.txt", "\n".join(rows))).texts == rows
+
+
+def test_empty_texts_are_dropped_and_others_left_as_they_are(tmp_path: Path) -> None:
+    rows = [{"text": value} for value in ("", " one ", None, "\n\t", "two")]
+    assert load_texts(write(tmp_path / "a.jsonl", lines(*rows))).texts == [" one ", "two"]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", lines({"text": " "}, {"text": ""})])
+def test_no_text_at_all_is_an_error(tmp_path: Path, content: str) -> None:
+    assert "holds no text" in message(write(tmp_path / "a.jsonl", content))
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"title": "no", "review": "yes"}, "yes"),
+        ({"content": "no", "text": "yes", "review": "no"}, "yes"),
+        ({"stars": 5, "anything": "yes"}, "yes"),
+        ({"text": 5, "body": "yes"}, "yes"),
+        ({"text": ["no"], "body": "yes"}, "yes"),
+    ],
+)
+def test_text_column_is_the_named_one_or_the_only_string(
+    tmp_path: Path, row: dict[str, object], expected: str
+) -> None:
+    assert load_texts(write(tmp_path / "a.jsonl", lines(row))).texts == [expected]
+
+
+@pytest.mark.parametrize("row", [{"title": "a", "body": "b"}, {"title": 1, "body": 2}])
+def test_unclear_text_column_names_the_columns(tmp_path: Path, row: dict[str, object]) -> None:
+    line = message(write(tmp_path / "a.jsonl", lines(row)))
+    assert all(name in line for name in ("title", "body", "text", "sentence", "review", "content"))
+
+
+def test_folder_gives_its_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    write(tmp_path / "b.jsonl", lines({"text": "two"}))
+    write(tmp_path / "a.jsonl", lines({"text": "one"}))
+    write(tmp_path / "empty.jsonl", "")
+    write(tmp_path / "README.md", "not this")
+    write(tmp_path / "below" / "c.jsonl", lines({"text": "nor this"}))
+    assert load_texts(str(tmp_path)).texts == ["one", "two"]
+
+
+def test_folder_of_several_kinds_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "text\none\n")
+    write(tmp_path / "b.txt", "two\n")
+    assert ".csv, .txt" in message(str(tmp_path))
+
+
+def test_folder_without_a_known_file_names_the_kinds(tmp_path: Path) -> None:
+    write(tmp_path / "a.xml", "<a/>")
+    assert ".jsonl, .json, .csv, .tsv, .txt, .parquet" in message(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a[1].jsonl", "a*.jsonl", "a?.jsonl", "folder [old]/a.jsonl"])
+def test_names_are_not_taken_for_patterns(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "a1.jsonl", lines({"text": "not this"}))
+    assert load_texts(write(tmp_path / name, lines({"text": "this"}))).texts == ["this"]
+
+
+def test_unknown_kind_of_file_names_the_known_ones(tmp_path: Path) -> None:
+    assert ".jsonl, .json, .csv, .tsv, .txt, .parquet" in message(write(tmp_path / "a.xml", "<a/>"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("torn.jsonl", '{"text": "one"}\n{"text": "tw'),
+        ("prose.json", "not json"),
+        ("junk.parquet", "not parquet"),
+        ("latin.txt", "caf\udce9\n"),
+        ("latin.csv", "text\ncaf\udce9\n"),
+    ],
+)
+def test_unreadable_file_gives_one_line_and_nothing_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, content: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode(errors="surrogateescape"))
+    assert "cannot be read" in message(str(path))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_files_of_a_folder_with_different_columns_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", lines({"text": "one"}))
+    write(tmp_path / "b.jsonl", lines({"review": "two"}))
+    assert "column names don't match" in message(str(tmp_path))
+
+
+def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert load_texts("sample").texts
+    assert not cache.exists()
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        "nowhere.csv",
+        "./nowhere",
+        "/nowhere/at/all",
+        "~/nowhere",
+        "a/b/c",
+        "two words",
+        pytest.param("a" * 300 + "!", id="long"),
+    ],
+)
+def test_what_looks_like_a_path_is_not_sought_on_the_hub(
+    asked: list[tuple[str, str | None, str, bool]], dataset: str
+) -> None:
+    assert "no such file or folder" in message(dataset)
+    assert not asked
+
+
+@pytest.mark.parametrize("dataset", ["", "text", "json:train"])
+def test_names_that_would_read_the_working_directory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str
+) -> None:
+    write(tmp_path / "private.txt", "not meant\n")
+    write(tmp_path / "private.json", lines({"text": "not meant"}))
+    monkeypatch.chdir(tmp_path)
+    assert "no such file or folder" in message(dataset)
+
+
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize(
+    ("dataset", "expected", "name"),
+    [
+        ("both/splits", ("both/splits", None, "test"), "both/splits:test"),
+        ("no/test", ("no/test", None, "validation"), "no/test:validation"),
+        ("imdb:train", ("imdb", None, "train"), "imdb:train"),
+        ("glue:sst2:validation", ("glue", "sst2", "validation"), "glue:sst2:validation"),
+    ],
+)
+def test_hub_dataset_is_read_from_its_test_split_or_the_one_named(
+    asked: list[tuple[str, str | None, str, bool]],
+    dataset: str,
+    expected: tuple[str, str | None, str],
+    name: str,
+) -> None:
+    split = expected[2]
+    assert load_texts(dataset) == text.Texts(name, [f"{split} one", f"{split} two"], ())
+    assert asked == [(*expected, False)]
+
+
+@pytest.mark.usefixtures("unreachable")
+def test_hub_out_of_reach_leaves_the_cache(asked: list[tuple[str, str | None, str, bool]]) -> None:
+    assert load_texts("imdb:train").texts
+    assert asked == [("imdb", None, "train", True)]
+    assert datasets.config.HF_HUB_OFFLINE is False
+
+
+@pytest.mark.usefixtures("unreachable")
+@pytest.mark.parametrize("dataset", ["nobody/nothing", "nobody/nothing:test", "imdb"])
+def test_hub_out_of_reach_and_nothing_cached_names_the_remedy(dataset: str) -> None:
+    line = message(dataset)
+    assert "out of reach" in line
+    assert '"sample"' in line
+
+
+def test_chosen_offline_mode_asks_no_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(stored_text.hub, "reachable", lambda: pytest.fail("the network was asked"))
+    assert "HF_HUB_OFFLINE" in message("nobody/nothing")
+
+
+@pytest.mark.usefixtures("answering")
+def test_what_the_hub_objects_to_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load_dataset(*args: object, **options: object) -> None:
+        raise ValueError("Unknown split 'nope'.\nShould be one of ['train'].")
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    assert "Unknown split 'nope'. Should be one of ['train'];" in message("imdb:nope")
+
+
+def test_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "HOME", str(tmp_path))
+    write(tmp_path / "a.txt", "one\n")
+    assert load_texts("~/a.txt").texts == ["one"]

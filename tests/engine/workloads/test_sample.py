@@ -1,0 +1,62 @@
+"""The bundled reviews are what their generator writes, and as long as reviews are."""
+
+import json
+import re
+from statistics import mean, quantiles
+
+import pytest
+
+from benchtui.engine.workloads.data.make_sample import FOLDER, make_sample, read_grammar
+
+SAMPLE = FOLDER / "sample.jsonl"
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, object]]:
+    return [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def texts(rows: list[dict[str, object]]) -> list[str]:
+    return [str(row["text"]) for row in rows]
+
+
+def test_generator_makes_the_committed_file_byte_for_byte() -> None:
+    assert make_sample().encode() == SAMPLE.read_bytes()
+
+
+def test_half_of_four_hundred_reviews_praise(rows: list[dict[str, object]]) -> None:
+    assert [row["label"] for row in rows] == [0, 1] * 200
+
+
+def test_lengths_are_spread_as_in_film_reviews(texts: list[str]) -> None:
+    words = sorted(len(text.split()) for text in texts)
+    percentiles = quantiles(words, n=100, method="inclusive")
+    assert words[0] >= 20
+    assert 90 <= percentiles[9] <= 100
+    assert 165 <= percentiles[49] <= 180
+    assert 225 <= mean(words) <= 240
+    assert 550 <= percentiles[94] <= 620
+    assert 1100 <= words[-1] <= 1300
+
+
+def test_no_sentence_stands_twice_in_a_review(texts: list[str]) -> None:
+    for text in texts:
+        sentences = re.split(r"(?<=[.!?])\s+", text)
+        assert len(sentences) == len(set(sentences)), text
+
+
+def test_every_slot_is_filled_with_a_fitting_article(texts: list[str]) -> None:
+    together = " ".join(texts)
+    assert not re.search(r"[{}]", together)
+    assert not re.search(r"\b[Aa] (?!one\b|uni|use)[aeiou]", together)
+    assert not re.search(r"\b[Aa]n (?!hour|heir)[^aeiou]", together)
+
+
+def test_grammar_has_no_phrase_twice_in_a_pool() -> None:
+    for name, entries in read_grammar().items():
+        assert len(entries) == len(set(entries)), name
+
+
+def test_file_stays_small() -> None:
+    assert SAMPLE.stat().st_size <= 800_000

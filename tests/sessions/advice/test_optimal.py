@@ -1,0 +1,304 @@
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.optimal import NEEDS, Wish, decide, front, job_ms, lengths, narrowed
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import Energy, Memory
+from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
+from benchtui.sessions.stats.results import measured
+from benchtui.sessions.sweep import Config, Sweep, cases
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
+from benchtui.sessions.sweep.toml_writer import toml_of
+
+
+def rss(megabytes: float) -> dict[str, Any]:
+    return {"memory": Memory(peak_rss_mb=megabytes)}
+
+
+def vram(allocated: float, reserved: float | None = None) -> dict[str, Any]:
+    return {"memory": Memory(peak_rss_mb=9e9, peak_allocated_mb=allocated, peak_reserved_mb=reserved)}
+
+
+def steadier(middle_ms: float) -> list[float]:
+    """30 times within a tenth of what ``spread`` has."""
+    return [middle_ms * (1 + 0.001 * (place / 29 - 0.5)) for place in range(30)]
+
+
+def test_each_need_has_its_own_best_case(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, 10.0, end={**rss(100.0), "energy": Energy(energy_j=90.0)}),
+        bench.case(8, steadier(40.0), end={**rss(400.0), "energy": Energy(energy_j=900.0)}),
+        bench.case(4, 24.0, end={**rss(110.0), "energy": Energy(energy_j=180.0)}),
+    )
+    sizes = {need: decide(session, Wish(need)).best.config.batch_size for need in NEEDS}
+    assert sizes == {
+        "throughput": 8,
+        "latency": 1,
+        "memory": 4,
+        "energy": 4,
+        "steadiness": 8,
+        "balanced": 4,
+    }
+
+
+def test_the_runner_up_comes_with_ratio_interval_and_verdict(bench: Any) -> None:
+    decision = decide(bench.session(bench.case(1, 10.0), bench.case(8, 40.0), bench.case(4, 25.0)), Wish())
+    assert decision.runner_up.config.batch_size == 4
+    assert decision.ahead.value == pytest.approx(1.25)
+    assert decision.ahead.low < 1.25 < decision.ahead.high
+    assert decision.verdict is Verdict.FASTER
+    assert decision.ties == ()
+
+
+def test_a_case_within_the_noise_is_a_tie_and_the_simpler_one_is_chosen(bench: Any) -> None:
+    decision = decide(bench.session(bench.steady(1, 10.0), bench.steady(2, 19.98)), Wish())
+    assert decision.best.config.batch_size == 1
+    assert decision.leader.config.batch_size == 2
+    assert [row.config.batch_size for row in decision.ties] == [2]
+    assert decision.verdict is Verdict.SAME
+    unsure = decide(bench.session(bench.case(1, 10.0), bench.case(2, 19.98)), Wish())
+    assert (unsure.best.config.batch_size, unsure.verdict) == (1, Verdict.UNSURE)
+
+
+SIMPLER = (
+    ({"compile": "off", "ms": 10.0, "mb": 900.0}, {"compile": "default", "ms": 9.95, "mb": 100.0}),
+    ({"ms": 10.0, "mb": 100.0, "precision": "bf16"}, {"ms": 9.95, "mb": 120.0}),
+    ({"batch_size": 1, "ms": 10.0}, {"batch_size": 4, "ms": 39.8}),
+    ({"ms": 10.0, "precision": "fp32"}, {"ms": 9.95, "precision": "bf16"}),
+    ({"ms": 10.0, "attention": "auto"}, {"ms": 9.95, "attention": "eager"}),
+)
+"""Two cases that can't be told apart, the simpler one first: no compiler, memory, step, options."""
+
+
+@pytest.mark.parametrize(("simple", "leader"), SIMPLER)
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_what_cannot_be_told_apart_the_simpler_is_chosen(
+    bench: Any, simple: dict[str, Any], leader: dict[str, Any], rounds: int, turned: bool
+) -> None:
+    def made(options: dict[str, Any]) -> Any:
+        known = {key: value for key, value in options.items() if key not in ("ms", "mb", "batch_size")}
+        end = rss(options["mb"]) if "mb" in options else {}
+        make = bench.steady if rounds > 1 else bench.case
+        return make(options.get("batch_size", 1), options["ms"], end=end, **known)
+
+    cases = [made(simple), made(leader)]
+    decision = decide(bench.session(*(reversed(cases) if turned else cases)), Wish())
+    assert decision.best.config == cases[0].config
+    assert decision.leader.config == cases[1].config
+    assert [row.config for row in decision.ties] == [cases[1].config]
+
+
+def test_a_scattered_leader_does_not_make_a_tie_of_two_cases_that_differ(bench: Any) -> None:
+    """The one with the least memory isn't told apart from the leader, and is surely slower than the second."""
+
+    def made(rounds_ms: tuple[float, ...], megabytes: float, threads: int) -> Any:
+        times = [[ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)] for ms in rounds_ms]
+        return bench.case(1, times[0], rounds=times, threads=threads, end=rss(megabytes))
+
+    scattered, steady = made((8.82, 9.8, 10.78), 900.0, 1), made((9.9,) * 3, 900.0, 2)
+    slower = made((10.6,) * 3, 100.0, 3)
+    decision = decide(bench.session(scattered, steady, slower), Wish())
+    assert decision.best.config.threads == 1
+    assert [row.config.threads for row in decision.ties] == [2]
+    assert (decision.unsure, decision.clear) == (1, False)
+    assert decide(bench.session(scattered, slower), Wish()).best.config.threads == 3
+
+
+def test_a_lead_that_is_established_is_not_given_up_for_a_simpler_case(bench: Any) -> None:
+    cases = bench.steady(1, 10.0), bench.steady(1, 9.0, compile="default")
+    decision = decide(bench.session(*cases), Wish())
+    assert (decision.best.config.compile, decision.leader) == ("default", None)
+    assert decision.clear
+
+
+def test_a_longer_tail_is_told_and_the_lead_is_not_clear(bench: Any) -> None:
+    """Steps of 10 ms of which each twentieth takes 300, against steps of 12."""
+    long = [300.0 if place % 20 == 19 else 10.0 + place % 7 / 100 for place in range(200)]
+    short = [12.0 + place % 7 / 100 for place in range(200)]
+    cases = bench.case(1, rounds=[long] * 3, ms=long, threads=2), bench.case(1, rounds=[short] * 3, ms=short)
+    decision = decide(bench.session(*cases), Wish("latency"))
+    assert (decision.tail.name, decision.tail.best_ms) == ("p99", pytest.approx(300.0))
+    assert decision.tail.other_ms == pytest.approx(12.06)
+    assert not decision.clear
+
+
+def test_without_steps_enough_for_p99_the_tail_is_p90(bench: Any) -> None:
+    long = [90.0 if place % 5 == 4 else 10.0 + place % 7 / 100 for place in range(25)]
+    short = [12.0 + place % 7 / 100 for place in range(25)]
+    decision = decide(bench.session(bench.case(1, long, threads=2), bench.case(1, short)), Wish("latency"))
+    assert decision.tail.name == "p90"
+    even = decide(bench.session(bench.case(1, short), bench.case(1, 24.0, threads=2)), Wish("latency"))
+    assert even.tail is None
+
+
+def test_the_steadiest_case_is_told_apart_over_rounds_alone(bench: Any) -> None:
+    def jittery(share: float, turn: int) -> list[float]:
+        return [10.0 * (1 + (share + 0.001 * turn) * (place * 7 % 30 / 29 - 0.5)) for place in range(30)]
+
+    def made(share: float, rounds: int, **options: Any) -> Any:
+        times = [jittery(share, turn) for turn in range(rounds)]
+        return bench.case(1, times[0], rounds=times, **options)
+
+    for rounds, word in ((1, Verdict.UNSURE), (3, Verdict.FASTER)):
+        session = bench.session(made(0.4, rounds), made(0.02, rounds, threads=2))
+        decision = decide(session, Wish("steadiness"))
+        assert (decision.best.config.threads, decision.verdict) == (2, word)
+
+
+def test_throughput_per_megabyte_keeps_the_interval_of_the_throughput(bench: Any) -> None:
+    one, two = bench.case(1, 10.0, end=rss(100.0)), bench.case(2, 20.0, end=rss(200.0))
+    session = bench.session(one, two)
+    decision = decide(session, Wish("memory"))
+    first, second = measured(session)
+    rate = throughput_ratio(second, first)
+    assert decision.best.config.batch_size == 1
+    assert decision.ahead.value == pytest.approx(2.0)
+    assert decision.ahead.low == pytest.approx(2 * rate.low)
+    assert decision.ahead.high == pytest.approx(2 * rate.high)
+    assert decision.verdict is Verdict.FASTER
+
+
+def test_energy_has_no_interval_and_no_verdict(bench: Any) -> None:
+    cases = (bench.case(size, 10.0, end={"energy": Energy(energy_j=30.0)}) for size in (1, 2))
+    decision = decide(bench.session(*cases), Wish("energy"))
+    assert decision.ahead.value == pytest.approx(2.0)
+    assert decision.verdict is Verdict.UNSURE
+
+
+def test_balanced_multiplies_only_what_every_case_has(bench: Any) -> None:
+    """By time squared over batch size: 100, 200 and 144; with memory the first would lose."""
+    without = bench.case(1, 10.0), bench.case(8, 40.0, end=rss(1.0)), bench.case(4, 24.0, end=rss(1.0))
+    assert decide(bench.session(*without), Wish("balanced")).best.config.batch_size == 1
+    whole = bench.case(1, 10.0, end=rss(100.0)), *without[1:]
+    assert decide(bench.session(*whole), Wish("balanced")).best.config.batch_size == 4
+
+
+def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, 10.0, device="cuda:0", end=vram(1000.0)),
+        bench.case(8, 40.0, device="cuda:0", end=vram(7000.0, 8100.0)),
+        bench.case(8, 20.0),
+        bench.case(16, outcome="oom", end={"reason": "CUDA out of memory"}, device="cuda:0"),
+        bench.case(32, outcome=None),
+    )
+    decision = decide(session, Wish(constraints=Constraints(vram_mb=8000.0)))
+    assert decision.best.config.batch_size == 1
+    assert decision.runner_up is None
+    assert [each.reason for each in decision.left_out] == [
+        "VRAM 8,100 MB, over 8,000",
+        "no VRAM: it ran on cpu",
+        "out of memory: CUDA out of memory",
+        "unfinished",
+    ]
+
+
+def test_a_figure_that_is_missing_is_a_reason(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0))
+    limits = Constraints(p99_ms=50.0, power_w=300.0)
+    decision = decide(session, Wish(constraints=limits))
+    assert decision.best is None
+    (left,) = decision.left_out
+    assert left.reason == "no p99: 30 steps, where 100 are needed; no power was read"
+    (alone,) = decide(session, Wish(constraints=Constraints(p99_ms=50.0))).relaxed
+    assert (alone.field, alone.value) == ("p99_ms", None)
+    assert decide(session, Wish("memory")).left_out[0].reason == "no peak memory was read"
+
+
+def test_the_tight_constraint_is_named_with_the_value_that_lets_a_case_through(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)),
+        bench.case(8, 40.0, device="cuda:0", end=vram(9000.0)),
+    )
+    decision = decide(session, Wish(constraints=Constraints(vram_mb=2000.0, latency_ms=20.0)))
+    (relaxed,) = decision.relaxed
+    assert (relaxed.field, relaxed.value, relaxed.result.config.batch_size) == ("vram_mb", 3000.0, 1)
+    again = Wish(constraints=Constraints(vram_mb=relaxed.value, latency_ms=20.0))
+    assert decide(session, again).best.config.batch_size == 1
+
+
+def test_no_constraint_is_named_where_two_are_in_the_way(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)))
+    decision = decide(session, Wish(constraints=Constraints(vram_mb=1.0, latency_ms=1.0)))
+    assert (decision.best, decision.relaxed) == (None, ())
+
+
+def test_a_short_job_is_decided_by_what_its_first_step_costs(bench: Any) -> None:
+    session = bench.session(
+        bench.case(4, 40.0, warmup_ms=[50.0]), bench.case(4, 20.0, compile="default", warmup_ms=[5020.0])
+    )
+    eager, compiled = measured(session)
+    assert job_ms(compiled, 20) == pytest.approx(5000.0 + 20 * 20.0)
+    for need in ("throughput", "latency"):
+        assert decide(session, Wish(need)).best.config.compile == "default"
+        assert decide(session, Wish(need, steps=20)).best.config.compile == "off"
+        assert decide(session, Wish(need, steps=1000)).best.config.compile == "default"
+    short = decide(session, Wish(steps=20))
+    assert short.ahead.value == pytest.approx(job_ms(compiled, 20) / job_ms(eager, 20))
+    assert short.verdict is Verdict.FASTER
+
+
+@pytest.mark.parametrize(("rounds", "word"), [(1, Verdict.UNSURE), (3, Verdict.SAME)])
+def test_at_the_break_even_two_jobs_cannot_be_told_apart(bench: Any, rounds: int, word: Verdict) -> None:
+    make = bench.steady if rounds > 1 else bench.case
+    session = bench.session(
+        make(4, 40.0, warmup_ms=[40.0]), make(4, 20.0, compile="default", warmup_ms=[5020.0])
+    )
+    decision = decide(session, Wish(steps=250))
+    assert decision.verdict is word
+    assert decision.best.config.compile == "off"
+
+
+def test_a_job_counts_the_samples_of_its_steps(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(4, 20.0))
+    assert decide(session, Wish("latency", steps=10)).best.config.batch_size == 1
+    assert decide(session, Wish("throughput", steps=10)).best.config.batch_size == 4
+
+
+def test_the_front_holds_what_nothing_beats(bench: Any) -> None:
+    rows = bench.results(
+        bench.case(1, 10.0, end=rss(100.0)),
+        bench.case(2, 30.0, end=rss(200.0)),
+        bench.case(8, 40.0, end=rss(400.0)),
+    )
+    assert [row.config.batch_size for row in front(rows)] == [8, 1]
+    assert front(()) == ()
+
+
+def test_the_front_leaves_out_a_figure_that_not_all_have(bench: Any) -> None:
+    rows = bench.results(bench.case(1, 10.0, end=rss(100.0)), bench.case(1, 9.0, precision="bf16"))
+    assert [row.config.precision for row in front(rows)] == ["bf16"]
+
+
+def test_only_the_named_length_is_chosen_from(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, 10.0), bench.case(1, 50.0, sequence_length=512), bench.case(2, outcome=None)
+    )
+    assert lengths(session) == (128, 512)
+    decision = decide(session, Wish(sequence_length=512))
+    assert decision.best.config.sequence_length == 512
+    assert (decision.runner_up, decision.left_out) == (None, ())
+
+
+def test_a_session_without_a_measured_case_has_no_answer(bench: Any) -> None:
+    decision = decide(bench.session(bench.case(1, outcome="failed", end={"reason": "no"})), Wish())
+    assert decision.best is None
+    assert [each.reason for each in decision.left_out] == ["failed: no"]
+
+
+def test_a_narrowed_sweep_has_that_one_case() -> None:
+    sweep = load_sweep("gpt2-train", ["aa=true"])
+    config = cases(sweep)[7].config
+    one = narrowed(sweep, config)
+    assert [case.config for case in cases(one)] == [config]
+    assert one.measure.baseline is None
+    assert parse_sweep(toml_of(one), "text") == one
+
+
+def test_a_case_of_another_tool_cannot_be_run() -> None:
+    config = structs.replace(Config(device="unknown"), label="sleep 1")
+    with pytest.raises(BenchtuiError, match="sleep 1: a case of another tool"):
+        narrowed(Sweep(name="s", model="m"), config)

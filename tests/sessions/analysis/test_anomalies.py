@@ -1,0 +1,140 @@
+"""What counts as odd, and what doesn't."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.analysis.anomalies import Anomaly, anomalies
+from benchtui.sessions.payloads import Reported
+from benchtui.sessions.stats.steadiness import unsteady
+
+
+def found(bench: Any, *made: Any) -> list[Anomaly]:
+    return list(anomalies(bench.results(*made), ()))
+
+
+def steps(bench: Any, times_ms: list[float]) -> list[Anomaly]:
+    return found(bench, bench.case(1, times_ms))
+
+
+def noisy(middle_ms: float, count: int) -> list[float]:
+    """Times evenly spread by 2% around the middle, in an order that doesn't rise."""
+    return [middle_ms * (1 + 0.02 * ((place * 7 % count) / count - 0.5)) for place in range(count)]
+
+
+def test_a_size_that_none_of_its_neighbours_explains_is_off_the_trend(bench: Any) -> None:
+    times = {1: 10.0, 2: 20.0, 4: 30.0, 8: 80.0, 16: 160.0}
+    (only,) = found(bench, *(bench.case(size, ms) for size, ms in times.items()))
+    assert (only.kind, only.result.config.batch_size) == ("off the trend", 4)
+    assert only.share == pytest.approx(30 / 40 - 1)
+    assert only.bounds is not None
+    low, high = only.bounds
+    assert low < only.share < high < 0
+    assert [row.config.batch_size for row in only.beside] == [2, 8]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {size: 10.0 * size**0.7 for size in (1, 2, 4, 8, 16)},  # a power law
+        {1: 10.0, 2: 10.0, 4: 10.0, 8: 20.0, 16: 40.0, 32: 80.0},  # a device that is full from 4 on
+        {1: 12.0, 2: 14.0, 4: 18.0, 8: 26.0, 16: 42.0},  # a fixed cost and one for each sample
+        {1: 10.0, 2: 20.0, 4: 30.0},  # too few sizes to tell a bend from a bump
+        {1: 10.0, 2: 20.0, 4: 39.2, 8: 80.0, 16: 160.0},  # within the least shift
+    ],
+)
+def test_curves_as_machines_have_them_are_no_anomaly(bench: Any, times: dict[int, float]) -> None:
+    assert not found(bench, *(bench.case(size, ms) for size, ms in times.items()))
+
+
+def test_noise_that_covers_the_distance_is_no_anomaly(bench: Any) -> None:
+    def wide(middle_ms: float) -> list[float]:
+        return [middle_ms * (0.7 + 0.6 * place / 29) for place in range(30)]
+
+    times = {1: 10.0, 2: 20.0, 4: 34.0, 8: 80.0, 16: 160.0}
+    assert not found(bench, *(bench.case(size, wide(ms)) for size, ms in times.items()))
+
+
+def test_figures_of_a_source_without_steps_have_no_bounds(bench: Any) -> None:
+    times = {1: 10.0, 2: 20.0, 4: 34.0, 8: 80.0, 16: 160.0}
+    reported = [
+        bench.case(
+            size, end={"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 * size / ms)}
+        )
+        for size, ms in times.items()
+    ]
+    (only,) = found(bench, *reported)
+    assert (only.kind, only.bounds) == ("off the trend", None)
+
+
+def test_a_larger_batch_with_a_shorter_step(bench: Any) -> None:
+    (only,) = found(bench, bench.steady(1, 20.0), bench.steady(2, 15.0))
+    assert (only.kind, only.share) == ("shorter step", pytest.approx(-0.25))
+    assert only.bounds == (pytest.approx(-0.2516, abs=0.0005), pytest.approx(-0.2484, abs=0.0005))
+    assert not found(bench, bench.steady(1, 20.0), bench.steady(2, 19.95))
+
+
+def test_one_round_a_case_bounds_an_anomaly_by_what_processes_differ_by(bench: Any) -> None:
+    (only,) = found(bench, bench.case(1, 20.0), bench.case(2, 15.0))
+    assert only.bounds == (pytest.approx(-0.30, abs=0.01), pytest.approx(-0.20, abs=0.01))
+    assert not found(bench, bench.case(1, 20.0), bench.case(2, 19.0))
+    assert found(bench, bench.steady(1, 20.0), bench.steady(2, 19.0))
+
+
+def test_a_repeated_size_divides_by_nothing(bench: Any) -> None:
+    cases = [bench.case(size, 10.0 * size) for size in (1, 2, 2, 4, 8)]
+    assert not found(bench, *cases)
+
+
+def test_steps_that_drift(bench: Any) -> None:
+    (only,) = steps(bench, [10 + 2 * place / 99 for place in range(100)])
+    assert (only.kind, only.share) == ("drift", pytest.approx(0.14, abs=0.02))
+    assert not steps(bench, noisy(10.0, 100))
+    assert not steps(bench, [10.0, 12.0] * 10)
+
+
+def test_each_round_is_looked_at_by_itself(bench: Any) -> None:
+    """Rounds that differ are noise between rounds, which has its own figure, and no drift."""
+    assert not found(bench, bench.case(1, rounds=(noisy(10.0, 60), noisy(12.0, 60))))
+    rising = [10 + 2 * place / 99 for place in range(100)]
+    (only,) = found(bench, bench.case(1, rounds=(noisy(11.0, 60), rising)))
+    assert only.kind == "drift"
+
+
+def test_steps_of_two_kinds(bench: Any) -> None:
+    mixed = [time for pair in zip(noisy(10.0, 50), noisy(13.0, 50), strict=True) for time in pair]
+    (only,) = steps(bench, mixed)
+    assert (only.kind, only.share) == ("two modes", pytest.approx(0.3, abs=0.01))
+    assert steps(bench, [*mixed, 500.0])[0].kind == "two modes"
+
+
+@pytest.mark.parametrize("few", [0, 1, 5])
+def test_outliers_are_no_mode(bench: Any, few: int) -> None:
+    assert not steps(bench, [*noisy(10.0, 95), *[40.0] * few])
+
+
+def test_tokenizing_that_takes_most_of_a_step(bench: Any) -> None:
+    parts = {"tokenize": [6.0] * 30, "forward": [4.0] * 30}
+    (only,) = found(bench, bench.case(1, 10.0, parts=parts))
+    assert (only.kind, only.share) == ("tokenizing", pytest.approx(0.6))
+    parts = {"tokenize": [4.0] * 30, "forward": [6.0] * 30}
+    assert not found(bench, bench.case(1, 10.0, parts=parts))
+
+
+def test_two_odd_sizes_are_both_found_and_their_neighbours_are_not(bench: Any) -> None:
+    times = {size: 10.0 * size for size in (1, 2, 4, 8, 16, 32, 64, 128)}
+    times |= {4: 30.0, 32: 400.0}
+    odd = found(bench, *(bench.steady(size, ms) for size, ms in times.items()))
+    assert [(each.result.config.batch_size, each.share) for each in odd] == [
+        (4, pytest.approx(-0.25)),
+        (32, pytest.approx(0.25)),
+    ]
+
+
+def test_times_without_any_trend_are_not_told_one_by_one(bench: Any) -> None:
+    zigzag = [bench.case(size, 10.0 * size * (1 + size % 2)) for size in range(1, 60)]
+    assert not [each for each in found(bench, *zigzag) if each.kind == "off the trend"]
+
+
+def test_times_too_far_apart_for_a_ratio_are_no_drift() -> None:
+    assert unsteady([[5e-324] * 20 + [1e18] * 20]) is None

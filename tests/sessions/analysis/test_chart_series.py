@@ -1,0 +1,94 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.analysis.chart_series import (
+    FIGURES,
+    LATENCY,
+    SAMPLES,
+    axes_of,
+    chart,
+    figures_of,
+    line_labels,
+)
+from benchtui.sessions.stats.case_metrics import metrics
+
+
+def test_a_line_for_each_combination_of_the_other_options(bench: Any) -> None:
+    cases = bench.session(
+        bench.case(4, 10.0),
+        bench.case(1, 5.0),
+        bench.case(1, 4.0, precision="bf16"),
+        bench.case(2, 6.0, precision="bf16"),
+    ).cases
+    found = chart(cases, metrics, LATENCY, "batch_size")
+    assert [line.label for line in found.lines] == ["fp32", "bf16"]
+    assert [[point.x for point in line.points] for line in found.lines] == [[1, 4], [1, 2]]
+    first = found.lines[0].points[0].value
+    assert first is not None and first.middle == pytest.approx(5.0, rel=0.01)
+
+
+def test_another_axis_makes_other_lines(bench: Any) -> None:
+    made = [bench.case(size, 1.0, sequence_length=length) for size in (1, 8) for length in (32, 128)]
+    cases = bench.session(*made).cases
+    found = chart(cases, metrics, SAMPLES, "sequence_length")
+    assert [line.label for line in found.lines] == ["bs=1", "bs=8"]
+    assert axes_of(case.config for case in cases) == ("batch_size", "sequence_length")
+    assert axes_of([cases[0].config]) == ("batch_size",)
+
+
+def test_cases_without_a_figure_keep_their_place(bench: Any) -> None:
+    cases = bench.session(
+        bench.case(1, 5.0),
+        bench.case(2, outcome="oom", end={"reason": "full"}),
+        bench.case(4, 5.0, outcome="failed", end={"reason": "killed"}),
+        bench.case(8, outcome=None),
+    ).cases
+    points = chart(cases, metrics, SAMPLES, "batch_size").lines[0].points
+    assert [point.x for point in points] == [1, 2, 4, 8]
+    assert [point.value is None for point in points] == [False, True, True, True]
+
+
+def test_a_rate_has_the_interval_of_its_steps_turned_round(bench: Any) -> None:
+    (case,) = bench.session(bench.case(8, 10.0)).cases
+    known = metrics(case)
+    value = SAMPLES.of(case, known)
+    assert known and value and value.low and value.high
+    assert value.low <= value.middle <= value.high
+    assert value.low == pytest.approx(8000 / known.latency_ms.high, rel=0.01)
+
+
+def test_the_second_of_an_aa_pair_is_no_point(bench: Any) -> None:
+    cases = bench.session(bench.case(1, 5.0), bench.case(2, 5.0), bench.case(1, 5.0, repeat=1)).cases
+    assert [point.x for point in chart(cases, metrics, SAMPLES, "batch_size").lines[0].points] == [1, 2]
+
+
+def test_of_a_case_that_was_run_again_the_newest_value_counts(bench: Any) -> None:
+    cases = bench.session(
+        bench.case(1, outcome="failed", end={"reason": "killed"}),
+        bench.case(2, 5.0),
+        bench.case(1, 6.0),
+        bench.case(2, outcome=None),
+    ).cases
+    points = chart(cases, metrics, LATENCY, "batch_size").lines[0].points
+    assert [(point.x, point.case.index) for point in points] == [(1, 2), (2, 1)]
+
+
+def test_only_figures_that_a_case_has_are_offered(bench: Any) -> None:
+    plain = bench.session(bench.case(1, 5.0)).cases
+    names = [figure.name for figure in figures_of(plain, metrics)]
+    assert names == ["samples/s", "tokens/s", "latency p50"]
+    generated = bench.session(
+        bench.case(
+            1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}
+        )
+    ).cases
+    assert "time to first token" in [figure.name for figure in figures_of(generated, metrics)]
+    assert [figure.name for figure in figures_of([], metrics)] == ["samples/s"]
+    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+
+
+def test_labels_name_what_differs(bench: Any) -> None:
+    configs = [bench.case(1).config, bench.case(1, compile="default").config]
+    assert line_labels(configs) == ["compile=off", "compile=default"]
+    assert line_labels(configs[:1]) == ["cpu fp32"]

@@ -1,0 +1,45 @@
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchtui.sessions.analysis.chart_series import LATENCY, Value
+from benchtui.sessions.analysis.pareto import Trade, front, fronts, trades
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.sweep import Config
+
+CASE = CaseState(0, Config(device="cpu"))
+
+
+def made(gain: float, cost: float) -> Trade:
+    return Trade(CASE, Value(gain), Value(cost))
+
+
+def beats(one: Trade, other: Trade) -> bool:
+    gain, cost = one.gain.middle - other.gain.middle, other.cost.middle - one.cost.middle
+    return gain >= 0 and cost >= 0 and gain + cost > 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=20))
+def test_the_front_is_what_no_other_choice_beats(pairs: list[tuple[int, int]]) -> None:
+    choices = [made(gain, cost) for gain, cost in pairs]
+    wanted = [each for each in choices if not any(beats(other, each) for other in choices)]
+    found = front(choices)
+    assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+    assert [each.cost.middle for each in found] == sorted(each.cost.middle for each in found)
+
+
+def test_only_cases_that_ended_well_are_weighed(bench: Any) -> None:
+    cases = bench.session(
+        bench.case(1, 5.0), bench.case(2, 6.0, outcome="failed", end={"reason": "killed"}), bench.case(4, 50.0)
+    ).cases
+    found = trades(cases, metrics, LATENCY)
+    assert [trade.case.config.batch_size for trade in found] == [1, 4]
+    assert [trade.case.config.batch_size for trade in front(found)] == [1]
+
+
+def test_every_length_has_a_front_of_its_own(bench: Any) -> None:
+    cases = bench.session(bench.case(1, 5.0, sequence_length=32), bench.case(1, 50.0)).cases
+    found = fronts(trades(cases, metrics, LATENCY))
+    assert {length: len(row) for length, row in found.items()} == {32: 1, 128: 1}

@@ -1,0 +1,239 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.compare.align import Against, Side, compared
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.stats.ratios import Doubt, Verdict
+from benchtui.sessions.sweep import Sweep
+
+
+def against(
+    bench: Any,
+    base: tuple[Any, ...],
+    new: tuple[Any, ...],
+    sweeps: tuple[Sweep | None, Sweep | None] = (None, None),
+) -> Against:
+    sides = [
+        Side.of(name, bench.session(*made, sweep=sweep))
+        for name, made, sweep in zip(("base", "new"), (base, new), sweeps, strict=True)
+    ]
+    return compared(sides).against[0]
+
+
+def verdicts(found: Against) -> list[str | None]:
+    return [row.verdict.name if row.verdict else None for row in found.rows]
+
+
+def test_cases_correspond_by_their_options_whatever_their_place(bench: Any) -> None:
+    found = against(
+        bench,
+        (bench.steady(1, 10.0), bench.steady(2, 20.0), bench.steady(4, 40.0)),
+        (bench.steady(4, 20.0), bench.steady(1, 10.0), bench.steady(2, 30.0)),
+    )
+    assert verdicts(found) == ["SAME", "SLOWER", "FASTER"]
+    assert found.rows[2].ratio is not None
+    assert found.rows[2].ratio.value == pytest.approx(2.0)
+    assert found.ignored == ()
+    assert [found.count(verdict) for verdict in Verdict] == [1, 1, 1, 0]
+    assert found.largest_gain is found.rows[2]
+    assert found.largest_loss is found.rows[1]
+
+
+def test_what_one_session_alone_has_is_listed_after_the_pairs(bench: Any) -> None:
+    found = against(
+        bench, (bench.steady(1, 10.0), bench.steady(2, 20.0)), (bench.steady(1, 10.0), bench.steady(8, 10.0))
+    )
+    assert verdicts(found) == ["SAME", None, None]
+    assert [case.config.batch_size for case in found.only("base")] == [2]
+    assert [case.config.batch_size for case in found.only("new")] == [8]
+    assert not any(row.lost for row in found.rows)
+
+
+def test_a_case_that_is_not_measured_any_more_is_lost(bench: Any) -> None:
+    found = against(
+        bench,
+        (bench.case(1, 10.0), bench.case(2, 20.0), bench.case(4, outcome="oom")),
+        (bench.case(1, outcome="oom"), bench.case(2, outcome=None), bench.case(4, 40.0)),
+    )
+    assert [row.lost for row in found.rows] == [True, True, False]
+    assert found.compared == ()
+
+
+def test_sessions_of_two_devices_correspond_leaving_the_device_aside(bench: Any) -> None:
+    found = against(
+        bench,
+        (bench.case(8, 450.0, device="cpu"), bench.case(16, 900.0, device="cpu")),
+        (bench.case(8, 16.0, device="cuda:0"), bench.case(16, 30.0, device="cuda:0")),
+    )
+    assert found.ignored == ("device",)
+    assert verdicts(found) == ["FASTER", "FASTER"]
+
+
+def test_only_what_each_session_has_one_value_of_is_left_aside(bench: Any) -> None:
+    found = against(
+        bench,
+        (bench.case(8, 450.0, device="cpu"),),
+        (
+            bench.case(8, 16.0, device="cuda:0"),
+            bench.case(8, 8.0, device="cuda:0", precision="fp16"),
+        ),
+    )
+    assert found.ignored == ("device",)
+    assert verdicts(found) == ["FASTER", None]
+    assert found.only("new")[0].config.precision == "fp16"
+
+
+@pytest.mark.parametrize("option", ["batch_size", "sequence_length"])
+def test_other_work_never_corresponds(bench: Any, option: str) -> None:
+    options = {"batch_size": 1, "sequence_length": 32}
+    other = options | {option: 64, "device": "cuda:0"}
+    found = against(bench, (bench.case(ms=1.0, **options),), (bench.case(ms=1.0, **other),))
+    assert found.compared == found.ignored == ()
+
+
+def test_models_correspond_only_where_each_session_has_but_one(bench: Any) -> None:
+    sweeps = (Sweep(name="s", model="bert"), Sweep(name="s", model="gpt2"))
+    found = against(bench, (bench.case(1, 10.0),), (bench.case(1, 20.0),), sweeps)
+    assert found.ignored == ("model",)
+    tasks = (Sweep(name="s", model="m"), Sweep(name="s", model="m", task="lm-train"))
+    assert against(bench, (bench.case(1, 10.0),), (bench.case(1, 20.0),), tasks).compared == ()
+
+
+def test_the_second_of_an_aa_pair_has_no_row(bench: Any) -> None:
+    pair = (bench.case(1, 10.0), bench.case(1, 10.0, repeat=1))
+    assert len(against(bench, pair, pair).rows) == 1
+
+
+def test_of_a_case_that_was_run_again_the_newest_good_one_counts(bench: Any) -> None:
+    again = (bench.steady(1, 10.0), bench.steady(1, 20.0), bench.case(1, outcome="failed"))
+    found = against(bench, (bench.steady(1, 20.0),), again)
+    assert verdicts(found) == ["SAME"]
+
+
+def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any) -> None:
+    found = against(
+        bench,
+        (bench.steady(1, 10.0),),
+        (bench.steady(1, 40.0, prepared={"samples_per_step": 4}),),
+    )
+    assert verdicts(found) == ["SAME"]
+    assert found.rows[0].pair is not None
+    assert found.rows[0].pair.latency is not None
+    assert found.rows[0].pair.latency.value == pytest.approx(0.25)
+
+
+def test_a_gate_looks_at_the_whole_interval(bench: Any) -> None:
+    found = against(bench, (bench.steady(1, 10.0),), (bench.steady(1, 10.6),))
+    ratio = found.rows[0].ratio
+    assert ratio is not None
+    assert ratio.bounds is not None
+    assert 1 / ratio.value - 1 == pytest.approx(0.06)
+    sure, likely = 1 / ratio.bounds.sure_high - 1, 1 / ratio.bounds.high - 1
+    assert 0.04 < sure < likely < 0.06
+    assert found.regressions(sure * 0.99) == found.rows
+    assert found.regressions(sure * 1.01) == ()
+
+
+def test_a_gate_lets_faster_same_and_unsure_pass_and_lost_cases_fail(bench: Any) -> None:
+    base = (bench.steady(1, 10.0), bench.steady(2, 10.0), bench.case(4, [10.0] * 3), bench.case(8, 10.0))
+    new = (
+        bench.steady(1, 5.0),
+        bench.steady(2, 10.0),
+        bench.case(4, [90.0] * 3),
+        bench.case(8, outcome="failed"),
+    )
+    found = against(bench, base, new)
+    assert verdicts(found) == ["FASTER", "SAME", "UNSURE", None]
+    assert found.regressions(0.0) == (found.rows[3],)
+
+
+def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
+    (row,) = against(bench, (bench.case(1, 10.0),), (bench.case(1, 10.0),)).rows
+    assert row.verdict is Verdict.UNSURE
+    assert row.ratio is not None
+    assert row.ratio.doubt is Doubt.WIDE
+    assert row.ratio.resolution == pytest.approx(0.105, abs=0.005)
+
+
+def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
+    sides = [Side.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
+    assert verdicts(compared(sides).against[0]) == ["SLOWER"]
+    near = [bench.session(bench.steady(1, ms)) for ms in (10.0, 10.12)]
+    words = []
+    for margin in (0.02, 0.03, 0.001):
+        for session in near:
+            session.judge_by(Judging(same_within=margin))
+        words += verdicts(compared([Side.of(str(place), each) for place, each in enumerate(near)]).against[0])
+    assert words == ["UNSURE", "SAME", "UNSURE"]
+
+
+def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
+    sides = [
+        Side.of(name, bench.session(bench.case(1, ms))) for name, ms in (("a", 10.0), ("b", 5.0), ("c", 20.0))
+    ]
+    found = compared(sides)
+    assert [(each.new_letter, each.new.name, verdicts(each)) for each in found.against] == [
+        ("B", "b", ["FASTER"]),
+        ("C", "c", ["SLOWER"]),
+    ]
+    assert found.comparable
+
+
+@pytest.mark.parametrize("amount", [0, 1, 27])
+def test_two_sessions_and_no_more_than_letters_are_compared(bench: Any, amount: int) -> None:
+    with pytest.raises(BenchtuiError, match=f"^2 to 26 sessions can be compared, not {amount}"):
+        compared([Side.of("a", bench.session(bench.case(1, 10.0)))] * amount)
+
+
+def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> Against:
+    """A case of 10 ms against one of 9, in two sessions; in the second the peaks are so many times as high."""
+    rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
+    sides = []
+    for name, ms in (("base", 10.0), ("new", 9.0)):
+        session = bench.session(bench.steady(1, ms, device="cpu"))
+        session.apply(Runtime(t=0.0, torch=torch if name == "new" else "2.13.0"))
+        products, moved = rates[name]
+        session.apply(Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=products, bytes_per_s=moved))
+        sides.append(Side.of(name, session))
+    return compared(sides).against[0]
+
+
+@pytest.mark.parametrize(
+    ("flops", "copies", "verdict", "pace"),
+    [
+        (1.0, 1.0, Verdict.FASTER, (1.0, 1.0)),
+        (1.05, 0.99, Verdict.FASTER, (0.99, 1.05)),
+        (1.2, 1.0, Verdict.UNSURE, (1.0, 1.2)),
+        (1.0, 1.2, Verdict.UNSURE, (1.0, 1.2)),
+        (0.8, 0.8, Verdict.FASTER, (0.8, 0.8)),
+        (1.2, None, Verdict.UNSURE, (1.2, 1.2)),
+        (None, None, Verdict.FASTER, None),
+        (1e-322, 1e290, Verdict.FASTER, None),
+    ],
+)
+def test_what_the_machine_itself_became_faster_by_is_no_difference(
+    bench: Any, flops: float | None, copies: float | None, verdict: Verdict, pace: tuple[float, float] | None
+) -> None:
+    (row,) = paced(bench, flops, copies).rows
+    assert row.verdict is verdict
+    assert row.pace == (pace and pytest.approx(pace))
+
+
+def test_between_other_software_peaks_are_no_yardstick(bench: Any) -> None:
+    (row,) = paced(bench, 1.2, 1.2, torch="2.14.0").rows
+    assert (row.verdict, row.pace) == (Verdict.FASTER, None)
+
+
+@pytest.mark.parametrize(
+    ("flops", "copies", "said"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
+)
+def test_a_row_says_how_much_the_machine_itself_differed(
+    bench: Any, flops: float, copies: float, said: str | None
+) -> None:
+    (row,) = paced(bench, flops, copies).rows
+    assert row.pair is not None
+    assert own_marks(row, row.pair, "B") == said

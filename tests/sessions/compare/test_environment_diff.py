@@ -1,0 +1,94 @@
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchtui.sessions.compare.environment_diff import Difference, changes, differences
+from benchtui.sessions.events import Resumed, Runtime
+from benchtui.sessions.payloads import Gpu, Host
+from benchtui.sessions.sweep import Measure, Sweep, Train
+
+BOX = Host(hostname="box", platform="Linux", packages={"torch": "2.9", "numpy": "2.1"})
+
+
+def found(bench: Any, *hosts: Host, sweeps: tuple[Sweep, ...] = ()) -> dict[str, Difference]:
+    made = [
+        bench.session(bench.case(1, 1.0), host=host, sweep=sweep)
+        for host, sweep in zip(hosts, sweeps or (None,) * len(hosts), strict=True)
+    ]
+    return {row.what: row for row in differences(made)}
+
+
+def test_the_same_twice_differs_in_nothing(bench: Any) -> None:
+    assert found(bench, BOX, BOX) == {}
+
+
+def test_machine_and_gpus_are_held_against_each_other(bench: Any) -> None:
+    gpu = Host(
+        hostname="gpu-box", platform="Linux", gpus=(Gpu(index=0, name="T4", sm_clock_mhz=1590),), driver="570.1"
+    )
+    rows = found(bench, BOX, gpu)
+    assert rows["Host"] == Difference("machine", "Host", ("box", "gpu-box"))
+    assert rows["GPU 0"].values == (None, "T4")
+    assert rows["GPU 0 clock"].values == (None, "1,590 MHz")
+    assert rows["GPU driver"] == Difference("software", "GPU driver", (None, "570.1"))
+    assert rows["numpy"].values == ("2.1", None)
+    assert "Platform" not in rows
+
+
+def test_torch_is_told_once(bench: Any) -> None:
+    made = [
+        bench.session(bench.case(1, 1.0), host=BOX, more=(Runtime(t=1.0, torch=version),))
+        for version in ("2.9", "2.10")
+    ]
+    assert [row.what for row in differences(made)] == ["PyTorch"]
+
+
+def test_work_settings_and_environment_are_listed_after_the_machine(bench: Any) -> None:
+    one = Sweep(name="a", model="bert", env={"OMP_NUM_THREADS": "4"}, measure=Measure(rounds=1))
+    other = Sweep(name="b", model="gpt2", weights="random", measure=Measure(rounds=3, until_percent=1.0))
+    rows = found(bench, BOX, Host(hostname="other", platform="Linux"), sweeps=(one, other))
+    groups = [row.group for row in rows.values()]
+    assert groups == sorted(groups, key=("machine", "software", "work", "settings").index)
+    assert rows["Model"].values == ("bert", "gpt2")
+    assert rows["Weights"].values == ("pretrained", "random")
+    assert rows["rounds"].values == ("1", "3")
+    assert rows["until percent"].values == ("none", "1.0")
+    assert rows["env OMP_NUM_THREADS"].values == ("4", None)
+    assert "baseline" not in rows
+
+
+def test_options_of_a_task_count_where_it_is_run(bench: Any) -> None:
+    sweeps = tuple(Sweep(name="a", model="m", task="lm-train", train=Train(accumulation=n)) for n in (1, 4))
+    assert found(bench, BOX, BOX, sweeps=sweeps)["train accumulation"].values == ("1", "4")
+    others = tuple(Sweep(name="a", model="m", train=Train(accumulation=n)) for n in (1, 4))
+    assert found(bench, BOX, BOX, sweeps=others) == {}
+
+
+LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(index=0, name="T4"),))
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (LARGE, ()),
+        (replace(LARGE, memory_mb=64_500.0, absent={"rapl": "permission denied"}), ()),
+        (replace(LARGE, memory_mb=32_000.0), ("Memory: 64,000 MB → 32,000 MB",)),
+        (replace(LARGE, hostname="spare", python="3.12.1"), ("Host: box → spare", "Python: 3.11.7 → 3.12.1")),
+        (replace(LARGE, gpus=()), ("GPU 0: T4 → none",)),
+        (replace(LARGE, packages={"numpy": "2.2"}), ("numpy: none → 2.2",)),
+    ],
+)
+def test_what_has_changed_since_is_told_and_what_can_not_be_read_is_no_change(
+    bench: Any, now: Host, told: tuple[str, ...]
+) -> None:
+    session = bench.session(bench.case(1, 1.0), host=LARGE)
+    assert changes(session, now, None) == told
+
+
+def test_changes_are_those_since_it_was_resumed_last(bench: Any) -> None:
+    spare = replace(LARGE, hostname="spare")
+    resumed = Resumed(t=50.0, created="", host=spare, version="0.2", cases=())
+    session = bench.session(bench.case(1, 1.0), host=LARGE, finished=None, more=(resumed,))
+    assert changes(session, spare, "0.2") == ()
+    assert changes(session, LARGE, "0.3") == ("Host: spare → box", "benchtui: 0.2 → 0.3")

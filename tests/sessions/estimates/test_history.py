@@ -1,0 +1,169 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.estimates import history
+from benchtui.sessions.estimates.history import Precedents, gather
+from benchtui.sessions.events import (
+    CaseFinished,
+    CasePrepared,
+    CaseStarted,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.payloads import Host, Memory, Model
+from benchtui.sessions.sweep import Axes, Config, Generate, Measure, Sweep
+
+RULES = Measure(warmup=2, iterations=8)
+
+
+def sweep(**entries: Any) -> Sweep:
+    return Sweep(**{"name": "s", "model": "m", "measure": RULES, "axes": Axes(batch_size=(1, 2, 4))} | entries)
+
+
+def config(**options: Any) -> Config:
+    return Config(**{"device": "cpu", "batch_size": 1} | options)
+
+
+class Library:
+    """Sessions written by hand, each of cases of 10 steps at so many milliseconds a sample, 1 s to load."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.entries: list[Entry] = []
+
+    def add(self, *configs: Config, swept: Sweep | None = None, host: str = "box", **how: Any) -> Entry:
+        path = self._folder / f"{len(self.entries)}.json"
+        journal = Journal(path)
+        start = SessionStarted(
+            t=0,
+            id="x",
+            created="2026",
+            sweep=swept or sweep(),
+            plan=configs,
+            host=Host(hostname=host),
+        )
+        journal.append(start)
+        for case, each in enumerate(configs):
+            self._case(journal, case, each, **how)
+        journal.close()
+        self.entries.append(Entry(path, start, True))
+        return self.entries[-1]
+
+    def _case(self, journal: Journal, case: int, of: Config, ms: float = 10.0, oom: bool = False) -> None:
+        steps = [ms * of.batch_size] * 5
+        journal.append(CaseStarted(t=0, case=case, config=of))
+        if oom:
+            journal.append(CaseFinished(t=1, case=case, outcome="oom"))
+            return
+        journal.append(CasePrepared(t=1, case=case, model=Model(name="m", parameters=1_000_000)))
+        journal.append(Steps(t=1, case=case, phase="warmup", wall_ms=steps))
+        journal.append(Steps(t=1, case=case, phase="measure", wall_ms=steps))
+        end_s = 1 + sum(steps) * 2 / 1000
+        memory = Memory(peak_rss_mb=500.0 + 100 * of.batch_size, peak_reserved_mb=7.0)
+        journal.append(CaseFinished(t=end_s, case=case, outcome="ok", memory=memory))
+
+    def learned(self, wanted: Sweep | None = None) -> Precedents:
+        return gather(self.entries, wanted or sweep(), "box")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(tmp_path)
+
+
+def test_a_case_that_was_measured_is_expected_to_take_as_long_again(library: Library) -> None:
+    library.add(config(batch_size=2))
+    prediction = library.learned().predict(config(batch_size=2), sweep())
+    assert prediction.seconds == pytest.approx(1 + 10 * 0.02)
+    assert (prediction.time_basis, prediction.memory_mb, prediction.memory_basis) == (
+        "measured",
+        700,
+        "measured",
+    )
+
+
+def test_other_sizes_are_scaled_in_time_and_drawn_on_in_memory(library: Library) -> None:
+    library.add(config(batch_size=1), config(batch_size=2))
+    prediction = library.learned().predict(config(batch_size=4), sweep())
+    assert prediction.seconds == pytest.approx(1 + 10 * 0.04)
+    assert prediction.memory_mb == pytest.approx(900)
+    assert (prediction.time_basis, prediction.memory_basis) == ("near", "near")
+
+
+def test_other_options_of_the_device_are_near(library: Library) -> None:
+    library.add(config())
+    assert library.learned().predict(config(precision="bf16"), sweep()).time_basis == "near"
+
+
+def test_another_device_is_guessed_from_the_parameters(library: Library) -> None:
+    library.add(config())
+    known = library.learned().predict(config(device="cuda:0"), sweep())
+    unknown = Precedents().predict(config(device="cuda:0"), sweep())
+    assert (known.time_basis, known.memory_basis) == ("guess", "guess")
+    assert known.memory_mb is not None and unknown.memory_mb is not None
+    assert known.memory_mb == pytest.approx(504) and unknown.memory_mb == pytest.approx(900)
+    assert known.seconds is not None and known.seconds > history.BESIDE_S
+
+
+def test_training_is_guessed_to_need_more(library: Library) -> None:
+    plain, training = (Precedents().predict(config(), sweep(task=task)) for task in ("lm-forward", "lm-train"))
+    assert (plain.seconds or 0) < (training.seconds or 0)
+    assert (plain.memory_mb or 0) < (training.memory_mb or 0)
+
+
+def test_nothing_is_guessed_of_a_step_of_ones_own() -> None:
+    prediction = Precedents().predict(config(), sweep(task="mine.py:step"))
+    assert (prediction.seconds, prediction.memory_mb) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"host": "elsewhere"},
+        {"swept": sweep(model="other")},
+        {"swept": sweep(task="lm-forward")},
+    ],
+)
+def test_other_machines_models_and_tasks_say_nothing(library: Library, other: dict[str, Any]) -> None:
+    library.add(config(), **other)
+    learned = library.learned()
+    assert learned.sessions == 0
+    assert learned.predict(config(), sweep()).time_basis == "guess"
+
+
+def test_the_number_of_new_tokens_matters_to_generating_alone(library: Library) -> None:
+    library.add(config(), swept=sweep(generate=Generate(new_tokens=8)))
+    assert library.learned().sessions == 1
+    assert library.learned(sweep(task="generate")).sessions == 0
+
+
+def test_limits_of_time_and_rounds_count(library: Library) -> None:
+    library.add(config())
+    learned = library.learned()
+    rules = Measure(warmup=0, iterations=1000, max_time_s=2.0, rounds=3)
+    assert learned.predict(config(), sweep(measure=rules)).seconds == pytest.approx(3 * (1 + 2))
+    killed = Measure(warmup=0, iterations=1000, timeout_s=5.0)
+    assert learned.predict(config(), sweep(measure=killed)).seconds == pytest.approx(5)
+
+
+def test_what_ran_out_of_memory_is_expected_to_again(library: Library) -> None:
+    library.add(config(batch_size=4), oom=True)
+    learned = library.learned()
+    assert [learned.predict(config(batch_size=size), sweep()).ran_out for size in (2, 4, 8)] == [
+        False,
+        True,
+        True,
+    ]
+    assert not learned.predict(config(batch_size=8, precision="bf16"), sweep()).ran_out
+
+
+def test_only_the_newest_are_read_and_broken_ones_passed_over(library: Library) -> None:
+    for _ in range(history.NEWEST + 2):
+        library.add(config())
+    library.entries[0].path.write_text("[\nno\n")
+    library.entries[1].path.unlink()
+    assert library.learned().sessions == history.NEWEST - 2

@@ -1,0 +1,44 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui import sessions
+from benchtui.sessions.payloads import Energy, Memory
+from benchtui.sessions.state.session import Session
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
+
+
+def test_a_row_a_case_with_options_outcome_and_figures(bench: Any) -> None:
+    end = {"memory": Memory(peak_rss_mb=300.0), "energy": Energy(energy_j=60.0, source="counter")}
+    session = bench.session(
+        bench.case(2, 10.0, end=end, marks=("random weights", "sample text")),
+        bench.case(4, outcome="oom", end={"reason": "out of memory"}),
+        bench.case(8, outcome=None),
+    )
+    frame = session.to_frame()
+    assert list(frame["outcome"]) == ["ok", "oom", "running"]
+    assert list(frame["batch_size"]) == [2, 4, 8]
+    first = frame.iloc[0]
+    assert (first["n"], first["median_ms"], first["peak_rss_mb"]) == (30, pytest.approx(10.0), 300.0)
+    assert first["low_ms"] < first["median_ms"] < first["high_ms"]
+    assert first["samples_per_s"] == pytest.approx(200.0)
+    assert first["energy_per_sample_j"] == pytest.approx(1.0)
+    assert first["marks"] == "random weights; sample text"
+    assert frame.iloc[1]["reason"] == "out of memory"
+    assert frame[["n", "median_ms", "p99_ms"]].iloc[1:].isna().all(axis=None)
+
+
+def test_columns_keep_their_types_without_values(bench: Any) -> None:
+    frame = bench.session(bench.case(1, outcome=None)).to_frame()
+    assert str(frame["p99_ms"].dtype) == "float64"
+    assert str(frame["n"].dtype) == "Int64"
+    assert list(Session().to_frame().columns) == list(frame.columns)
+
+
+def test_a_session_is_loaded_by_its_path() -> None:
+    frame = sessions.load(FIXTURE).to_frame()
+    assert len(frame) == 10
+    assert frame["samples_per_s"].max() == pytest.approx(618.65, abs=0.005)
+    assert sessions.load(str(FIXTURE)).start.id == "comprehensive-report"

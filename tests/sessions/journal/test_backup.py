@@ -1,0 +1,82 @@
+"""A session that is saved beside a file that others have damaged."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine.supervisor.session_writer import SessionLog
+from benchtui.sessions.events import Message, SessionFinished
+from benchtui.sessions.journal.backup import Harm
+from benchtui.sessions.journal.journal import Journal, Tail
+
+
+def message(text: str) -> Message:
+    return Message(t=1.0, level="info", text=text)
+
+
+def test_what_is_found_before_the_last_event_is_told_before_it(tmp_path: Path) -> None:
+    path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
+    log = SessionLog(Journal(path, spare=True))
+    log.tell("one")
+    os.truncate(path, 0)
+    log.write(SessionFinished(t=2.0, outcome="completed"))
+    log.close()
+    events = json.loads(saved.read_text())
+    assert [event["event"] for event in events] == ["message", "message", "session_finished"]
+    assert events[1]["text"].startswith(f"{path}: the file was truncated while the sweep runs; ")
+    assert (log.path, path.read_bytes()) == (saved, b"")
+
+
+def test_without_a_copy_a_damaged_file_is_an_error_and_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    journal = Journal(path)
+    journal.append(message("one"))
+    os.truncate(path, 3)
+    for _ in range(2):
+        with pytest.raises(OSError, match="the file was truncated"):
+            journal.append(message("two"))
+    assert path.stat().st_size == 3
+    journal.close()
+
+
+def test_a_full_disk_takes_the_copy_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, write, full = tmp_path / "s.json", os.write, [True]
+    journal = Journal(path, spare=True)
+    journal.append(message("one"))
+
+    def refuse(fd: int, data: bytes) -> int:
+        if full.pop():
+            full.append(False)
+            write(fd, bytes(data)[:5])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        full.append(False)
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", refuse)
+    assert journal.append(message("two")) is None
+    journal.append(SessionFinished(t=2.0, outcome="completed"))
+    assert len(json.loads(path.read_text())) == 3
+    os.truncate(path, 0)
+    with pytest.raises(OSError, match="the file was truncated"):
+        journal.append(message("three"))
+    journal.close()
+
+
+def test_a_name_that_is_taken_is_left_and_a_reader_takes_the_right_one(tmp_path: Path) -> None:
+    path, taken = tmp_path / "s.json", tmp_path / "s.rescued.json"
+    taken.write_text('[\n{"event":"message","t":0.0,"level":"info","text":"of another session"},\n')
+    journal = Journal(path, spare=True)
+    journal.append(message("one"))
+    tail = Tail(path)
+    assert [event.text for event in tail.read() if isinstance(event, Message)] == ["one"]
+    path.unlink()
+    saved = tmp_path / "s.rescued-2.json"
+    assert journal.append(message("two")) == Harm("the file was removed", path, saved)
+    assert [event.text for event in tail.read() if isinstance(event, Message)] == ["two"]
+    tail.close()
+    journal.close()
+    assert "of another session" in taken.read_text()
+    assert {each.name for each in tmp_path.iterdir()} == {taken.name, saved.name}

@@ -1,0 +1,437 @@
+import json
+import os
+import stat
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseFinished,
+    Message,
+    SessionFinished,
+    SessionStarted,
+)
+from benchtui.sessions.journal import journal
+from benchtui.sessions.journal.journal import Journal, Tail, Unknown, read
+from benchtui.sessions.state.session import Session
+
+NEWER = b'{"event":"case_moved","t":5.0,"to":{"host":"b"}}'
+
+
+@pytest.fixture
+def events(bench: Any) -> list[AnyEvent]:
+    """A small whole session with a case that ended and one that was skipped."""
+    made: list[AnyEvent] = bench.events(
+        bench.case(ms=[1.0, 2.5]), bench.case(2, outcome="skipped", end={"reason": "no | such\n“device”"})
+    )
+    return made
+
+
+def written(path: Path, events: list[AnyEvent]) -> Path:
+    record = Journal(path)
+    for event in events:
+        record.append(event)
+    record.close()
+    return path
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().split(b"\n")
+
+
+def test_a_finished_file_is_an_array_of_its_events_one_a_line(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events)
+    whole = json.loads(path.read_text())
+    lines = lines_of(path)
+    assert [lines[0], *lines[-2:]] == [b"[", b"]", b""]
+    assert [json.loads(line.rstrip(b",")) for line in lines[1:-2]] == whole
+    assert [event["event"] for event in whole] == [
+        "session_started",
+        "runtime",
+        "case_started",
+        "case_prepared",
+        "steps",
+        "case_finished",
+        "case_finished",
+        "session_finished",
+    ]
+    assert whole[0]["schema"] == 2
+    assert read(path) == journal.Recording([*events], torn=False)
+
+
+def test_an_unfinished_file_is_read(tmp_path: Path, events: list[AnyEvent]) -> None:
+    assert read(written(tmp_path / "s.json", events[:-1])) == journal.Recording([*events[:-1]], torn=False)
+
+
+def test_cut_anywhere_it_holds_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
+    data = written(tmp_path / "s.json", events).read_bytes()
+    cut = tmp_path / "cut.json"
+    closing = data.index(b"\n]\n")
+    for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
+        cut.write_bytes(data[:size])
+        recording = read(cut)
+        whole_lines = data[:size].count(b"\n") - 1  # the first holds the bracket alone
+        assert recording.events == events[:whole_lines], size
+        assert recording.torn == (data[size - 1 : size] != b"\n" and size < closing + 2), size
+        tail = Tail(cut)
+        assert (tail.read(), tail.torn) == (recording.events, recording.torn), size
+        tail.close()
+
+
+def test_a_file_cut_within_its_first_event_is_no_session(tmp_path: Path, events: list[AnyEvent]) -> None:
+    data = written(tmp_path / "s.json", events).read_bytes()
+    cut = tmp_path / "cut.json"
+    for size in range(data.index(b"\n", 2) + 1):
+        cut.write_bytes(data[:size])
+        with pytest.raises(BenchtuiError, match=r"cut\.json: not a session file; it should begin with"):
+            read(cut)
+
+
+def test_an_unknown_event_is_kept_as_it_was_written(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events)
+    lines = lines_of(path)
+    path.write_bytes(b"\n".join([*lines[:3], NEWER + b",", *lines[3:]]))
+    assert read(path).events == [*events[:2], Unknown("case_moved", 5.0, NEWER), *events[2:]]
+
+
+def test_an_unknown_field_is_passed_over(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events)
+    path.write_bytes(path.read_bytes().replace(b'"t":', b'"weather":{"rain":[1]},"t":'))
+    assert read(path).events == events
+
+
+@pytest.mark.parametrize("plan", [b'"plan":[', b'"plan":3,"was":['], ids=["readable", "of another shape"])
+def test_a_newer_schema_is_refused_with_both_versions(
+    tmp_path: Path, events: list[AnyEvent], plan: bytes
+) -> None:
+    path = written(tmp_path / "s.json", events)
+    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3').replace(b'"plan":[', plan))
+    with pytest.raises(
+        BenchtuiError, match=r"s\.json.* schema 3; this version reads up to 2: update benchtui$"
+    ):
+        Session.load(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"event":"message","t":1.0,"lev', "not an event of a session"),
+        (b'{"event":"message","t":1.0,"level":"loud","text":"x"},', "a broken message event"),
+        (
+            b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":["1"]},',
+            r"a broken steps .*wall_ms\[0\]",
+        ),
+        (b'{"event":"steps","t":1.0,"case":-1,"phase":"measure","wall_ms":[]},', r"a broken steps .*\$\.case"),
+        (b'{"event":"message","t":NaN,"level":"info","text":"x"},', "not an event of a session"),
+        (b'{"event":"message","t":1e999,"level":"info","text":"x"},', "not an event of a session"),
+        (
+            b'{"event":"message","t":1.0,"level":"info","text":"\xff"},',
+            "not an event of a session|a broken message",
+        ),
+        (b'{"event":7,"t":1.0},', "not an event of a session"),
+        (b'{"event":"new","t":-1.0},', "not an event of a session"),
+        (b"[[1]],", "not an event of a session"),
+        (b"\x1f\x8b\x00", "not an event of a session"),
+        (b"[" * 100_000, "not an event of a session"),
+        (b'{"event":"message","t":1.0,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"},", "not an event"),
+    ],
+    ids=range(13),
+)
+def test_a_broken_line_is_named_by_its_number(
+    tmp_path: Path, events: list[AnyEvent], line: bytes, why: str
+) -> None:
+    path = written(tmp_path / "s.json", events)
+    lines = lines_of(path)
+    path.write_bytes(b"\n".join([*lines[:4], line, *lines[4:]]))
+    with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
+        read(path)
+    with closing(Tail(path)) as tail:
+        assert tail.read() == events[:3]
+        for _ in range(2):
+            with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
+                tail.read()
+
+
+@pytest.mark.parametrize("text", ["", "[", "]", "[]", "null", "{}", '{"a":1}', "\n\n", "PK\x03\x04", "[1,2]"])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(BenchtuiError, match=r"other\.json: not a session file"):
+        read(path)
+
+
+def test_a_session_begins_with_its_start(tmp_path: Path, events: list[AnyEvent]) -> None:
+    with pytest.raises(BenchtuiError, match="should begin with a session_started event"):
+        read(written(tmp_path / "s.json", events[1:]))
+
+
+def test_a_file_that_can_not_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BenchtuiError, match=r"none\.json: can't be read: No such file"):
+        read(tmp_path / "none.json")
+    with pytest.raises(BenchtuiError, match="can't be read: Is a directory"):
+        Tail(tmp_path)
+    with pytest.raises(BenchtuiError, match="can't be read: embedded null byte"):
+        read(tmp_path / "a\0b")
+
+
+def test_a_session_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text("precious")
+    with pytest.raises(BenchtuiError, match=r"s\.json: exists already, and a session is never overwritten"):
+        Journal(path)
+    assert path.read_text() == "precious"
+    with pytest.raises(BenchtuiError, match="the session can't be written there: No such file"):
+        Journal(tmp_path / "none" / "s.json")
+
+
+def test_only_the_owner_can_read_a_session(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        record = Journal(tmp_path / "s.json")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
+    record.close()
+
+
+def test_an_ended_case_and_an_ended_session_reach_the_disk(
+    tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bytes] = []
+    path = tmp_path / "s.json"
+    monkeypatch.setattr(os, "fsync", lambda _: synced.append(lines_of(path)[-2]))
+    written(path, events[:-1])
+    assert [json.loads(line.rstrip(b","))["case"] for line in synced] == [0, 1]
+    record = Journal(tmp_path / "t.json")
+    record.append(SessionFinished(t=0.0, outcome="completed"))
+    record.close()
+    assert len(synced) == 3
+
+
+def test_a_full_disk_leaves_no_half_line(
+    tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    record.append(events[0])
+    write, room = os.write, [20]
+
+    def full(descriptor: int, data: Any) -> int:
+        if not room:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[: room.pop()])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            record.append(events[1])
+    record.append(events[2])
+    record.close()
+    assert read(path) == journal.Recording([events[0], events[2]], torn=False)
+    assert record.bytes_written == path.stat().st_size
+
+
+def test_a_file_that_was_removed_is_written_no_further(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    record.append(events[0])
+    path.rename(tmp_path / "moved.json")
+    record.append(events[1])
+    (tmp_path / "moved.json").unlink()
+    with pytest.raises(OSError, match="the file was removed"):
+        record.append(events[2])
+    record.close()
+
+
+def test_a_first_event_that_did_not_fit_leaves_an_empty_file(
+    tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            record.append(events[0])
+    record.append(events[0])
+    record.close()
+    assert read(path).events == events[:1]
+
+
+def test_a_file_in_which_nothing_was_recorded_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    Journal(path).close()
+    assert not path.exists()
+    empty, other = Journal(path), tmp_path / "moved.json"
+    path.rename(other)
+    path.write_text("of another")
+    empty.close()
+    assert (path.read_text(), other.exists()) == ("of another", True)
+
+
+def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    record.append(events[0])
+
+    def write(thread: int) -> None:
+        for number in range(100):
+            record.append(Message(t=float(number), level="info", text=f"{thread} " + "x" * 200 * thread))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    record.append(events[-1])
+    record.close()
+    assert len(json.loads(path.read_text())) == 402
+    told = [event for event in read(path).events if isinstance(event, Message)]
+    for number in range(4):
+        assert [event.t for event in told if event.text.startswith(f"{number} ")] == [
+            float(n) for n in range(100)
+        ]
+
+
+def test_a_tail_gives_each_event_once_and_waits_for_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
+    data = written(tmp_path / "s.json", events).read_bytes()
+    path = tmp_path / "growing.json"
+    found: list[list[journal.Read]] = []
+    with path.open("wb", buffering=0) as file:
+        tail = Tail(path)
+        assert tail.read() == [] and not tail.torn
+        for start in range(0, len(data), 100):
+            file.write(data[start : start + 100])
+            found.append(tail.read())
+            assert tail.torn == (not data[: start + 100].endswith(b"\n"))
+    tail.close()
+    assert [event for batch in found for event in batch] == events
+    assert max(map(len, found)) < len(events)
+
+
+def test_a_tail_reads_no_more_than_it_is_asked_for(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events)
+    first = path.read_bytes().index(b"\n", 2) + 1
+    tail = Tail(path)
+    assert (tail.read(first - 1), tail.torn) == ([], True)
+    assert (tail.read(1), tail.torn) == (events[:1], False)
+    assert tail.read() == events[1:]
+    tail.close()
+
+
+def test_a_tail_counts_lines_over_several_reads(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events[:-1])
+    tail = Tail(path)
+    tail.read(10)
+    tail.read()
+    with path.open("ab") as file:
+        file.write(b"oops\n")
+    with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
+        tail.read()
+    tail.close()
+
+
+def test_a_tail_goes_on_where_another_one_was(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events[:-1])
+    whole = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b"oops\n")
+    for size in range(whole):
+        with closing(Tail(path)) as before:
+            given = before.read(size)
+            with closing(Tail(path, before.spot)) as after:
+                assert given + after.read() == events[:-1]
+                with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
+                    after.read()
+
+
+def test_a_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    tail = Tail(path)
+
+    def write() -> None:
+        record.append(events[0])
+        for number in range(300):
+            record.append(Message(t=float(number), level="info", text="x" * number))
+        record.append(events[-1])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found: list[journal.Read] = []
+    while writer.is_alive():
+        found += tail.read(1000)
+        writer.join(0.001)
+    found += tail.read()
+    record.close()
+    tail.close()
+    assert isinstance(found[0], SessionStarted) and isinstance(found[-1], SessionFinished)
+    assert [event.t for event in found[1:-1]] == [float(number) for number in range(300)]
+
+
+def test_a_newline_in_a_text_stays_within_its_line(tmp_path: Path, events: list[AnyEvent]) -> None:
+    odd = Message(t=1.0, level="error", text="a\nb\r\n\u2028 \x1b[31m ]\n")
+    path = written(tmp_path / "s.json", [events[0], odd])
+    assert path.read_bytes().count(b"\n") == 3
+    assert b"\x1b" not in path.read_bytes()
+    assert read(path).events[1] == odd
+
+
+def test_the_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = written(tmp_path / "s.json", events)
+    path.write_bytes(path.read_bytes().rstrip())
+    tail = Tail(path)
+    assert tail.read() == read(path).events == events
+    assert not tail.torn and not read(path).torn
+    tail.close()
+
+
+def test_every_known_event_has_its_tag() -> None:
+    assert {"session_started", "steps", "telemetry", "case_finished"} < journal.KNOWN_EVENTS
+    assert len(journal.KNOWN_EVENTS) == 20
+    assert CaseFinished.__struct_config__.tag in journal.KNOWN_EVENTS
+
+
+def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    record = Journal(path)
+    for event in bench.events(*(bench.case(size) for size in range(1, 5))):
+        record.append(event)
+    record.close()
+    monkeypatch.setattr(journal, "MOST_CASES", 4)
+    assert len(Session.load(path).cases) == 4
+    monkeypatch.setattr(journal, "MOST_CASES", 3)
+    with pytest.raises(BenchtuiError, match="more than 3 cases"):
+        read(path)
+
+
+@pytest.mark.parametrize("offset", range(0, 64, 7))
+def test_too_many_cases_are_seen_wherever_the_line_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    monkeypatch.setattr(journal, "MOST_CASES", 1)
+    monkeypatch.setattr(journal, "SLICE_BYTES", 64)
+    path = tmp_path / "s.json"
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":100000,"config":{}},\n')
+    with pytest.raises(BenchtuiError, match="more than 1 cases"):
+        journal.read(path)
+    path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":99999,"config":{}},\n')
+    with pytest.raises(BenchtuiError, match=r"not a session file|broken"):
+        journal.read(path)
+
+
+def test_a_long_line_that_has_begun_is_torn_and_white_space_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    for text, torn in ((b"", False), (b" " * 50, False), (b"]" + b" " * 50, False), (b" " * 50 + b"{", True)):
+        path.write_bytes(text)
+        tail = Tail(path)
+        while not tail.at_end:
+            tail.read(10)
+        assert tail.torn is torn
+        tail.close()

@@ -1,0 +1,245 @@
+"""Session files that are gone on with: however they ended, and wherever the one who mends them is killed."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import AnyEvent, CaseStarted, Message, Resumed, SessionFinished, Steps
+from benchtui.sessions.journal import mending
+from benchtui.sessions.journal.journal import Journal, Tail, read
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sweep import Config
+
+AGAIN = Resumed(t=99.0, created="2026-11-21T12:00:00Z", host=Host(), cases=(0,))
+END = SessionFinished(t=100.0, outcome="completed")
+
+
+@pytest.fixture
+def events(bench: Any) -> list[AnyEvent]:
+    """A small whole session, stopped before its end."""
+    made: list[AnyEvent] = bench.events(bench.case(ms=[1.0, 2.5]), finished="interrupted")
+    return made
+
+
+def written(path: Path, events: list[AnyEvent]) -> bytes:
+    path.unlink(missing_ok=True)
+    record = Journal(path)
+    for event in events:
+        record.append(event)
+    record.close()
+    return path.read_bytes()
+
+
+def gone_on(path: Path, *more: AnyEvent) -> None:
+    record = Journal(path, resumed=True)
+    try:
+        for event in more:
+            record.append(event)
+    finally:
+        record.close()
+
+
+def test_cut_anywhere_it_goes_on_and_ends_as_one_array(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    data = written(path, events)
+    for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
+        path.write_bytes(data[:size])
+        before = read(path).events
+        gone_on(path, AGAIN, END)
+        assert read(path).events == [*before, AGAIN, END], size
+        whole = json.loads(path.read_text())
+        assert [each["event"] for each in whole][-2:] == ["resumed", "session_finished"]
+        assert len(whole) == len(before) + 2
+
+
+def test_a_file_is_gone_on_with_again_and_again(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    written(path, events)
+    for _ in range(3):
+        gone_on(path, AGAIN, END)
+    assert json.loads(path.read_text())[-1]["event"] == "session_finished"
+    assert read(path).events == [*events, *[AGAIN, END] * 3]
+
+
+def test_an_unfinished_line_that_ends_in_a_bracket_is_no_closed_file(
+    tmp_path: Path, events: list[AnyEvent]
+) -> None:
+    path = tmp_path / "s.json"
+    torn = b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":[1.0,2.0]'
+    path.write_bytes(written(path, events[:-1]) + torn)
+    gone_on(path, AGAIN)
+    assert read(path).events == [*events[:-1], AGAIN]
+
+
+def test_white_space_at_the_end_and_long_unfinished_lines_are_no_matter(
+    tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mending, "_PIECE", 7)
+    path = tmp_path / "s.json"
+    closed = written(path, events)
+    cut = written(path, events[:-1])
+    for data, known in (
+        (closed.rstrip(), events),
+        (closed + b"\n  \n", events),
+        (cut + b" " * 20, events[:-1]),
+        (cut + b'{"event":"steps","wall_ms":[' + b"1.0," * 50, events[:-1]),
+    ):
+        path.write_bytes(data)
+        gone_on(path, AGAIN, END)
+        assert read(path).events == [*known, AGAIN, END], data[-40:]
+        assert len(json.loads(path.read_text())) == len(known) + 2
+
+
+class KilledError(BaseException):
+    """Stands for the end of the process in the middle of what it did."""
+
+
+def killed_at(call: int, letters: int) -> dict[str, Callable[..., Any]]:
+    """Stand-ins for the calls that change a file; at the given one the process ends, a write half done."""
+    made = [0]
+
+    def stand_in(real: Callable[..., Any], half: Callable[..., Any]) -> Callable[..., Any]:
+        def act(*arguments: Any) -> Any:
+            made[0] += 1
+            if made[0] > call:
+                half(*arguments)
+                raise KilledError
+            return real(*arguments)
+
+        return act
+
+    write = os.write
+    return {
+        "ftruncate": stand_in(os.ftruncate, lambda *_: None),
+        "pwrite": stand_in(os.pwrite, lambda *_: None),
+        "write": stand_in(write, lambda fd, data: write(fd, bytes(data)[:letters])),
+    }
+
+
+@pytest.mark.parametrize("ending", ["closed", "torn", "no comma"])
+def test_killed_anywhere_while_it_is_mended_it_is_read_and_gone_on_with(
+    tmp_path: Path, events: list[AnyEvent], ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    closed = written(path, events)
+    data, known = {
+        "closed": (closed, events),
+        "torn": (written(path, events[:-1]) + b'{"event":"me', events[:-1]),
+        "no comma": (closed.removesuffix(b"]\n"), events),
+    }[ending]
+    seen = set()
+    for call in range(4):
+        for letters in (0, 1, 2, 3, 40):
+            path.write_bytes(data)
+            with monkeypatch.context() as patched:
+                for name, stand_in in killed_at(call, letters).items():
+                    patched.setattr(os, name, stand_in)
+                try:
+                    gone_on(path, AGAIN)
+                    seen.add("ended")
+                except KilledError:
+                    seen.add("killed")
+            assert read(path).events[: len(known)] == known
+            gone_on(path, AGAIN, END)
+            assert read(path).events in ([*known, AGAIN, END], [*known, AGAIN, AGAIN, END])
+            json.loads(path.read_text())
+    assert seen == {"ended", "killed"}
+
+
+def test_a_disk_that_is_full_leaves_a_file_that_can_be_gone_on_with(
+    tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(written(path, events).removesuffix(b"]\n"))  # its last line still lacks a comma
+    record, write = Journal(path, resumed=True), os.write
+
+    def full(fd: int, data: bytes) -> int:
+        write(fd, bytes(data)[:5])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            record.append(AGAIN)
+    assert read(path).events == events
+    record.append(AGAIN)
+    record.append(END)
+    record.close()
+    assert read(path).events == [*events, AGAIN, END]
+    json.loads(path.read_text())
+
+
+def test_opening_a_file_to_go_on_changes_nothing(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    data = written(path, events)
+    gone_on(path)
+    assert path.read_bytes() == data
+
+
+def test_a_file_that_is_being_written_is_refused_whoever_began_it(
+    tmp_path: Path, events: list[AnyEvent]
+) -> None:
+    path = tmp_path / "s.json"
+    first = Journal(path)
+    first.append(events[0])
+    with pytest.raises(BenchtuiError, match=f"{path}: is being written by a running sweep; `benchtui attach"):
+        Journal(path, resumed=True)
+    first.close()
+    second = Journal(path, resumed=True)
+    with pytest.raises(BenchtuiError, match="is being written by a running sweep"):
+        Journal(path, resumed=True)
+    second.close()
+
+
+@pytest.mark.parametrize(("name", "said"), [("none.json", "No such file"), ("folder", "Is a directory")])
+def test_a_file_that_can_not_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BenchtuiError, match=f"{name}: the session can't be written: {said}"):
+        Journal(tmp_path / name, resumed=True)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"event":"message","t":3', b'{"event":"message","t":3' + b" " * 400])
+def test_who_reads_a_record_on_sees_it_go_on(tmp_path: Path, events: list[AnyEvent], torn: bytes) -> None:
+    """Also where what was read of an unfinished line has given its place to others since."""
+    path = tmp_path / "s.json"
+    data = written(path, events[:-1] if torn else events)
+    path.write_bytes(data + torn)
+    tail = Tail(path)
+    seen = tail.read()
+    more: list[AnyEvent] = [
+        AGAIN,
+        CaseStarted(t=99.0, case=0, config=Config(device="cpu")),
+        *(Steps(t=99.0, case=0, phase="measure", wall_ms=[1.0] * 9) for _ in range(5)),
+        Message(t=99.5, level="info", text="x"),
+    ]
+    record = Journal(path, resumed=True)
+    for event in more:
+        record.append(event)
+        seen += tail.read()
+    record.append(END)
+    record.close()
+    seen += tail.read(16) + tail.read()
+    assert seen == [*read(path).events]
+    assert tail.at_end
+    tail.close()
+
+
+def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events: list[AnyEvent]) -> None:
+    path = tmp_path / "s.json"
+    data = written(path, events[:-1])
+    path.write_bytes(data + b'{"event":')
+    tail = Tail(path)
+    tail.read()
+    with path.open("ab") as file:
+        file.write(b"nonsense},\n")
+    number = data.count(b"\n") + 1
+    for _ in range(2):
+        with pytest.raises(BenchtuiError, match=f"line {number}: not an event of a session"):
+            tail.read(5)
+            tail.read()
+    tail.close()

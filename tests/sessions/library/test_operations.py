@@ -1,0 +1,125 @@
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.library import operations, paths
+
+
+@pytest.fixture
+def record(home: Path, bench: Any) -> Any:
+    """Writes a session into the library, or elsewhere."""
+
+    def write(name: str, folder: Path | None = None, id: str = "abc") -> Path:
+        path = (folder or paths.folder()) / name
+        journal = Journal(path)
+        for event in bench.events(bench.case(1, 1.0)):
+            journal.append(event)
+        journal.close()
+        path.write_text(path.read_text().replace('"id":"abc"', f'"id":"{id}"'))
+        return path
+
+    return write
+
+
+def test_a_note_stands_beside_its_session(record: Any) -> None:
+    path = record("a.json")
+    assert operations.note_of(path) == ""
+    operations.write_note(path, "  after the\ndriver update ")
+    assert operations.note_of(path) == "after the driver update"
+    assert (path.parent / "a.note").read_text() == "after the driver update\n"
+    operations.write_note(path, " ")
+    assert not (path.parent / "a.note").exists()
+    operations.write_note(path, "")
+
+
+def test_a_note_is_not_written_through_a_link_over_a_session(record: Any) -> None:
+    path, other = record("a.json"), record("b.json")
+    before = path.read_bytes(), other.read_bytes()
+    for target in (path, other):
+        path.with_suffix(".note").symlink_to(target)
+        with pytest.raises(BenchtuiError, match=r"a\.note: is a session, which is never overwritten"):
+            operations.write_note(path, "text")
+        path.with_suffix(".note").unlink()
+    assert (path.read_bytes(), other.read_bytes()) == before
+
+
+def test_a_new_name_takes_the_note_along(record: Any) -> None:
+    path = record("a.json")
+    operations.write_note(path, "kept")
+    renamed = operations.rename(path, "before-v1.2.json", ())
+    assert renamed == path.with_name("before-v1.2.json")
+    assert renamed.exists() and not path.exists()
+    assert operations.note_of(renamed) == "kept"
+    assert not (path.parent / "a.note").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", ".json", "../a", "a/b", ".hidden", "latest", "-1", "a\0b", "a b", "a\x1b[2J", "n" * 300]
+)
+def test_what_is_no_name_is_refused(record: Any, name: str) -> None:
+    path = record("a.json")
+    with pytest.raises(BenchtuiError, match="can't be a session's name"):
+        operations.rename(path, name, ())
+    assert path.exists()
+
+
+def test_a_name_that_is_taken_is_refused(record: Any) -> None:
+    one, other = record("a.json"), record("b.json")
+    before = other.read_text()
+    with pytest.raises(BenchtuiError, match=r"^b: there is a session of this name already"):
+        operations.rename(one, "b", ())
+    assert one.exists() and other.read_text() == before
+    assert operations.rename(one, "a", ()) == one
+
+
+def test_deleting_takes_the_note_along(record: Any) -> None:
+    path = record("a.json")
+    operations.write_note(path, "kept")
+    operations.delete(path, ())
+    assert list(paths.folder().iterdir()) == []
+    with pytest.raises(BenchtuiError, match="no such session"):
+        operations.delete(path, ())
+
+
+def test_what_runs_is_left_alone(record: Any) -> None:
+    path = record("a.json")
+    for act in (lambda: operations.delete(path, {path}), lambda: operations.rename(path, "b", {path})):
+        with pytest.raises(BenchtuiError, match="a sweep that runs can't be"):
+            act()
+    assert path.exists()
+
+
+def test_what_is_not_in_the_library_is_left_alone(record: Any, tmp_path: Path) -> None:
+    path = record("mine.json", tmp_path)
+    for act in (
+        lambda: operations.delete(path, ()),
+        lambda: operations.rename(path, "b", ()),
+        lambda: operations.write_note(path, "text"),
+    ):
+        with pytest.raises(BenchtuiError, match="not in the library"):
+            act()
+    assert path.exists()
+
+
+def test_a_session_from_elsewhere_is_copied_under_a_free_name(record: Any, tmp_path: Path) -> None:
+    record("session.json", id="one")
+    source = record("session.json", tmp_path, id="two")
+    source.chmod(0o644)
+    path = operations.take_in(source)
+    assert path == paths.folder() / "session-2.json"
+    assert path.read_bytes() == source.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(BenchtuiError, match="is in the library already, as session-2"):
+        operations.take_in(source)
+
+
+def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    for name in ("other.json", "none.json"):
+        with pytest.raises(BenchtuiError, match=name):
+            operations.take_in(tmp_path / name)
+    assert list(paths.folder().iterdir()) == []

@@ -1,0 +1,159 @@
+import os
+import re
+import stat
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.library import paths as library
+
+NOW = datetime(2026, 11, 21, 10, 5, 9)  # noqa: DTZ001  (shown as it is)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The library's folder, in a place of its own; the working folder is another."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data" / "benchtui" / "sessions"
+
+
+@pytest.fixture
+def record(bench: Any) -> Any:
+    """Writes a session into the library."""
+
+    def write(
+        name: str, created: str = "2026-11-21T10:00:00Z", *, id: str = "abc", finished: bool = True
+    ) -> Path:
+        path = library.folder() / name
+        journal = Journal(path)
+        for event in bench.events(bench.case(ms=[1.0]), finished="completed" if finished else None):
+            if isinstance(event, SessionStarted):
+                event = msgspec.structs.replace(event, created=created, id=id)
+            journal.append(event)
+        journal.close()
+        return path
+
+    return write
+
+
+def test_the_folder_is_made_for_its_owner_alone(home: Path) -> None:
+    assert library.folder() == home == library.folder()
+    assert stat.S_IMODE(home.stat().st_mode) & 0o077 == 0
+
+
+def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("in the way")
+    with pytest.raises(
+        BenchtuiError, match=r"data/benchtui/sessions: the folder of sessions can't be made: Not a dir"
+    ):
+        library.folder()
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("quick", "quick"),
+        ("my sweep/2", "my-sweep-2"),
+        ("../../etc/passwd", "-..-etc-passwd"),
+        ("..", "sweep"),
+        ("", "sweep"),
+        ("a\n\x1b\0'\"*?", "a-------"),
+        ("für 日本", "für-日本"),
+        ("\udcff", "-"),
+        ("n" * 300, "n" * 160),
+        ("日" * 300, "日" * 53),
+    ],
+)
+def test_a_new_file_is_named_after_the_sweep_and_the_moment(home: Path, name: str, stem: str) -> None:
+    path = library.new_path(name, NOW)
+    assert path == home / f"{stem}-20261121-100509.json"
+    path.touch()
+
+
+def test_a_taken_name_is_counted_on() -> None:
+    names = []
+    for _ in range(3):
+        path = library.new_path("quick", NOW)
+        path.touch()
+        names.append(path.name)
+    assert names == [f"quick-20261121-100509{suffix}.json" for suffix in ("", "-2", "-3")]
+
+
+def test_the_newest_session_comes_first(record: Any) -> None:
+    paths = [
+        record("b.json", "2026-11-21T10:00:00Z"),
+        record("a.json", "2026-11-22T10:00:00Z"),
+        record("c.json", "2025-12-31T23:59:59Z", finished=False),
+        record("b-2.json", "2026-11-21T10:00:00Z"),
+    ]
+    found = library.entries()
+    assert [entry.path for entry in found] == [paths[1], paths[3], paths[0], paths[2]]
+    assert [entry.finished for entry in found] == [True, True, True, False]
+    assert found[0].started.sweep.name == "hand"
+
+
+def test_a_file_that_is_no_session_is_passed_over(home: Path, record: Any) -> None:
+    path = record("good.json")
+    line = path.read_bytes()
+    home.joinpath("notes.txt").write_bytes(line)
+    for name, data in {
+        "empty": b"",
+        "bracket": b"[",
+        "array": b"[]",
+        "other": b'{"a": 1}',
+        "cut": line[:100],
+        "binary": b"\xff\xfe\x00" * 100,
+        "deep": b"[\n" + b"[" * 100_000,
+        "wrong": b'[\n{"event":"session_started","t":0},\n',
+        "second": b'[\n{"event":"message","t":0,"level":"info","text":""},\n' + line[2:],
+    }.items():
+        home.joinpath(f"{name}.json").write_bytes(data)
+    home.joinpath("folder.json").mkdir()
+    home.joinpath("gone.json").symlink_to("nowhere")
+    assert [entry.path for entry in library.entries()] == [path]
+
+
+def test_a_session_is_meant_by_its_name_its_id_or_latest(record: Any) -> None:
+    old = record("old.json", "2026-11-20T10:00:00Z", id="aaa")
+    new = record("new.json", "2026-11-21T10:00:00Z", id="bbb")
+    for source in ("old", "old.json", "aaa"):
+        assert library.resolve(source) == old
+    assert library.resolve("latest") == new
+
+
+def test_a_path_goes_before_the_library(tmp_path: Path, record: Any) -> None:
+    record("old.json", id="latest-id")
+    (tmp_path / "old").write_text("mine")
+    assert library.resolve("old") == Path("old")
+    assert library.resolve("none/s.json") == Path("none/s.json")
+    assert library.resolve(os.fspath(tmp_path)) == tmp_path
+
+
+def test_an_empty_library_says_how_to_begin(home: Path) -> None:
+    with pytest.raises(
+        BenchtuiError, match=rf"^no session yet in {re.escape(str(home))}; `benchtui run quick` makes"
+    ):
+        library.resolve("latest")
+
+
+@pytest.mark.parametrize("source", ["none", "", "a" * 5000, "a\0b", "*"], ids=lambda source: repr(source)[:10])
+def test_a_session_that_is_not_there_is_told(record: Any, source: str) -> None:
+    record("old.json")
+    with pytest.raises(BenchtuiError, match=r": no such session; `benchtui sessions` lists them"):
+        library.resolve(source)
+
+
+def test_an_id_that_two_files_have_is_told_with_both(record: Any) -> None:
+    record("one.json", id="same")
+    record("two.json", id="same")
+    with pytest.raises(
+        BenchtuiError, match=r"^same: 2 sessions are meant: two\.json, one\.json; give one of these"
+    ):
+        library.resolve("same")

@@ -1,0 +1,311 @@
+"""Figures of hand-made sessions: what they show, and that text of a session stays text."""
+
+import logging
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Message, Telemetry
+from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
+from benchtui.sessions.plots import Picture, bars, curves, pictures, power_trace, write
+from benchtui.sessions.plots.spec import facts
+from benchtui.sessions.plots.style import drawing, label
+from benchtui.sessions.state.session import Session
+
+PNG = b"\x89PNG\r\n"
+
+
+def whole(bench: Any, **options: Any) -> Session:
+    """A session with the data for every figure."""
+    end = {
+        "memory": Memory(peak_rss_mb=500.0),
+        "energy": Energy(energy_j=30.0, mean_power_w=100.0, source="counter"),
+        "measured_s": (1.0, 2.0),
+    }
+    made = [
+        bench.case(
+            size,
+            10.0 * size**0.5,
+            compile=mode,
+            end=end,
+            warmup_ms=[900.0],
+            parts={"tokenize": [1.0] * 30, "forward": [5.0] * 30},
+            **options,
+        )
+        for mode in ("off", "default")
+        for size in (1, 2, 4)
+    ]
+    oom = bench.case(8, outcome="oom", compile="default", end={"reason": "out of memory"})
+    readings = Telemetry(
+        t=3.0,
+        at_s=[1.0, 2.0, 3.0],
+        gpus=(GpuReadings(index=0, power_w=[100.0, None, 120.0]),),
+        host=HostReadings(package_energy_j=[0.0, 50.0, 90.0]),
+    )
+    session: Session = bench.session(*made, oom, more=(readings,))
+    return session
+
+
+def texts(picture: Picture) -> str:
+    """All text of a drawing, as a reader sees it."""
+    root = ElementTree.fromstring(picture.svg)
+    return "\n".join(text for each in root.iter() if (text := (each.text or "").strip()))
+
+
+def named(found: Sequence[Picture]) -> dict[str, Picture]:
+    return {picture.name: picture for picture in found}
+
+
+def test_every_figure_is_drawn_where_its_data_is_there(bench: Any) -> None:
+    found, lacking = pictures(whole(bench), png=True)
+    assert list(named(found)) == [
+        "speedup",
+        "throughput",
+        "latency",
+        "memory",
+        "energy",
+        "jitter",
+        "compile",
+        "parts",
+        "power",
+    ]
+    assert lacking == []
+    assert all(picture.png and picture.png.startswith(PNG) for picture in found)
+
+
+def test_axes_carry_units_and_captions_n(bench: Any) -> None:
+    found = named(pictures(whole(bench))[0])
+    units = {
+        "throughput": "Throughput (samples/s)",
+        "latency": "Step (ms)",
+        "memory": "Peak memory (MB)",
+        "energy": "Energy (J/sample)",
+        "jitter": "Jitter (%)",
+        "compile": "First step beyond a steady one (s)",
+        "parts": "Share of the mean step (%)",
+        "power": "Power (W)",
+        "speedup": "Throughput over the baseline's (×)",
+    }
+    for name, unit in units.items():
+        assert unit in texts(found[name]), name
+        assert name == "power" or "n = 30 steps a case" in texts(found[name]).replace("\n", " "), name
+    assert "out of memory" in texts(found["throughput"])
+
+
+def test_svg_is_the_same_at_every_run_and_has_no_date(bench: Any) -> None:
+    one, other = pictures(whole(bench))[0], pictures(whole(bench))[0]
+    assert [picture.svg for picture in one] == [picture.svg for picture in other]
+    assert b"dc:date" not in b"".join(picture.svg for picture in one)
+
+
+def test_a_figure_without_data_is_left_out_with_the_reason(bench: Any) -> None:
+    found, lacking = pictures(bench.session(bench.case(1, 10.0)))
+    assert list(named(found)) == ["throughput", "latency", "jitter"]
+    assert {each.name: each.reason for each in lacking} == {
+        "speedup": "no case beside the baseline has a throughput",
+        "memory": "no case has a peak of memory",
+        "energy": "no case has an energy",
+        "compile": "no compiled case was measured with its steps",
+        "parts": "no case has timed parts",
+        "power": "no power was read",
+    }
+
+
+def test_a_session_in_which_nothing_was_measured_has_no_figure(bench: Any) -> None:
+    found, lacking = pictures(bench.session(bench.case(1, outcome="oom")))
+    assert (found, len(lacking)) == ([], 9)
+
+
+def test_a_session_without_its_first_event_is_told() -> None:
+    session = Session()
+    session.apply(Message(t=0.0, level="info", text="x"))
+    with pytest.raises(BenchtuiError, match="no session_started event"):
+        pictures(session)
+
+
+def test_sizes_that_ran_out_of_memory_are_marked_in_their_series(bench: Any) -> None:
+    known = facts(
+        bench.session(
+            bench.case(1, 10.0),
+            bench.case(64, outcome="oom"),
+            bench.case(2, outcome="oom", precision="bf16"),
+            bench.case(4, outcome="failed", precision="fp16"),
+        )
+    )
+    found = curves.lines(known, lambda result: curves.Point(result.config.batch_size, 1.0))
+    assert [
+        (line.label, [point.batch_size for point in line.points], line.out_of_memory) for line in found
+    ] == [
+        ("cpu fp32", [1], (64,)),
+        ("cpu bf16", [], (2,)),
+    ]
+
+
+def test_the_leaderboard_is_sorted_and_leaves_the_baseline_out(bench: Any) -> None:
+    known = facts(
+        bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
+    )
+    found = bars.places(known)
+    assert [(place.result.config.batch_size, place.sure) for place in found] == [
+        (4, True),
+        (2, True),
+        (8, True),
+    ]
+    assert found[-1].ratio.value == pytest.approx(0.8)
+
+
+def test_compiled_cases_stand_behind_the_uncompiled_ones(bench: Any) -> None:
+    known = facts(
+        bench.session(
+            bench.case(1, 10.0),
+            bench.case(2, 10.0),
+            bench.case(2, 9.0, compile="default"),
+            bench.case(3, 9.0, compile="default"),
+        )
+    )
+    found = [(result.config.batch_size, result.config.compile) for result in bars.compiled_and_not(known)]
+    assert found == [(2, "off"), (2, "default"), (3, "default")]
+
+
+def test_parts_that_dont_make_up_the_step_leave_a_rest(bench: Any) -> None:
+    (result,) = bench.results(bench.case(1, [10.0] * 6, parts={"forward": [6.0] * 6, "result": [1.0] * 6}))
+    assert bars.shares(result) == pytest.approx({"forward": 60, "result": 10, "rest": 30})
+    (result,) = bench.results(bench.case(1, [10.0] * 6, parts={"forward": [10.0] * 6}))
+    assert list(bars.shares(result)) == ["forward"]
+
+
+def test_power_of_processors_is_the_difference_of_their_energy(bench: Any) -> None:
+    found = power_trace.curves(whole(bench))
+    assert [curve.label for curve in found] == ["GPU 0", "Processor packages"]
+    assert (list(found[1].at_s), list(found[1].power_w)) == ([2.0, 3.0], [50.0, 40.0])
+
+
+def test_very_many_readings_keep_their_extremes(bench: Any) -> None:
+    peak = [100.0] * 50_000
+    peak[31_415] = 700.0
+    readings = Telemetry(
+        t=1.0, at_s=[float(at) for at in range(50_000)], gpus=(GpuReadings(index=0, power_w=list(peak)),)
+    )
+    (curve,) = power_trace.curves(bench.session(bench.case(1, 10.0), more=(readings,)))
+    assert len(curve.at_s) <= power_trace.MOST_POINTS
+    assert (max(curve.power_w), min(curve.power_w)) == (700.0, 100.0)
+
+
+def test_windows_are_those_of_every_round_and_the_moment_memory_ran_out(bench: Any) -> None:
+    found = power_trace.windows(whole(bench))
+    assert [(span.case, span.start_s, span.end_s) for span in found if not span.ran_out] == [
+        (index, 1.0, 2.0) for index in range(6)
+    ]
+    assert [(span.case, span.start_s) for span in found if span.ran_out] == [(6, 6.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("$x^2$ & <b>", "$x^2$ & <b>"),
+        ("_hidden", " _hidden"),
+        ("a\nb\x1b[31m\u202e\ufffe", "a b�[31m��"),
+        ("x" * 80, "x" * 69 + "…"),
+    ],
+)
+def test_labels_show_text_as_it_is_without_what_cant_be_seen(text: str, shown: str) -> None:
+    assert label(text) == shown
+
+
+def test_a_strangers_text_is_drawn_as_text(bench: Any) -> None:
+    evil = "$\\frac{1$ <script>x</script> \x1b _a\ufffe 漢"
+    session = bench.session(
+        *(bench.case(size, 10.0, device=evil, parts={f"_{evil}": [5.0] * 30}) for size in (1, 2))
+    )
+    found = named(pictures(session, png=True)[0])
+    for name in ("speedup", "throughput", "parts"):
+        assert "$\\frac{1$ <script>x</script> � _a� 漢" in texts(found[name]), name
+        assert not re.search(rb"<script", found[name].svg)
+    assert "_$" in texts(found["parts"])
+
+
+def test_values_of_any_size_are_drawn(bench: Any) -> None:
+    session = bench.session(
+        bench.case(1, [0.0] * 8),
+        bench.case(10**9, [1e18] * 8),
+        *(bench.case(size, 1.0 + size) for size in range(3, 40)),
+        more=(CaseFinished(t=50.0, case=0, outcome="ok", measured_s=(2.0, 1.0)),),
+    )
+    assert {"throughput", "latency"} <= set(named(pictures(session)[0]))
+
+
+def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> None:
+    session = bench.session(
+        *(
+            bench.case(2, 50.0 - threads, threads=threads, parts={"forward": [5.0] * 30})
+            for threads in range(1, 41)
+        )
+    )
+    found = named(pictures(session)[0])
+    assert "The 24 of 40 series with the highest values." in found["throughput"].caption
+    assert "The 24 of 40 series with the lowest values." in found["latency"].caption
+    assert "The 30 fastest of 39 cases." in found["speedup"].caption
+    assert "The 30 fastest of 40 cases." in found["parts"].caption
+    shown = {int(each) for each in re.findall(r"threads=(\d+)$", texts(found["throughput"]), re.MULTILINE)}
+    assert shown == set(range(17, 41)), "the fastest, in the order of the plan"
+
+
+def test_a_line_of_very_many_sizes_has_markers_where_there_is_room(bench: Any) -> None:
+    many = [*range(1, 1001)]
+    places = curves.spread_out(many)
+    assert (places[0], places[-1]) == (0, 999)
+    assert 30 < len(places) <= curves.MOST_MARKS
+    assert curves.spread_out([4] * 60) == [59]
+    session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
+    found = named(pictures(session)[0])
+    assert "Markers and bars at up to 50 batch sizes of a line" in found["throughput"].caption
+    assert "Markers" not in named(pictures(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
+
+
+def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
+    bench: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gpus = tuple(GpuReadings(index=index, power_w=[100.0 + index, 110.0 + index]) for index in range(64))
+    session = bench.session(bench.case(1, 10.0), more=(Telemetry(t=3.0, at_s=[1.0, 2.0], gpus=gpus),))
+    found = named(pictures(session)[0])["power"]
+    assert "The 12 of 64 devices with the highest mean." in found.caption
+    assert set(re.findall(r"GPU (\d+)", texts(found))) == {str(index) for index in range(52, 64)}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_very_many_windows_are_drawn_as_what_can_be_told_apart() -> None:
+    few = [power_trace.Span(case, case, case + 0.5, ran_out=False) for case in range(100)]
+    assert power_trace.merged(few) == few
+    many = [power_trace.Span(case, case, case + 0.9, ran_out=False) for case in range(10_000)]
+    late = power_trace.Span(10_000, 12_000.0, 12_001.0, ran_out=False)
+    ended = [power_trace.Span(case, case + 0.95, case + 0.95, ran_out=True) for case in range(10_000)]
+    spans = sorted([*many, *ended, late], key=lambda span: span.start_s)
+    found = power_trace.merged(spans)
+    assert [(span.start_s, span.end_s) for span in found if not span.ran_out] == [
+        (0, 9_999.9),
+        (12_000.0, 12_001.0),
+    ]
+    assert 300 < len([span for span in found if span.ran_out]) <= power_trace.MOST_WINDOWS
+
+
+def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
+    found, _ = pictures(bench.session(bench.case(1, 10.0)), png=True)
+    write(found, tmp_path / "new" / "figures", ())
+    names = {path.name for path in (tmp_path / "new" / "figures").iterdir()}
+    assert names == {
+        f"{name}.{kind}" for name in ("throughput", "latency", "jitter") for kind in ("svg", "png")
+    }
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(BenchtuiError, match="file: the figures can't be written there"):
+        write(found, tmp_path / "file", ())
+
+
+def test_what_matplotlib_says_of_its_caches_and_of_crowded_sheets_is_not_passed_on() -> None:
+    with drawing():
+        assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)
+        warnings.warn("constrained_layout not applied because axes sizes collapsed to zero.", stacklevel=1)

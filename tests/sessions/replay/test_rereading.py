@@ -1,0 +1,94 @@
+"""The steps of one case, read again, held against those that a fold keeps."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
+from benchtui.sessions.journal.journal import Journal, Spot, Tail
+from benchtui.sessions.replay.rereading import read_again
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+
+
+def written(path: Path, events: list[Any]) -> Session:
+    journal = Journal(path)
+    for event in events:
+        journal.append(event)
+    journal.close()
+    return Session.load(path)
+
+
+def times(case: CaseState) -> tuple[list[float], list[float]]:
+    return list(case.warmup.wall_ms), list(case.measured.wall_ms)
+
+
+def again(session: Session, index: int, path: Path, spot: Spot | None = None) -> CaseState:
+    case = session.cases[index]
+    case.sum_up(metrics(case))
+    assert not case.steps_held
+    whole, _ = read_again(case, session.ran_on(case), path, spot or Spot())
+    return whole
+
+
+def test_steps_are_those_that_were_let_go_of(bench: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    made = [bench.case(size, ms=10.0 * size, warmup_ms=[30.0, 20.0]) for size in (1, 2, 3)]
+    session = written(path, bench.events(*made))
+    kept = [times(case) for case in session.cases]
+    for index in (1, 0, 2):
+        whole = again(session, index, path)
+        assert times(whole) == kept[index]
+        assert whole.figures is session.cases[index].figures and whole.finished == session.cases[index].finished
+    assert not session.cases[0].steps_held
+
+
+def test_a_spot_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    session = written(path, bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0)))
+    kept, tail = times(session.cases[1]), Tail(path)
+    while tail.spot.line < 4:
+        tail.read(64)
+    spot = tail.spot
+    tail.close()
+    assert times(again(session, 1, path, spot)) == kept
+
+
+def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path: Path) -> None:
+    path, config = tmp_path / "session.json", bench.case(1).config
+    first, *_ = bench.events(bench.case(1), finished=None)
+    steps = [Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=[10.0 + turn] * 8) for turn in (0, 1, 1)]
+    session = written(
+        path,
+        [
+            first,
+            CaseStarted(t=0.5, case=0, config=config),
+            steps[0],
+            RoundFinished(t=1.0, case=0, round=0),
+            steps[1],
+            CaseRepeated(t=1.5, case=0, round=1, reason="disturbed", pause_s=0.0),
+            steps[2],
+            CaseFinished(t=2.0, case=0, outcome="ok"),
+        ],
+    )
+    kept = times(session.cases[0])
+    assert len(kept[1]) == 16
+    assert times(again(session, 0, path)) == kept
+
+
+def test_reading_ends_when_nobody_wants_it_any_more(bench: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    session = written(path, bench.events(bench.case(1, ms=10.0)))
+    whole, there = read_again(session.cases[0], session.machine, path, Spot(), lambda: False)
+    assert times(whole) == ([], []) and there.newest_s == 0
+
+
+def test_a_file_that_was_taken_away_is_told(bench: Any, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    session = written(path, bench.events(bench.case(1, ms=10.0)))
+    path.unlink()
+    with pytest.raises(BenchtuiError, match=r"session\.json: can't be read"):
+        read_again(session.cases[0], session.machine, path, Spot())

@@ -1,0 +1,73 @@
+"""What the report says of the nodes of a cluster."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Runtime
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.report import markdown
+from benchtui.sessions.state.session import Session
+
+
+def joined(node: str, **host: Any) -> NodeJoined:
+    facts = {"hostname": node, "processor": "Some CPU", "cpu_count": 16} | host
+    return NodeJoined(t=0.0, node=node, host=Host(**facts), kind="cpu", clock_offset_s=0.25)
+
+
+@pytest.fixture
+def shared(bench: Any) -> Session:
+    """The same case on two nodes, the second of which takes a tenth longer and is lost at the end."""
+    made = [bench.case(1, ms=10.0, machine="one"), bench.case(1, ms=11.0, machine="two")]
+    session, nodes = Session(), iter(("one", "two"))
+    first, *rest = bench.events(*made)
+    session.apply_all([first, joined("one"), joined("two", cpu_count=8)])
+    session.apply(Runtime(t=0.0, torch="2.9", node="two"))
+    for event in rest:
+        session.apply(replace(event, node=next(nodes)) if isinstance(event, CaseStarted) else event)
+    session.apply(NodeLost(t=98.0, node="two", reason="its raylet died"))
+    return session
+
+
+def test_every_node_is_described(shared: Session) -> None:
+    text = markdown(shared)
+    one, two = text.partition("### Node one")[2].split("### Node two")
+    assert "- **CPU count**: 16" in one and "- **Lost**" not in one
+    assert "- **CPU count**: 8" in two and "- **PyTorch**: 2.9" in two
+    assert "- **Lost**: its raylet died" in two and "- **Clock ahead of the engine's**: 0.250000 s" in two
+
+
+def test_what_differs_between_nodes_has_a_table_without_their_names(shared: Session) -> None:
+    table = markdown(shared).partition("### What differs between the nodes")[2].partition("\n## ")[0]
+    assert "| CPU count | 16    | 8     |" in table and "Host" not in table
+
+
+def test_nodes_that_are_alike_are_said_to_be(bench: Any) -> None:
+    session = Session()
+    first, *rest = bench.events(bench.case(1, ms=10.0))
+    session.apply_all([first, joined("one"), joined("two"), *rest])
+    assert "The nodes differ in nothing but their names" in markdown(session)
+
+
+def test_machines_are_held_against_each_other(shared: Session) -> None:
+    section = markdown(shared).partition("## Machine comparison")[2].partition("\n## ")[0]
+    row = section.strip().splitlines()[-1]
+    assert "| one" in row and "| two" in row and "0.91" in row
+    assert row.rstrip(" |").endswith("unsure: can't resolve below 11 %"), "one round shows no 9%"
+
+
+def test_cases_spread_over_unlike_nodes_come_with_a_warning(bench: Any) -> None:
+    session, nodes = Session(), iter(("one", "two"))
+    first, *rest = bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0))
+    session.apply_all([first, joined("one"), joined("two", cpu_count=8)])
+    for event in rest:
+        session.apply(replace(event, node=next(nodes)) if isinstance(event, CaseStarted) else event)
+    text = markdown(session)
+    assert "> **Unlike nodes**: cases were spread over 2 nodes that differ in CPU count" in text
+    assert "| cpu fp32 compile=off bs=2 seq=128 | two " in text
+
+
+def test_a_session_of_one_machine_has_none_of_it(bench: Any) -> None:
+    text = markdown(bench.session(bench.case(1, ms=10.0)))
+    assert "Node" not in text and "Machine comparison" not in text

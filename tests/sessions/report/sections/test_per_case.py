@@ -1,0 +1,125 @@
+"""Leaderboard, memory, energy, jitter, anomalies and disturbed rows, read as a renderer would."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.payloads import Energy, Memory
+from benchtui.sessions.report import markdown
+from benchtui.sessions.sweep import Baseline, Measure, Sweep
+
+
+def gpu(bench: Any, size: int, ms: float, peak_mb: float, **options: Any) -> Any:
+    end = {
+        "memory": Memory(peak_rss_mb=900.0, peak_allocated_mb=peak_mb - 50, peak_device_mb=peak_mb),
+        "energy": Energy(energy_j=30.0 * size, mean_power_w=100.0, source="counter"),
+        "marks": options.pop("marks", ()),
+    }
+    return bench.case(size, ms, device="cuda:0", end=end, **options)
+
+
+def test_leaderboard_ranks_against_the_baseline(bench: Any, read: Any) -> None:
+    rules = Measure(baseline=Baseline(batch_size=1))
+    session = bench.session(
+        gpu(bench, 1, 10.0, 500.0),
+        gpu(bench, 4, 20.0, 800.0),
+        gpu(bench, 2, 19.98, 600.0),
+        sweep=Sweep(name="hand", model="tiny", measure=rules),
+    )
+    section = read(markdown(session, per_hour=3.6))["Ranked, 128 tokens"]
+    titles = ("Rank", "Case", "Throughput (samples/s)", "Against the baseline (%)", "Verdict")
+    assert section.columns(*titles) == [
+        ["1", "cuda:0 fp32 bs=4", "200.00", "+100.00", "faster"],
+        ["2", "cuda:0 fp32 bs=2", "100.10", "+0.10", "unsure: can't resolve below 11 %"],
+        ["3", "cuda:0 fp32 bs=1", "100.00", "–", "the baseline"],
+    ]
+    assert section.columns("95% interval (%)")[0] == ["+87.37 to +113.48"]
+    assert section.columns("Cost of a million samples") == [["5.0000"], ["9.9900"], ["10.0000"]]
+    assert section.text == (
+        "Against cuda:0 fp32 bs=1, 100.00 samples/s; ratios are of typical steps, per sample."
+    )
+
+
+def test_a_price_is_told_where_costs_are(bench: Any, read: Any) -> None:
+    session = bench.session(gpu(bench, 1, 10.0, 500.0))
+    document = read(markdown(session, per_hour=3.6))
+    assert "Cost of a million samples: 10.0000" in document["Maximum throughput"].paragraphs
+    assert any(text.startswith("Price: 3.6000 an hour") for text in document["Method"].paragraphs)
+    without = markdown(session)
+    assert "Cost of a million" not in without
+    assert "Price" not in without
+
+
+def test_memory_of_a_device_is_divided_by_the_batch_and_that_of_a_worker_is_not(bench: Any, read: Any) -> None:
+    host = bench.case(2, 10.0, end={"memory": Memory(peak_rss_mb=640.0)})
+    session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0), host)
+    section = read(markdown(session))["Memory"]
+    titles = (
+        "Peak (MB)",
+        "Where",
+        "Peak over batch (MB/sample)",
+        "Each further sample (MB)",
+        "Samples/s per MB",
+    )
+    assert section.columns(*titles) == [
+        ["500.00", "on the device", "500.00", "–", "0.2000"],
+        ["800.00", "on the device", "200.00", "100.00", "0.2500"],
+        ["640.00", "of the worker (RSS)", "–", "–", "0.3125"],
+    ]
+
+
+def test_the_frontier_names_both_its_sides(bench: Any, read: Any) -> None:
+    session = bench.session(
+        gpu(bench, 1, 10.0, 500.0),
+        gpu(bench, 4, 20.0, 800.0),
+        bench.case(16, outcome="oom", device="cuda:0", end={"reason": "out of memory on cuda:0"}),
+        bench.case(8, outcome="oom", device="cuda:0", end={"reason": "90 MB asked for"}),
+        bench.case(8, outcome="oom"),
+    )
+    document = read(markdown(session))
+    assert document["Out of memory"].tables[0][1:] == [["CUDA:0 – FP32", "4", "800.00", "8", "90 MB asked for"]]
+    assert "stay at batch size 4 or below; 8 ran out of memory" in document["Recommendations"].text
+
+
+def test_energy_both_ways_round(bench: Any, read: Any) -> None:
+    section = read(markdown(bench.session(gpu(bench, 2, 10.0, 500.0))))["Energy"]
+    titles = ("Energy (J/sample)", "Samples/J", "Energy (J per 1,000 tokens)", "Read from")
+    assert section.columns(*titles) == [["1.0000", "1.00", "20.0000", "counter"]]
+
+
+def test_jitter_is_relative_to_the_own_step(bench: Any, read: Any) -> None:
+    slow, fast = bench.case(1, [90.0, 110.0] * 60), bench.case(2, [9.0, 11.0] * 60)
+    section = read(markdown(bench.session(slow, fast)))["Jitter"]
+    titles = ("Std (ms)", "Std over mean (%)", "p99 over p50", "Range (ms)")
+    assert section.columns(*titles) == [
+        ["10.04", "10.04", "1.10", "90.00 to 110.00"],
+        ["1.00", "10.04", "1.10", "9.00 to 11.00"],
+    ]
+
+
+def test_oddities_are_told_with_how_sure_they_are(bench: Any, read: Any) -> None:
+    times = {1: 10.0, 2: 20.0, 4: 30.0, 8: 80.0, 16: 160.0}
+    session = bench.session(*(bench.case(size, ms) for size, ms in times.items()))
+    ((case, what, sure),) = read(markdown(session))["Anomalies"].tables[0][1:]
+    assert case == "cpu fp32 bs=4"
+    assert what == "step is 25.00 % shorter than batch sizes 2 and 8 predict"
+    assert sure == "-39.93 to -6.36 %"
+    calm = bench.session(*(bench.case(size, 10.0 * size) for size in times))
+    assert "Anomalies" not in read(markdown(calm)).titles
+
+
+def test_disturbed_rows_stand_apart(bench: Any, read: Any) -> None:
+    throttled = "throttled: hw_thermal"
+    session = bench.session(
+        gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
+    )
+    document = read(markdown(session))
+    assert document["Disturbed cases"].columns("Marks") == [[throttled]]
+
+
+@pytest.mark.parametrize(("need", "size"), [("Most throughput per MB of memory", 4), ("Balanced", 1)])
+def test_there_is_an_optimum_for_each_need(bench: Any, read: Any, need: str, size: int) -> None:
+    session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0))
+    document = read(markdown(session))
+    assert f"Configuration: cuda:0 fp32 compile=off bs={size} seq=128" in document[need].paragraphs
+    assert any(text.startswith("How sure: The next") for text in document[need].paragraphs)

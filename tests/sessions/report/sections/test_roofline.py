@@ -1,0 +1,70 @@
+"""The section of the report that says how close cases come to their limits."""
+
+from typing import Any
+
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.payloads import Work
+from benchtui.sessions.report import markdown
+
+CPU = Peaks(
+    t=0.1,
+    device="cpu",
+    precision="fp32",
+    flops_per_s=1.5e11,
+    bytes_per_s=1.1e10,
+    how={"flops": "product of matrices", "bytes": "copy"},
+)
+
+
+def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:
+    """A case whose step takes 100 ms."""
+    known = Work(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=gb * 5e8, **work)
+    return bench.case(size, 100.0, end={"work": known})
+
+
+def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, read: Any) -> None:
+    made = [
+        case(bench, 1, gflop=2.0, gb=0.9),
+        case(bench, 2, gflop=9.0, gb=0.4),
+        case(bench, 4, gflop=12.0, gb=0.4),
+        case(bench, 8, gflop=0.1, gb=0.01),
+    ]
+    section = read(markdown(bench.session(*made, more=[CPU])))["Limits"]
+    assert section.paragraphs[1] == (
+        "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. Nearest to the peak rate of"
+        " products: cpu fp32 compile=off bs=4 seq=128, with 80 % of it."
+    )
+    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the peak rate (%)", "Held back by")
+    rows = section.columns(*shown)
+    assert rows[1] == ["9.00", "90.0", "150", "60.0", "arithmetic"]
+    assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
+    bytes_shown = ("GB/step, from above", "Of weights (GB/step)", "GB/s, from above", "Peak (GB/s)")
+    assert section.columns(*bytes_shown)[0] == ["0.9000", "0.4500", "9.00", "11.0"]
+    assert section.columns("Why not known")[3][0].startswith("below 25% of both")
+    assert "Device at work (%)" not in section.tables[0][0]
+    assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
+
+
+def test_without_peaks_there_are_rates_and_no_verdict(bench: Any, read: Any) -> None:
+    broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
+    for more, reason in (((), "its peaks weren't measured"), ((broken,), "peak not measured: killed")):
+        section = read(markdown(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
+        assert section.columns("GFLOP/s", "Why not known") == [["20.0", reason]]
+        assert "Share of the peak rate (%)" not in section.tables[0][0]
+        assert not any("holds back" in text for text in section.paragraphs)
+    assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
+
+
+def test_a_session_that_counted_nothing_has_no_such_section(bench: Any, read: Any) -> None:
+    assert "Limits" not in read(markdown(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
+
+
+def test_a_host_that_keeps_its_device_waiting_is_named(bench: Any, read: Any) -> None:
+    gpu = Peaks(t=0.1, device="cuda:0", precision="fp16", flops_per_s=7e14, bytes_per_s=4e12)
+    work = Work(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
+    made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
+    section = read(markdown(bench.session(made, more=[gpu])))["Limits"]
+    assert section.columns("Device at work (%)", "Held back by") == [["30.0", "host"]]
+    assert section.paragraphs[1].startswith(
+        "The host limits 1 of 1 case. Nearest to the peak rate of products: cuda"
+    )

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+from benchtui.sessions.plots import Picture
+from benchtui.sessions.report.figure_links import folder_from, illustrated
+
+REPORT = "# Title\n\n## Summary\n\n- one\n\n## Conclusion\n\n- two\n"
+
+
+def picture(name: str, section: str, title: str = "A title") -> Picture:
+    return Picture(name, section, title, "How to read it.", b"", None)
+
+
+def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:
+    found = [picture("a", "Summary"), picture("b", "Summary"), picture("c", "Conclusion")]
+    assert illustrated(REPORT, found, "figures") == (
+        "# Title\n\n## Summary\n\n- one\n\n![A title. How to read it.](figures/a.svg)\n\n"
+        "![A title. How to read it.](figures/b.svg)\n\n## Conclusion\n\n- two\n\n"
+        "![A title. How to read it.](figures/c.svg)\n"
+    )
+
+
+def test_a_figure_without_its_section_stands_under_a_heading_of_its_own() -> None:
+    text = illustrated(REPORT, [picture("a", "Parts of a step")], "x")
+    assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"
+
+
+def test_a_report_without_figures_stays_as_it_is() -> None:
+    assert illustrated(REPORT, [], "figures") == REPORT
+
+
+def test_a_strangers_text_ends_no_link() -> None:
+    assert "![a\\](javascript:1) b. How" in illustrated(
+        REPORT, [picture("a", "Summary", "a](javascript:1)\nb")], "x"
+    )
+
+
+def test_the_folder_is_named_from_where_the_report_lies() -> None:
+    assert folder_from(Path("/r/report.md"), Path("/r/my figures (1)")) == "my%20figures%20%281%29"
+    assert folder_from(Path("a/report.md"), Path("figures")) == "../figures"

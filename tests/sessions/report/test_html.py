@@ -1,0 +1,132 @@
+"""The report as a page: whole, quiet towards the network, and deaf to what a stranger wrote."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import Message
+from benchtui.sessions.payloads import Model
+from benchtui.sessions.plots import pictures
+from benchtui.sessions.report import markdown, report
+from benchtui.sessions.report.html import page
+from benchtui.sessions.state.session import Session
+
+EVIL = (
+    "a|b`c`<script>alert(1)</script></title></style><img src=http://evil.example/x onerror=alert(1)>"
+    "\n# h [x](javascript:1) $x$"
+)
+LOADING = ("src", "href", "xlink:href", "action", "formaction", "data", "poster", "srcset", "background")
+VOID = ("meta", "link", "img", "br", "hr", "input")
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"} & set(self.open):
+            self.text += data
+
+    def tags(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.found if tag == name]
+
+
+def session_of(bench: Any, text: str) -> Session:
+    model = Model(name=text, architecture=text, weights="pretrained")
+    session: Session = bench.session(
+        *(bench.case(size, 10.0, model=model, marks=(text,), parts={text: [5.0] * 30}) for size in (1, 2)),
+        bench.case(4, outcome="failed", end={"reason": text}),
+        bench.case(8, outcome="oom", device=text),
+        more=(Message(t=1.0, level="warning", text=text),),
+    )
+    return session
+
+
+@pytest.fixture
+def evil(bench: Any) -> Elements:
+    session = session_of(bench, EVIL)
+    return Elements("".join(page(report(session), pictures(session)[0])))
+
+
+def test_the_page_says_what_the_markdown_says(bench: Any) -> None:
+    session = session_of(bench, "tiny")
+    text = markdown(session)
+    found = Elements("".join(page(report(session), [])))
+    headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+    assert len(headings) > 5
+    assert all(heading in found.text for heading in headings)
+    assert len(found.tags("table")) == len(re.findall(r"^\|[:|-]+\|$", text, re.MULTILINE)) > 3
+    text = text.replace("```toml", "```")
+    assert set(re.findall(r"\w+(?:\.\w+)*", text)) <= set(re.findall(r"\w+(?:\.\w+)*", found.text))
+
+
+def test_every_section_can_be_gone_to(evil: Elements) -> None:
+    targets = [each["id"] for each in evil.tags("h2")]
+    assert [each["href"] for each in evil.tags("a")] == [f"#{target}" for target in targets]
+
+
+def test_nothing_is_loaded_and_the_policy_forbids_it(evil: Elements) -> None:
+    for tag, attributes in evil.found:
+        links = [attributes[name] or "" for name in LOADING if name in attributes]
+        assert all(link.startswith("#") for link in links), tag
+    (policy,) = [each["content"] for each in evil.tags("meta") if "http-equiv" in each]
+    assert policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "'unsafe-eval'" not in policy
+    assert "script-src 'unsafe-inline'" not in policy
+
+
+def test_the_one_script_is_the_one_that_the_policy_allows(bench: Any) -> None:
+    text = "".join(page(report(session_of(bench, EVIL))))
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in text
+
+
+def test_a_strangers_text_is_inert(evil: Elements) -> None:
+    tags = {tag for tag, _ in evil.found}
+    assert not {"img", "iframe", "object", "form", "foreignobject", "animate", "set"} & tags
+    assert len(evil.tags("script")) == len(evil.tags("title")) == 1
+    assert len(evil.tags("style")) == 1 + len(evil.tags("figure"))  # matplotlib puts one into each drawing
+    assert not [name for _, attributes in evil.found for name in attributes if name.startswith("on")]
+    assert "<script>alert(1)</script>" in evil.text
+
+
+def test_figures_are_in_the_page_with_words_for_those_who_cant_see_them(evil: Elements) -> None:
+    figures = evil.tags("figure")
+    assert len(figures) == len(evil.tags("svg")) == 5
+    assert all(each["role"] == "img" and each["aria-label"] for each in figures)
+
+
+def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
+    session = session_of(bench, "tiny")
+    text = "".join(page(report(session), pictures(session)[0]))
+    drawings = text[text.index("<figure") :]
+    assert "var(--series-0)" in drawings
+    assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
+
+
+def test_the_page_is_the_same_at_every_run(bench: Any) -> None:
+    one, other = (session_of(bench, "tiny") for _ in range(2))
+    assert list(page(report(one), pictures(one)[0])) == list(page(report(other), pictures(other)[0]))

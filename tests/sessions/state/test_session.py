@@ -1,0 +1,516 @@
+import copy
+import json
+from collections.abc import Iterator
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import (
+    AnyEvent,
+    CaseAdded,
+    CaseFinished,
+    CasePrepared,
+    CaseRepeated,
+    CaseStarted,
+    Continued,
+    Message,
+    OrderChanged,
+    Paused,
+    Peaks,
+    RoundFinished,
+    Runtime,
+    Steps,
+    Telemetry,
+)
+from benchtui.sessions.export.case_export import as_json
+from benchtui.sessions.journal.journal import Journal, Unknown
+from benchtui.sessions.payloads import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model
+from benchtui.sessions.report import markdown
+from benchtui.sessions.state import session as session_module
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns, Trace
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.sweep import Config
+
+
+@pytest.fixture
+def session(bench: Any) -> Session:
+    """A session of two planned cases that has just begun."""
+    made: Session = bench.session(
+        bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
+    )
+    for case in made.cases:
+        case.finished = None
+    made.done = 0
+    return made
+
+
+def steps(case: int = 0, **columns: Any) -> Steps:
+    given: dict[str, Any] = {"t": 2.0, "case": case, "phase": "measure", "wall_ms": [1.0]} | columns
+    return Steps(**given)
+
+
+def test_nothing_is_known_before_the_first_event() -> None:
+    session = Session()
+    assert (session.cases, session.current, session.done, session.cut_off) == ([], None, 0, True)
+    with pytest.raises(BenchtuiError, match="the session has no session_started event"):
+        _ = session.start
+
+
+def test_a_case_goes_from_queued_over_running_to_its_outcome(session: Session) -> None:
+    case, later = session.cases
+    assert (case.state, case.name) == ("queued", "cpu fp32 compile=off bs=1 seq=128")
+    session.apply(CaseStarted(t=1.0, case=0, config=case.config))
+    assert (case.state, session.current, session.done) == ("running", case, 0)
+    session.apply(CaseFinished(t=3.0, case=0, outcome="oom", reason="full"))
+    assert (case.state, session.current, session.done) == ("oom", None, 1)
+    assert later.state == "queued"
+
+
+@pytest.mark.parametrize("outcome", ["ok", "oom", "skipped", "failed", "timeout", "interrupted"])
+def test_an_ended_case_shows_its_outcome_whether_it_started_or_not(session: Session, outcome: Any) -> None:
+    session.apply(CaseFinished(t=1.0, case=1, outcome=outcome))
+    assert [case.state for case in session.cases] == ["queued", outcome]
+
+
+def test_the_end_of_another_case_leaves_the_current_one(session: Session) -> None:
+    session.apply(CaseStarted(t=1.0, case=1, config=session.cases[1].config))
+    session.apply(CaseFinished(t=1.0, case=0, outcome="skipped"))
+    assert session.current is session.cases[1]
+
+
+def test_marks_come_from_loading_and_from_the_end_each_once(session: Session) -> None:
+    session.apply(CasePrepared(t=1.0, case=0, model=Model(name="m"), marks=("random weights", "cut text")))
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok", marks=("throttled", "random weights")))
+    assert session.cases[0].marks == ("random weights", "cut text", "throttled")
+    assert session.cases[1].marks == ()
+
+
+def test_what_was_in_force_is_what_was_read_back_last(session: Session) -> None:
+    before, after = Effective(compiled=False), Effective(compiled=True)
+    found = []
+    for event in (
+        Message(t=0.0, level="info", text=""),
+        CasePrepared(t=1.0, case=0, model=Model(name="m"), effective=before),
+        CaseFinished(t=2.0, case=0, outcome="ok"),
+        CaseFinished(t=2.0, case=0, outcome="ok", effective=after),
+    ):
+        session.apply(event)
+        found.append(session.cases[0].effective)
+    assert found == [None, before, before, after]
+
+
+def test_steps_gather_by_phase_in_columns(session: Session) -> None:
+    session.apply(steps(phase="warmup", wall_ms=[9.0], tokens=[5]))
+    session.apply(
+        steps(wall_ms=[1.0, 2.0], device_ms=[0.5, 1.5], parts_ms={"forward": [1.0, 1.0]}, tokens=[3, 4])
+    )
+    session.apply(steps(wall_ms=[3.0], device_ms=[2.5], parts_ms={"forward": [1.0]}, tokens=[5]))
+    case = session.cases[0]
+    assert (len(case.warmup), list(case.warmup.wall_ms), case.warmup.parts_ms) == (1, [9.0], {})
+    assert len(case.measured) == 3
+    assert list(case.measured.wall_ms) == [1.0, 2.0, 3.0]
+    assert list(case.measured.device_ms) == [0.5, 1.5, 2.5]
+    assert list(case.measured.tokens) == [3, 4, 5]
+    assert {part: list(ms) for part, ms in case.measured.parts_ms.items()} == {"forward": [1.0, 1.0, 1.0]}
+    assert len(session.cases[1].measured) == 0
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"device_ms": []},
+        {"tokens": [1, 2]},
+        {"loss": []},
+        {"padded_tokens": [1, 2]},
+        {"parts_ms": {"a": [1.0], "b": []}},
+    ],
+)
+def test_columns_of_unequal_length_are_refused(session: Session, columns: dict[str, Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"^case 1, steps at 2 s: columns of unequal length$"):
+        session.apply(steps(case=1, **columns))
+    assert len(session.cases[1].measured) == 0
+
+
+def test_columns_without_steps_are_empty() -> None:
+    columns = Columns()
+    columns.extend(steps(wall_ms=[], device_ms=None, tokens=None))
+    assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
+
+
+def test_a_dropped_round_leaves_every_column_as_if_it_had_not_been() -> None:
+    whole = {
+        "device_ms": [0.5, 1.5],
+        "parts_ms": {"forward": [1.0, 2.0], "result": [0.1, 0.2]},
+        "tokens": [3, 4],
+        "padded_tokens": [8, 8],
+        "loss": [1.5, None],
+    }
+    dropped, kept = Columns(), Columns()
+    for turn in range(3):
+        event = steps(wall_ms=[1.0, 2.0], round=turn, **whole)
+        dropped.extend(event)
+        if turn == 0:
+            kept.extend(event)
+    dropped.drop(1)
+    for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
+        assert getattr(dropped, name) == getattr(kept, name), name
+    assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
+    dropped.drop(0)
+    assert {len(dropped), len(dropped.loss), len(dropped.padded_tokens)} == {0}
+
+
+def test_peaks_are_kept_in_the_order_in_which_they_were_measured(session: Session) -> None:
+    told = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
+    session.apply_all(told)
+    assert session.peaks == told
+
+
+@pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
+def test_counts_are_kept_whatever_their_size(counts: list[int]) -> None:
+    columns = Columns()
+    for count in (7, *counts, 8):
+        columns.extend(steps(tokens=[count], padded_tokens=[count]))
+    assert list(columns.tokens) == list(columns.padded_tokens) == [7, *counts, 8]
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> None:
+    whole, part = Columns(), Columns()
+    for place in range(5):
+        figures = [float(place)]
+        event = steps(
+            wall_ms=figures,
+            round=place // 2,
+            device_ms=figures,
+            parts_ms={"f": figures},
+            tokens=[place],
+            loss=figures,
+        )
+        whole.extend(event)
+        if place < count:
+            part.extend(event)
+    assert whole.first(part.sizes()) == part
+    assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("case", [-1, 2, 10**12])
+def test_a_case_that_was_not_planned_is_refused(session: Session, case: int) -> None:
+    events: list[AnyEvent] = [
+        steps(case=case),
+        CaseStarted(t=1.0, case=case, config=Config(device="cpu")),
+        CasePrepared(t=1.0, case=case, model=Model(name="m")),
+        CaseFinished(t=1.0, case=case, outcome="ok"),
+    ]
+    for event in events:
+        with pytest.raises(
+            BenchtuiError, match=rf"^the session speaks of case {case}, and its plan has 2 cases$"
+        ):
+            session.apply(event)
+
+
+def test_a_second_start_is_refused(session: Session) -> None:
+    with pytest.raises(BenchtuiError, match="a second session_started event"):
+        session.apply(session.start)
+
+
+def test_a_newer_schema_is_refused(session: Session) -> None:
+    newer = msgspec.structs.replace(session.start, schema=3)
+    with pytest.raises(
+        BenchtuiError, match="written with schema 3; this version reads up to 2: update benchtui"
+    ):
+        Session().apply(newer)
+
+
+def test_the_time_is_that_of_the_newest_event(session: Session) -> None:
+    session.apply(Unknown("new", 50.0, b"{}"))
+    session.apply(Message(t=40.0, level="info", text="late"))
+    assert session.now_s == 50.0
+
+
+def test_the_rest_is_kept(session: Session) -> None:
+    message, runtime = Message(t=1.0, level="info", text="x"), Runtime(t=1.0, torch="3.0")
+    session.apply_all([message, runtime])
+    assert (session.messages, session.runtime, session.finished) == ([message], runtime, None)
+
+
+def test_a_closed_session_runs_nothing(bench: Any) -> None:
+    running = bench.case(1, outcome=None, ms=[1.0])
+    open_, closed = bench.session(running, finished=None), bench.session(running, finished="interrupted")
+    assert open_.current is open_.cases[0] and open_.cut_off
+    assert closed.current is None and not closed.cut_off
+    assert closed.finished.outcome == "interrupted"
+
+
+def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> None:
+    session.apply(
+        Telemetry(
+            t=1.0,
+            at_s=[0.5, 1.0],
+            gpus=(GpuReadings(index=3, power_w=[70.0, None], throttle=["", "power"]),),
+            host=HostReadings(cpu_percent=[None, 90.0]),
+        )
+    )
+    assert session.host.latest("cpu_percent") == 90.0
+    assert session.gpus[3].latest("power_w") is None
+    session.apply(Telemetry(t=2.0, at_s=[1.5, 2.0], gpus=(GpuReadings(index=3, temperature_c=[50.0, 60.0]),)))
+    gpu = session.gpus[3]
+    assert list(gpu.at_s) == [0.5, 1.0, 1.5, 2.0]
+    assert gpu.between("power_w", 0.0, 9.0) == [70.0]
+    assert gpu.between("temperature_c", 1.5, 1.5) == [50.0]
+    assert gpu.between("temperature_c", 9.0, 0.0) == gpu.between("fan", 0.0, 9.0) == []
+    assert (gpu.latest("temperature_c"), gpu.latest("power_w"), gpu.latest("fan")) == (60.0, None, None)
+    assert session.host.latest("cpu_percent") is None
+    assert session.machine.gpu_readings[3].temperature_c == [50.0, 60.0]
+
+
+def test_a_reason_why_a_gpu_tells_nothing_outlives_the_event_that_tells_it(session: Session) -> None:
+    for absent in ({"fan": "none"}, {}, {"power_w": "not supported"}):
+        gpu = GpuReadings(index=0, absent=absent, power_limit_w=70.0)
+        session.apply(Telemetry(t=1.0, at_s=[1.0], gpus=(gpu,)))
+    assert session.machine.gpu_readings[0].absent == {"fan": "none", "power_w": "not supported"}
+
+
+def test_every_column_of_a_trace_is_as_long_as_its_times() -> None:
+    trace = Trace()
+    trace.extend([1.0], HostReadings(), ["cpu_percent", "memory_used_mb"])
+    trace.extend([2.0, 3.0], HostReadings(cpu_percent=[5.0]), ["cpu_percent", "memory_used_mb"])
+    trace.extend([4.0], HostReadings(cpu_percent=[6.0, 7.0, 8.0], memory_used_mb=[9.0]), ["cpu_percent"])
+    assert list(trace.at_s) == [1.0, 2.0, 3.0, 4.0]
+    assert trace.columns.keys() == {"cpu_percent"}
+    column = trace.columns["cpu_percent"]
+    assert [None if isnan(value) else value for value in column] == [None, 5.0, None, 6.0]
+
+
+def write(path: Path, events: list[Any]) -> Path:
+    path.write_text("[\n" + ",\n".join(json.dumps(event) for event in events) + "\n]\n")
+    return path
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, bench: Any) -> list[Any]:
+    """The events of a small file, as plain JSON."""
+    journal = Journal(tmp_path / "recorded.json")
+    end = {"measured_s": (0.0, 1.0), "energy": {"energy_j": 5.0, "mean_power_w": 2.0, "source": "counter"}}
+    ended = msgspec.convert(
+        {"event": "case_finished", "t": 1.0, "case": 0, "outcome": "ok", **end}, CaseFinished
+    )
+    readings = GpuReadings(index=0, power_w=[1.0], throttle=[""])
+    telemetry = Telemetry(t=1.0, at_s=[0.5], gpus=(readings,), host=HostReadings(cpu_percent=[1.0]))
+    case = bench.case(ms=[1.0, 2.0], outcome=None, parts={"forward": [1.0, 1.5]}, warmup_ms=[3.0])
+    for event in bench.events(case, more=[telemetry, ended]):
+        journal.append(event)
+    journal.close()
+    events: list[Any] = json.loads((tmp_path / "recorded.json").read_text())
+    return events
+
+
+def test_a_loaded_file_is_the_fold_of_its_events(tmp_path: Path, recorded: list[Any]) -> None:
+    session = Session.load(write(tmp_path / "s.json", recorded))
+    assert (session.done, session.torn, session.cut_off, session.start.id) == (1, False, False, "abc")
+    cut = tmp_path / "cut.json"
+    cut.write_bytes((tmp_path / "s.json").read_bytes()[:-20])
+    session = Session.load(cut)
+    assert (session.done, session.torn, session.cut_off) == (1, True, True)
+
+
+def test_what_does_not_fit_together_names_the_file(tmp_path: Path, recorded: list[Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"s\.json: a second session_started event"):
+        Session.load(write(tmp_path / "s.json", [recorded[0], *recorded]))
+    with pytest.raises(BenchtuiError, match=r"t\.json: the session speaks of case 0, and its plan has 0 cases"):
+        Session.load(write(tmp_path / "t.json", [recorded[0] | {"plan": []}, *recorded[1:]]))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to everything within a JSON value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    changed = copy.deepcopy(value)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = new
+    return changed
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [None, True, -1, 10**18, 10**40, -1e18, 1e308, float("nan"), "\x1b[2J|<b>", [], {}, [1.0] * 5],
+    ids=repr,
+)
+def test_a_strangers_file_is_read_or_refused_wherever_it_lies(
+    tmp_path: Path, recorded: list[Any], hostile: Any
+) -> None:
+    """Warnings are errors here, so that an overflow within the figures shows."""
+    refused = 0
+    for path in places(recorded):
+        try:
+            session = Session.load(write(tmp_path / "s.json", replaced(recorded, path, hostile)))
+        except BenchtuiError as error:
+            assert str(error).startswith(f"{tmp_path}/s.json") and "\x1b" not in str(error)
+            refused += 1
+        else:
+            for case in session.cases:
+                metrics(case)
+    assert refused
+
+
+def test_a_case_rests_between_its_rounds_and_a_repeated_round_counts_once(bench: Any) -> None:
+    config = Config(device="cpu")
+    session = bench.session(bench.case(1), finished=None)
+    session.cases[0].finished = None
+
+    def steps(turn: int, wall_ms: list[float]) -> Steps:
+        return Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=wall_ms, parts_ms={"f": wall_ms})
+
+    session.apply_all(
+        [
+            CaseStarted(t=1.0, case=0, config=config),
+            steps(0, [1.0, 2.0]),
+            RoundFinished(t=2.0, case=0, round=0),
+        ]
+    )
+    case = session.cases[0]
+    assert (case.state, session.current) == ("queued", None)
+    session.apply_all(
+        [
+            CaseStarted(t=3.0, case=0, round=1, config=config),
+            steps(1, [9.0, 9.0, 9.0]),
+            CaseRepeated(t=4.0, case=0, round=1, reason="throttled: sw_thermal", pause_s=5.0),
+            CaseStarted(t=9.0, case=0, round=1, config=config),
+            steps(1, [3.0]),
+        ]
+    )
+    assert (case.state, session.current) == ("running", case)
+    assert list(case.measured.wall_ms) == list(case.measured.parts_ms["f"]) == [1.0, 2.0, 3.0]
+    assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
+    assert [each.reason for each in case.repeated] == ["throttled: sw_thermal"]
+
+
+def starts(*cases: int) -> list[AnyEvent]:
+    return [CaseStarted(t=1.0, case=case, config=Config(device="cpu")) for case in cases]
+
+
+def added(case: int, **fields: Any) -> CaseAdded:
+    given = {"t": 1.0, "case": case, "config": Config(device="cpu"), "why": "added by the user"} | fields
+    return CaseAdded(**given)
+
+
+def numbers(session: Session) -> list[int]:
+    return [case.index for case in session.pending]
+
+
+def test_several_cases_may_run_and_the_newest_is_the_current_one(bench: Any) -> None:
+    session = bench.session(*(bench.case(size, outcome="skipped") for size in range(1, 4)), finished=None)
+    for case in session.cases:
+        case.finished = None
+    assert (session.running, numbers(session)) == ([], [0, 1, 2])
+    session.apply_all(starts(2, 0))
+    assert ([case.index for case in session.running], numbers(session)) == ([2, 0], [1])
+    assert session.current is session.cases[0]
+    session.apply_all(starts(2))
+    assert [case.index for case in session.running] == [2, 0], "a case that is repeated never stopped running"
+    session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
+    assert session.current is session.cases[2]
+
+
+def test_cases_are_added_to_the_plan(session: Session) -> None:
+    session.apply_all([added(2), added(3, why="auto: doubling", after=0), added(4, why="again", of=1)])
+    assert numbers(session) == [0, 3, 1, 2, 4]
+    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (case 1 again)"
+    assert session.cases[3].added is not None and session.cases[3].name == Config(device="cpu").name
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (added(3), "case 3 is added where the next one is 2"),
+        (added(1), "case 1 is added where the next one is 2"),
+        (added(2, of=2), "speaks of case 2, and its plan has 2 cases"),
+        (added(2, after=-1), "speaks of case -1, and its plan has 2 cases"),
+        (OrderChanged(t=1.0, cases=(0, 7)), "speaks of case 7, and its plan has 2 cases"),
+    ],
+)
+def test_a_queue_that_can_not_be_is_refused(session: Session, event: AnyEvent, said: str) -> None:
+    with pytest.raises(BenchtuiError, match=said):
+        session.apply(event)
+    assert len(session.cases) == 2 and numbers(session) == [0, 1]
+
+
+def test_a_plan_does_not_grow_without_end(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "MOST_CASES", 2)
+    with pytest.raises(BenchtuiError, match="more than 2 cases"):
+        session.apply(added(2))
+
+
+def test_pending_cases_have_the_order_last_told_and_turn_with_the_rounds(session: Session) -> None:
+    session.apply(added(2))
+    session.apply(OrderChanged(t=1.0, cases=(2, 0, 1)))
+    assert numbers(session) == [2, 0, 1]
+    for case in (2, 0):
+        session.apply_all([*starts(case), RoundFinished(t=2.0, case=case, round=0)])
+    assert numbers(session) == [1, 0, 2]
+
+
+def test_pausing_is_a_state_of_the_session(session: Session) -> None:
+    assert not session.paused
+    session.apply(Paused(t=1.0))
+    assert session.paused
+    session.apply(Continued(t=2.0))
+    assert not session.paused
+
+
+@pytest.mark.parametrize(
+    ("device", "memory", "peak", "on_device"),
+    [
+        ("cpu", Memory(peak_rss_mb=5.0, peak_allocated_mb=9.0), 5.0, None),
+        ("cuda:0", Memory(peak_rss_mb=50.0, peak_allocated_mb=7.0), 7.0, 7.0),
+        ("cuda:0", Memory(peak_allocated_mb=7.0, peak_reserved_mb=8.0, peak_device_mb=6.0), 8.0, 8.0),
+        ("cuda:0", Memory(peak_rss_mb=50.0), None, None),
+        ("cuda:0", None, None, None),
+    ],
+)
+def test_peak_memory_is_the_highest_that_was_read(
+    device: str, memory: Memory | None, peak: float | None, on_device: float | None
+) -> None:
+    end = CaseFinished(t=1.0, case=0, outcome="ok", memory=memory)
+    case = CaseState(0, Config(device=device), finished=end)
+    assert (case.peak_memory_mb, case.device_memory_mb) == (peak, on_device)
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+@pytest.mark.parametrize("name", ["comprehensive-report.json", "quick-cpu.json"])
+def test_figures_and_report_are_the_same_without_the_steps(name: str) -> None:
+    """Steps that were summed up and let go of leave nothing out of what is made of them."""
+    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, keep_steps=False)
+    assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
+    assert markdown(summed) == markdown(whole)
+    assert as_json(summed) == as_json(whole)
+    assert not any(len(case.measured) for case in summed.cases if case.state == "ok")
+
+
+def test_the_gpu_of_a_case_is_known_by_its_uuid_or_as_the_only_one(bench: Any) -> None:
+    """``cuda:0`` is torch's number: with the first GPU hidden it is the driver's GPU 1."""
+    cases = [
+        bench.case(1, 1.0, device="cuda:0", prepared={"gpu_uuid": "GPU-b"}),
+        bench.case(2, 1.0, device="cuda:0"),
+        bench.case(1, 1.0, device="cpu"),
+    ]
+    gpus = (Gpu(index=0, name="a", uuid="GPU-a"), Gpu(index=1, name="b", uuid="GPU-b"))
+    session = bench.session(*cases, host=Host(gpus=gpus))
+    named, unnamed, cpu = session.cases
+    for readings, expected in (((), None), ((3,), 3), ((0, 1), None)):
+        session.machine.gpus = {index: Trace() for index in readings}
+        assert [session.gpu_of(case) for case in (named, unnamed, cpu)] == [1, expected, None]

@@ -1,0 +1,461 @@
+from math import comb, exp, fsum, log, sqrt
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import RoundFinished
+from benchtui.sessions.payloads import Energy, Reported
+from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, over_rounds_too
+from benchtui.sessions.stats.sampling import Figure, Sample, sample
+
+
+def figures(bench: Any, *made: Any) -> Metrics:
+    found = metrics(bench.session(*made).cases[0])
+    assert found is not None
+    return found
+
+
+def test_figures_of_a_handful_of_times() -> None:
+    spread = distribution([4.0, 2.0, 8.0, 6.0])
+    assert spread is not None
+    assert (spread.n, spread.mean, spread.median, spread.least, spread.most) == (4, 5.0, 5.0, 2.0, 8.0)
+    assert spread.std == pytest.approx(sqrt(20 / 3))  # (9 + 1 + 1 + 9) / (4 - 1)
+    assert spread.jitter_percent == pytest.approx(100 * sqrt(20 / 3) / 5)
+
+
+def test_of_nothing_there_is_no_spread_and_of_one_value_no_deviation() -> None:
+    assert distribution([]) is None
+    spread = distribution([3.0])
+    assert spread is not None
+    assert (spread.mean, spread.median, spread.std, spread.low, spread.jitter_percent) == (
+        3.0,
+        3.0,
+        None,
+        None,
+        None,
+    )
+
+
+def test_two_values_have_a_deviation_and_six_a_third_quartile() -> None:
+    two, five, six = (distribution([float(each) for each in range(n)]) for n in (2, 5, 6))
+    assert two is not None and five is not None and six is not None
+    assert two.std == pytest.approx(sqrt(0.5))
+    assert (five.q3, six.q3) == (None, 3.75)
+
+
+def test_percentiles_lie_between_the_nearest_ranks() -> None:
+    spread = distribution(range(101))
+    assert spread is not None
+    assert (spread.median, spread.p90, spread.p95, spread.p99) == (50.0, 90.0, 95.0, 99.0)
+    spread = distribution([*range(99), 1098])
+    assert spread is not None
+    assert spread.p99 == pytest.approx(98 + 0.01 * 1000)  # rank 98.01 of 0 to 99
+
+
+@pytest.mark.parametrize(("percentile", "least"), [("p90", 20), ("p95", 40), ("p99", 100)])
+def test_a_percentile_needs_its_number_of_steps(percentile: str, least: int) -> None:
+    assert getattr(distribution([1.0] * (least - 1)), percentile) is None
+    assert getattr(distribution([1.0] * least), percentile) == 1.0
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(6, 1, 6), (10, 2, 9), (20, 6, 15), (100, 40, 61)])
+def test_the_interval_of_the_median_ends_at_the_ranks_of_the_tables(n: int, low: int, high: int) -> None:
+    """Ranks of the exact interval, as printed in Conover's table of order statistics and many others."""
+    spread = distribution([float(rank) for rank in range(n, 0, -1)])
+    assert spread is not None
+    assert (spread.low, spread.high) == (low, high)
+
+
+def coverage(n: int, rank: int) -> float:
+    """How often the median lies within the values of this rank from below and from above, by the binomial."""
+    return 1 - sum(comb(n, k) for k in range(rank)) / 2.0 ** (n - 1)
+
+
+def test_the_interval_of_the_median_covers_it_as_often_as_it_says() -> None:
+    """And the next narrower one doesn't, or barely."""
+    assert getattr(distribution([1.0] * 5), "low", 0) is None
+    for n in range(6, 301):
+        spread = distribution([float(rank) for rank in range(1, n + 1)])
+        assert spread is not None and spread.low is not None and spread.high is not None
+        rank = int(spread.low)
+        assert spread.high == n + 1 - rank
+        assert coverage(n, rank) >= 0.95 > coverage(n, rank + 1) - 0.0013, n
+
+
+def test_the_width_of_the_interval_is_half_of_it_over_the_median() -> None:
+    spread = distribution([9.0, 9.5, 10.0, 10.0, 10.5, 11.0])
+    assert spread is not None
+    assert (spread.low, spread.high, spread.interval_percent) == (9.0, 11.0, 10.0)
+    zero, short = distribution([0.0] * 6), distribution([1.0] * 5)
+    assert zero is not None and short is not None
+    assert zero.interval_percent is short.interval_percent is zero.jitter_percent is None
+
+
+def test_rates_are_totals_over_totals(bench: Any) -> None:
+    """A mean of the rates of the steps would say 8 * (10 + 2.5) / 2 = 50."""
+    found = figures(bench, bench.case(8, ms=[100.0, 400.0], sequence_length=64))
+    assert found.latency_ms.mean == 250.0
+    assert found.samples_per_s == pytest.approx(2 * 8 / 0.5)
+    assert found.tokens_per_s == pytest.approx(2 * 100 / 0.5)
+    assert found.padded_tokens_per_s == pytest.approx(2 * 8 * 64 / 0.5)
+
+
+def test_padded_tokens_are_counted_where_the_steps_say(bench: Any) -> None:
+    columns = {"padded_tokens": [300, 200]}
+    found = figures(bench, bench.case(8, ms=[100.0, 400.0], padding="longest", columns=columns))
+    assert found.padded_tokens_per_s == pytest.approx(500 / 0.5)
+    assert figures(bench, bench.case(8, ms=[1.0], padding="longest")).padded_tokens_per_s is None
+
+
+def test_a_step_may_handle_more_samples_than_a_batch(bench: Any) -> None:
+    energy = Energy(energy_j=40.0, mean_power_w=80.0, source="counter")
+    case = bench.case(2, ms=[250.0, 250.0], prepared={"samples_per_step": 10}, end={"energy": energy})
+    found = figures(bench, case)
+    assert (found.samples_per_step, found.samples_per_s, found.energy_per_sample_j) == (10, 40.0, 2.0)
+    assert figures(bench, bench.case(2, ms=[250.0])).samples_per_step == 2
+
+
+def test_a_generation_has_its_first_token_and_those_after_it(bench: Any) -> None:
+    parts = {"prefill": [10.0, 12.0], "decode": [80.0, 88.0]}
+    case = bench.case(4, ms=[100.0, 100.0], parts=parts, prepared={"new_tokens": 9})
+    found = figures(bench, case)
+    assert found.time_to_first_token_ms is not None and found.time_per_output_token_ms is not None
+    assert (found.time_to_first_token_ms.mean, found.time_per_output_token_ms.mean) == (11.0, 10.5)
+    assert found.new_tokens_per_s == pytest.approx(2 * 4 * 9 / 0.2)
+
+
+def test_one_new_token_leaves_nothing_to_divide_by(bench: Any) -> None:
+    case = bench.case(ms=[1.0], parts={"prefill": [1.0], "decode": [0.0]}, prepared={"new_tokens": 1})
+    assert figures(bench, case).time_per_output_token_ms is None
+    two = bench.case(ms=[5.0], parts={"prefill": [1.0], "decode": [4.0]}, prepared={"new_tokens": 2})
+    spread = figures(bench, two).time_per_output_token_ms
+    assert spread is not None and spread.mean == 4.0
+
+
+def test_a_task_that_generates_nothing_has_no_such_times(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[1.0], parts={"prefill": [1.0], "decode": [1.0]}))
+    assert found.time_to_first_token_ms is found.time_per_output_token_ms is found.new_tokens_per_s is None
+
+
+@pytest.mark.parametrize(
+    ("losses", "last"),
+    [([5.0, 3.0, 2.0], 2.0), ([5.0, 3.0, None], None), ([5.0, None, 2.0], 2.0), (None, None)],
+)
+def test_the_loss_is_that_of_the_last_step(bench: Any, losses: list[float | None], last: float | None) -> None:
+    assert figures(bench, bench.case(ms=[1.0] * 3, columns={"loss": losses})).loss == last
+
+
+def test_warm_up_counts_for_the_first_step_alone(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[1.0, 1.0], warmup_ms=[500.0, 2.0]))
+    assert (found.latency_ms.most, found.first_step_ms) == (1.0, 500.0)
+    assert found.samples_per_s == pytest.approx(1000)
+    assert figures(bench, bench.case(ms=[7.0, 1.0])).first_step_ms == 7.0
+
+
+def test_the_cold_cost_is_what_the_first_step_takes_beyond_a_steady_one(bench: Any) -> None:
+    assert figures(bench, bench.case(ms=[1.0, 3.0], warmup_ms=[500.0, 2.0])).cold_cost_ms == 498.0
+    assert figures(bench, bench.case(ms=[1.0, 3.0])).cold_cost_ms == 0.0
+
+
+def test_figures_that_were_summed_up_before_are_those(bench: Any) -> None:
+    (case,) = bench.session(bench.case(ms=[1.0, 3.0])).cases
+    found = metrics(case)
+    case.sum_up(found)
+    assert metrics(case) is found
+
+
+def test_parts_have_their_own_spread(bench: Any) -> None:
+    parts = {"tokenize": [1.0, 3.0], "forward": [8.0, 6.0], "result": []}
+    session = bench.session(bench.case(ms=[9.0, 9.0]))
+    for part, times in parts.items():
+        session.cases[0].measured.parts_ms[part] = times
+    found = metrics(session.cases[0])
+    assert found is not None and found.device_ms is None
+    assert {part: spread.mean for part, spread in found.parts_ms.items()} == {"tokenize": 2.0, "forward": 7.0}
+
+
+def test_device_time_has_its_own_spread(bench: Any) -> None:
+    session = bench.session(bench.case(ms=[9.0, 9.0]))
+    session.cases[0].measured.device_ms.extend([4.0, 6.0])
+    found = metrics(session.cases[0])
+    assert found is not None and found.device_ms is not None
+    assert (found.device_ms.mean, found.latency_ms.mean) == (5.0, 9.0)
+
+
+@pytest.mark.parametrize("tokens", [[], [100]])
+def test_tokens_that_not_every_step_has_give_no_rate(bench: Any, tokens: list[int]) -> None:
+    session = bench.session(bench.case(ms=[1.0, 1.0]))
+    session.cases[0].measured.tokens = type(session.cases[0].measured.tokens)("q", tokens)
+    found = metrics(session.cases[0])
+    assert found is not None
+    assert (found.tokens_per_s, found.padded_tokens_per_s) == (None, None)
+    assert found.samples_per_s == pytest.approx(1000)
+
+
+def test_steps_of_no_time_give_no_rate(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[0.0, 0.0]))
+    assert (found.samples_per_s, found.tokens_per_s, found.latency_ms.mean) == (None, None, 0.0)
+
+
+def test_energy_is_shared_among_the_samples(bench: Any) -> None:
+    energy = Energy(energy_j=40.0, mean_power_w=80.0, source="counter")
+    found = figures(bench, bench.case(10, ms=[250.0, 250.0], end={"energy": energy}))
+    assert (found.energy_per_sample_j, found.mean_power_w) == (2.0, 80.0)
+
+
+@pytest.mark.parametrize("energy", [None, Energy(absent="no counter")])
+def test_energy_that_was_not_read_is_missing(bench: Any, energy: Energy | None) -> None:
+    found = figures(bench, bench.case(ms=[1.0], end={"energy": energy}))
+    assert (found.energy_per_sample_j, found.mean_power_w) == (None, None)
+
+
+def test_a_running_case_has_figures_already(bench: Any) -> None:
+    assert figures(bench, bench.case(ms=[2.0], outcome=None)).latency_ms.n == 1
+
+
+@pytest.mark.parametrize("outcome", [None, "ok", "skipped"])
+def test_without_steps_there_are_no_figures(bench: Any, outcome: str | None) -> None:
+    assert metrics(bench.session(bench.case(outcome=outcome)).cases[0]) is None
+    assert metrics(bench.session(bench.case(outcome=outcome, warmup_ms=[1.0])).cases[0]) is None
+
+
+def test_reported_figures_stand_in_where_no_steps_were_kept(bench: Any) -> None:
+    reported = Reported(
+        steps=20, latency_mean_ms=15.5, samples_per_s=514.7, tokens_per_s=9.0, mean_power_w=70.0
+    )
+    found = figures(bench, bench.case(8, end={"reported": reported}))
+    assert (found.latency_ms.n, found.latency_ms.mean, found.latency_ms.median) == (20, 15.5, None)
+    assert (found.samples_per_s, found.tokens_per_s, found.mean_power_w) == (514.7, 9.0, 70.0)
+    assert found.energy_per_sample_j == pytest.approx(70 / 514.7)
+    assert found.first_step_ms is found.cold_cost_ms is found.latency_ms.interval_percent is None
+    assert found.samples_per_s_low is found.samples_per_s_high is None
+    assert (found.rounds_ms, found.between_rounds_percent, found.rounds_energy_j) == ((), None, ())
+    assert found.rounds == (Sample(n=20, median=Figure(15.5), low=None, mean=Figure(15.5)),)
+
+
+@pytest.mark.parametrize(
+    ("n", "percentiles"),
+    [
+        (None, (None, None, None)),
+        (19, (None, None, None)),
+        (20, (2.0, None, None)),
+        (39, (2.0, None, None)),
+        (40, (2.0, 3.0, None)),
+        (99, (2.0, 3.0, None)),
+        (100, (2.0, 3.0, 4.0)),
+    ],
+)
+def test_reported_percentiles_need_their_number_of_steps_too(
+    n: int | None, percentiles: tuple[float | None, ...], bench: Any
+) -> None:
+    reported = Reported(
+        steps=n,
+        latency_mean_ms=1.2,
+        latency_median_ms=1.0,
+        latency_std_ms=0.3,
+        latency_p90_ms=2.0,
+        latency_p95_ms=3.0,
+        latency_p99_ms=4.0,
+    )
+    found = figures(bench, bench.case(8, end={"reported": reported})).latency_ms
+    assert (found.n, found.mean, found.median, found.std) == (n or 0, 1.2, 1.0, 0.3)
+    assert (found.p90, found.p95, found.p99) == percentiles
+
+
+def test_energy_of_a_source_without_a_rate_or_a_power_is_missing(bench: Any) -> None:
+    for known in ({"samples_per_s": 5.0}, {"mean_power_w": 70.0}):
+        reported = Reported(latency_mean_ms=1.0, **known)
+        assert figures(bench, bench.case(end={"reported": reported})).energy_per_sample_j is None
+
+
+def test_repeats_of_a_source_are_its_rounds(bench: Any) -> None:
+    reported = Reported(latency_mean_ms=10.0, repeats_mean_ms=(9.0, 11.0, 10.0))
+    found = figures(bench, bench.case(end={"reported": reported}))
+    assert found.rounds_ms == (9.0, 11.0, 10.0) == tuple(each.median.ms for each in found.rounds)
+    assert found.between_rounds_percent == pytest.approx(20.0)
+
+
+def test_own_steps_go_before_reported_figures(bench: Any) -> None:
+    found = figures(bench, bench.case(ms=[2.0], end={"reported": Reported(latency_mean_ms=99.0)}))
+    assert found.latency_ms.mean == 2.0
+
+
+def test_a_report_without_a_latency_gives_no_figures(bench: Any) -> None:
+    assert metrics(bench.session(bench.case(end={"reported": Reported(samples_per_s=5.0)})).cases[0]) is None
+
+
+def test_rounds_have_their_medians_and_the_range_between_them(bench: Any) -> None:
+    rounds = [[10.0, 10.2, 10.4], [9.0, 10.0, 11.0], [10.3, 10.3, 10.3]]
+    found = figures(bench, bench.case(1, rounds=rounds))
+    assert found.rounds_ms == (10.2, 10.0, 10.3)
+    assert found.rounds == tuple(sample(times) for times in rounds)
+    assert found.between_rounds_percent == pytest.approx(100 * 0.3 / 10.3)
+    single = figures(bench, bench.case(1, ms=[1.0, 2.0]))
+    assert (single.rounds_ms, single.between_rounds_percent) == ((), None)
+    assert single.rounds == (sample([1.0, 2.0]),)
+
+
+def by_student(middle: float, figures: list[float], t: float) -> tuple[float, float]:
+    """A 95% interval by the spread of the logarithms of rounds."""
+    logs = [log(each) for each in figures]
+    mean = fsum(logs) / len(logs)
+    error = sqrt(sum((each - mean) ** 2 for each in logs) / (len(logs) - 1) / len(logs))
+    return min(middle, exp(mean - t * error)), max(middle, exp(mean + t * error))
+
+
+def test_from_three_rounds_on_the_interval_of_the_median_is_that_of_the_rounds(bench: Any) -> None:
+    rounds = [[10.0] * 20, [11.0] * 20, [12.0] * 20]
+    found = figures(bench, bench.case(1, rounds=rounds)).latency_ms
+    assert (found.low, found.high) == pytest.approx(by_student(11.0, [10.0, 11.0, 12.0], 4.302653))
+    alone = distribution([time for times in rounds for time in times])
+    assert alone is not None and alone.low is not None
+    assert alone.low == 11.0 and found.low is not None and found.low < 9  # steps of a round aren't independent
+
+
+def test_two_rounds_are_covered_by_the_intervals_of_both(bench: Any) -> None:
+    found = figures(bench, bench.case(1, rounds=[[10.0] * 6, [12.0] * 6])).latency_ms
+    assert (found.low, found.high) == pytest.approx((10.0, 12.0))
+    assert figures(bench, bench.case(1, rounds=[[9.0] * 6, [12.0] * 90])).rounds_ms == (9.0, 12.0)
+    uneven = figures(bench, bench.case(1, rounds=[[9.0] * 6, [12.0] * 90])).latency_ms
+    assert (uneven.low, uneven.high) == pytest.approx((9.0, 12.0))
+    short = figures(bench, bench.case(1, rounds=[[10.0] * 5, [12.0] * 5])).latency_ms
+    assert (short.low, short.high) == (10.0, 12.0), "by all steps, where a round has too few"
+
+
+def test_one_round_has_the_interval_of_its_steps(bench: Any) -> None:
+    times_ms = [float(rank) for rank in range(20, 0, -1)]
+    found = figures(bench, bench.case(1, ms=times_ms)).latency_ms
+    assert (found.low, found.high) == (6, 15)
+
+
+def test_an_interval_over_rounds_holds_the_median_of_all_steps(bench: Any) -> None:
+    found = figures(bench, bench.case(1, rounds=[[10.0] * 6, [10.01] * 6, [10.0] * 6, [20.0] * 90])).latency_ms
+    assert found.median == 20.0
+    assert found.low is not None and found.low < 10 < 20 < (found.high or 0)
+    agreeing = [sample([10.0] * 6)] * 3
+    above, below = distribution([11.0] * 6), distribution([9.0] * 6)
+    assert above is not None and below is not None
+    for spread, ends in ((above, (10.0, 11.0)), (below, (9.0, 10.0))):
+        held = over_rounds_too(spread, [each for each in agreeing if each])
+        assert (held.low, held.high) == pytest.approx(ends)
+
+
+def test_without_a_median_or_times_the_interval_stays(bench: Any) -> None:
+    reported = figures(bench, bench.case(end={"reported": Reported(latency_mean_ms=9.0)})).latency_ms
+    several = tuple(Sample(6, Figure(10.0, 0.1), None, Figure(10.0, 0.1)) for _ in range(3))
+    assert over_rounds_too(reported, several) is reported
+    zero = distribution([0.0] * 6)
+    assert zero is not None
+    assert over_rounds_too(zero, tuple(Sample(6, Figure(0.0), None, Figure(0.0)) for _ in range(3))) is zero
+
+
+def test_the_interval_of_a_rate_is_that_of_the_mean_step(bench: Any) -> None:
+    times_ms = [9.0, 11.0] * 10  # the error of the mean: sqrt(20 / 19) / 10 / sqrt(20)
+    found = figures(bench, bench.case(4, ms=times_ms))
+    half = 1.959964 * sqrt(20 / 19) / 10 / sqrt(20)
+    assert found.samples_per_s == pytest.approx(400)
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx(
+        (400 * exp(-half), 400 * exp(half))
+    )
+
+
+def test_short_steps_have_a_rate_with_its_interval_too(bench: Any) -> None:
+    found = figures(bench, bench.case(1, ms=[0.25] * 6))
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx((4000, 4000))
+
+
+def test_the_interval_of_a_rate_over_rounds_holds_the_rate(bench: Any) -> None:
+    found = figures(bench, bench.case(2, rounds=[[10.0] * 6, [11.0] * 6, [12.0] * 6]))
+    assert found.samples_per_s == pytest.approx(2000 / 11)
+    rates = [2000 / 10, 2000 / 11, 2000 / 12]
+    assert (found.samples_per_s_low, found.samples_per_s_high) == pytest.approx(
+        by_student(2000 / 11, rates, 4.302653)
+    )
+    uneven = figures(
+        bench, bench.case(1, rounds=[[10.0] * 6, [10.0] * 6, [10.01] * 6, [10.01] * 6, [40.0] * 999])
+    )
+    rate, low, high = uneven.samples_per_s, uneven.samples_per_s_low, uneven.samples_per_s_high
+    assert rate is not None and low is not None and high is not None
+    assert low == rate < high, "the round with most steps lies outside of what five rounds show"
+    fast = figures(
+        bench, bench.case(1, rounds=[[40.0] * 6, [40.0] * 6, [40.01] * 6, [40.01] * 6, [10.0] * 999])
+    )
+    assert fast.samples_per_s_high == fast.samples_per_s != fast.samples_per_s_low
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"ms": [10.0] * 5},
+        {"rounds": [[10.0] * 6, [10.0] * 5]},
+        {"ms": [0.0] * 6},
+        {"ms": [10.0] * 6, "prepared": {"samples_per_step": 0}},
+    ],
+)
+def test_without_enough_steps_or_samples_a_rate_has_no_interval(case: dict[str, Any], bench: Any) -> None:
+    found = figures(bench, bench.case(1, **case))
+    assert found.samples_per_s_low is found.samples_per_s_high is None
+
+
+def test_a_step_without_samples_has_no_rate(bench: Any) -> None:
+    energy = Energy(energy_j=40.0, source="counter")
+    found = figures(bench, bench.case(ms=[10.0] * 6, prepared={"samples_per_step": 0}, end={"energy": energy}))
+    assert found.samples_per_s is found.energy_per_sample_j is None
+
+
+def with_energy(bench: Any, joules: list[float | None], steps: list[int], **options: Any) -> Metrics:
+    """A case of rounds by their energy and steps; the last joules are those of all rounds."""
+    *before, whole = joules
+    more = [
+        RoundFinished(t=0.0, case=0, round=turn, energy=None if each is None else Energy(energy_j=each))
+        for turn, each in enumerate(before)
+    ]
+    end = {"energy": None if whole is None else Energy(energy_j=whole)}
+    case = bench.case(2, rounds=[[10.0] * n for n in steps], end=end, **options)
+    found = metrics(bench.session(case, more=more).cases[0])
+    assert found is not None
+    return found
+
+
+def test_each_round_has_its_energy_and_the_last_what_is_left_of_the_whole(bench: Any) -> None:
+    found = with_energy(bench, [12.0, 12.0, 48.0], [6, 3, 4])
+    assert found.rounds_energy_j == (1.0, 2.0, 3.0)
+    assert found.energy_per_sample_j == pytest.approx(48 / 26)
+    assert (found.energy_per_sample_low_j, found.energy_per_sample_high_j) == pytest.approx(
+        by_student(2.0, [1.0, 2.0, 3.0], 4.302653)
+    )
+    two = with_energy(bench, [12.0, 24.0], [6, 6])
+    assert two.rounds_energy_j == (1.0, 1.0)
+    assert two.energy_per_sample_low_j is two.energy_per_sample_high_j is None
+
+
+@pytest.mark.parametrize(
+    ("joules", "steps"),
+    [
+        ([48.0], [6]),
+        ([12.0, None], [6, 6]),
+        ([None, 24.0], [6, 6]),
+        ([12.0, None, 48.0], [6, 6, 6]),
+        ([12.0, 12.0], [6, 6]),
+        ([12.0, 11.0], [6, 6]),
+        ([0.0, 24.0], [6, 6]),
+        ([12.0, 12.0, 48.0], [6, 6]),
+    ],
+)
+def test_energy_that_not_every_round_has_is_not_shared_among_them(
+    joules: list[float | None], steps: list[int], bench: Any
+) -> None:
+    assert with_energy(bench, joules, steps).rounds_energy_j == ()
+
+
+def test_rounds_without_samples_or_energy_at_all_have_none(bench: Any) -> None:
+    none = with_energy(bench, [12.0, 24.0], [6, 6], prepared={"samples_per_step": 0}, ms=[10.0])
+    assert none.rounds_energy_j == ()
+    one = with_energy(bench, [0.5, 0.9], [6, 3])
+    assert one.rounds_energy_j == pytest.approx((0.5 / 12, 0.4 / 6)), "less than a joule is energy too"
+
+
+def test_outliers_are_told_and_stay_in_the_figures(bench: Any) -> None:
+    (one,) = bench.results(bench.case(1, [10.0] * 29 + [300.0]))
+    assert one.metrics.outliers == (29,)
+    assert one.metrics.latency_ms.most == 300.0

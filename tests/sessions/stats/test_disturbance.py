@@ -1,0 +1,228 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.payloads import Environment
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.disturbance import (
+    SHARED_PROCESSOR,
+    Slowed,
+    disturbances,
+    kind,
+    over_rounds,
+    sharing,
+    slowed,
+    throttling,
+)
+from benchtui.sessions.sweep import Config
+
+
+def around(**readings: Any) -> Environment:
+    return Environment(processors=2, **readings)
+
+
+@pytest.mark.parametrize(
+    ("readings", "marks"),
+    [
+        ({}, ()),
+        ({"others_cpu_percent": 63.0}, ("disturbed: others used 63% of a processor",)),
+        ({"others_cpu_percent": 25.0}, ("disturbed: others used 25% of a processor",)),
+        ({"others_cpu_percent": 24.9}, ()),
+        ({"involuntary_switches": 1000}, ("disturbed: interrupted 500 times a second",)),
+        ({"involuntary_switches": 200}, ("disturbed: interrupted 100 times a second",)),
+        ({"involuntary_switches": 199}, ()),
+        ({"involuntary_switches": 1000, "others_cpu_percent": 0.9}, ()),
+        (
+            {"involuntary_switches": 1000, "others_cpu_percent": 1.0},
+            ("disturbed: interrupted 500 times a second",),
+        ),
+        ({"involuntary_switches": 1000, "beside": 1}, ()),
+        ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: others used 63% of a processor",)),
+        ({"stood_still_s": 3.2}, ("disturbed: stood still for 3 s",)),
+        ({"gpu_processes": 0}, ()),
+        ({"gpu_processes": 1}, ("shared GPU with 1 other process",)),
+        ({"gpu_processes": 2}, ("shared GPU with 2 other processes",)),
+    ],
+)
+def test_others_mark_a_case_of_two_seconds_from_a_threshold_on(
+    readings: dict[str, Any], marks: tuple[str, ...]
+) -> None:
+    assert sharing(around(**readings), 2.0) == marks
+
+
+def test_a_few_milliseconds_say_nothing_of_a_rate() -> None:
+    assert sharing(around(involuntary_switches=1000), 0.19) == ()
+    assert sharing(around(involuntary_switches=20), 0.2) == ("disturbed: interrupted 100 times a second",)
+
+
+def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
+    assert sharing(Environment(processors=64, others_cpu_percent=600.0), 1.0) == ()
+    assert sharing(Environment(processors=64, others_cpu_percent=640.0), 1.0) != ()
+    assert sharing(Environment(others_cpu_percent=25.0), 1.0) != (), "the number of processors isn't known"
+
+
+@pytest.mark.parametrize(
+    ("readings", "marks"),
+    [
+        ({"throttle": ("sw_power_cap", "app_clocks")}, ()),
+        ({"throttle": ("sw_power_cap", "sw_thermal")}, ("throttled: sw_thermal",)),
+        ({"throttle": ("hw_power_brake", "hw_slowdown")}, ("throttled: hw_power_brake+hw_slowdown",)),
+        ({"sm_clock_mhz": 700.0, "sm_clock_default_mhz": 1000.0}, ("clock at 70% of its default",)),
+        ({"sm_clock_mhz": 750.0, "sm_clock_default_mhz": 1000.0}, ()),
+        ({"sm_clock_mhz": 100.0}, ()),
+    ],
+)
+def test_heat_brakes_and_low_clocks_mark_a_case(readings: dict[str, Any], marks: tuple[str, ...]) -> None:
+    assert throttling(around(**readings)) == marks
+
+
+def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
+    beside = around(beside=2, others_cpu_percent=5.0)
+    assert disturbances(beside, 1.0) == ("beside 2 of this sweep's cases",)
+    unknown = disturbances(around(beside=2), 1.0)
+    assert unknown == ("beside 2 of this sweep's cases, and what else ran can't be told from them",)
+    assert [kind(mark) for mark in unknown] == ["beside"]
+    assert sharing(beside, 1.0) == (), "it is no reason to measure again"
+
+
+def test_a_case_earns_every_mark_at_once() -> None:
+    found = disturbances(around(throttle=("hw_thermal",), gpu_processes=3), 1.0)
+    assert found == ("throttled: hw_thermal", "shared GPU with 3 other processes")
+
+
+def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> None:
+    others = "disturbed: others used {}% of a processor"
+    rounds = [
+        ("random weights", others.format(63)),
+        ("random weights",),
+        (others.format(160), "shared GPU with 1 other process"),
+    ]
+    assert over_rounds(rounds) == (
+        "random weights",
+        others.format(160) + ", in 2 of 3 rounds",
+        "shared GPU with 1 other process, in 1 of 3 rounds",
+    )
+
+
+def test_marks_are_counted_by_kind() -> None:
+    marks = ("disturbed: interrupted 500 times a second", "clock at 70% of its default", "random weights")
+    assert [kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]
+
+
+def test_of_disturbances_without_a_figure_the_first_is_told() -> None:
+    rounds = [("throttled: hw_thermal",), ("throttled: hw_thermal",), ("throttled: sw_thermal",)]
+    assert over_rounds(rounds) == (
+        "throttled: hw_thermal, in 2 of 3 rounds",
+        "throttled: sw_thermal, in 1 of 3 rounds",
+    )
+
+
+def case(
+    *rounds: Environment | None, device: str = "cpu", span_s: tuple[float, float] | None = (3, 5)
+) -> CaseState:
+    """A case by what went on around each of its rounds, which were measured for two seconds."""
+    state = CaseState(index=0, config=Config(device=device))
+    if not rounds:
+        return state
+    *before, last = rounds
+    state.rounds = tuple(
+        RoundFinished(t=0.0, case=0, round=turn, environment=each, measured_s=span_s)
+        for turn, each in enumerate(before)
+    )
+    state.finished = CaseFinished(t=0.0, case=0, outcome="ok", environment=last, measured_s=span_s)
+    return state
+
+
+def slowest(environment: Environment, **options: Any) -> Slowed:
+    return slowed(case(environment, **options), throughout=False)
+
+
+OTHERS, SHARED, STILL = (
+    "other processes were running",
+    "another process used the GPU",
+    "the machine stood still",
+)
+THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock"
+
+
+@pytest.mark.parametrize(
+    ("readings", "by", "why"),
+    [
+        ({}, 1.0, ()),
+        ({"others_cpu_percent": 24.9}, 1.0, ()),
+        ({"others_cpu_percent": 80.0}, 1.8, (OTHERS,)),
+        ({"others_cpu_percent": 80.0, "processors": None}, 1.8, (OTHERS,)),
+        ({"others_cpu_percent": 80.0, "processors": 1}, 1.8, (OTHERS,)),
+        ({"others_cpu_percent": 80.0, "processors": 8}, 1.2, (OTHERS,)),
+        ({"involuntary_switches": 199}, 1.0, ()),
+        ({"involuntary_switches": 200}, 1.25, (OTHERS,)),
+        ({"stood_still_s": 3.0}, 1.25, (STILL,)),
+        ({"gpu_processes": 1}, 2.0, (SHARED,)),
+        ({"throttle": ("hw_thermal",)}, 1.25, (THROTTLED,)),
+        ({"throttle": ("hw_thermal",), "sm_clock_mhz": 1000.0}, 1.25, (THROTTLED,)),
+        ({"throttle": ("hw_thermal",), "sm_clock_default_mhz": 1000.0}, 1.25, (THROTTLED,)),
+        (
+            {"throttle": ("hw_thermal",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 1000.0},
+            1.25,
+            (THROTTLED,),
+        ),
+        (
+            {"throttle": ("hw_thermal",), "sm_clock_mhz": 900.0, "sm_clock_default_mhz": 990.0},
+            1.1,
+            (THROTTLED,),
+        ),
+        (
+            {"throttle": ("hw_thermal",), "sm_clock_mhz": 1100.0, "sm_clock_default_mhz": 990.0},
+            1.0,
+            (THROTTLED,),
+        ),
+        ({"throttle": ("sw_power_cap",), "sm_clock_mhz": 800.0, "sm_clock_default_mhz": 990.0}, 1.0, ()),
+        ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0}, 3.0, (BELOW,)),
+        ({"sm_clock_mhz": 500.0, "sm_clock_default_mhz": 1500.0, "gpu_processes": 1}, 3.0, (BELOW, SHARED)),
+        ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, 2.0, (OTHERS, STILL, SHARED)),
+        ({"others_cpu_percent": 30.0, "involuntary_switches": 1000}, 1.3, (OTHERS,)),
+        ({"beside": 3}, 1.0, ()),
+    ],
+)
+def test_each_mark_has_its_factor_and_the_worst_counts(
+    readings: dict[str, Any], by: float, why: tuple[str, ...]
+) -> None:
+    found = slowest(Environment(**{"processors": 2} | readings), device="cuda:0")
+    assert (found.by, found.why) == (pytest.approx(by), why)
+
+
+@pytest.mark.parametrize(
+    ("share", "by"), [(None, 1.0), (0.0, 1.0), (0.05, 20.0), (0.5, 2.0), (0.8, 1.25), (0.9, 1.0), (3.5, 1.0)]
+)
+def test_a_worker_that_waited_for_a_processor_was_slowed_by_as_much(share: float | None, by: float) -> None:
+    environment = around(worker_cpu=share)
+    assert slowest(environment) == Slowed(pytest.approx(by), (SHARED_PROCESSOR,) if by > 1 else ())
+    assert slowest(environment, device="cuda:0") == Slowed()
+    assert slowest(environment, device="unknown") == Slowed()
+
+
+def test_what_slowed_a_worker_most_counts_and_all_is_told() -> None:
+    environment = around(worker_cpu=0.8, others_cpu_percent=80.0)
+    assert slowest(environment) == Slowed(1.8, (OTHERS, SHARED_PROCESSOR))
+    assert slowest(around(worker_cpu=0.5, others_cpu_percent=80.0)).by == 2.0
+
+
+def test_interruptions_need_the_span_they_were_counted_in() -> None:
+    assert slowest(around(involuntary_switches=1000), span_s=(3, 13)).by == 1.25
+    assert slowest(around(involuntary_switches=1000), span_s=(3, 14)).by == 1.0
+    assert slowest(around(involuntary_switches=1000), span_s=None) == Slowed()
+
+
+def test_without_readings_nothing_is_known_to_have_slowed_a_case() -> None:
+    for throughout in (True, False):
+        assert slowed(case(), throughout=throughout) == Slowed(by=1.0, why=())
+        assert slowed(case(None), throughout=throughout) == Slowed()
+
+
+def test_a_case_was_slowed_in_its_worst_round_or_throughout_as_much_as_in_its_best() -> None:
+    quiet, little, much = around(), around(others_cpu_percent=30.0), around(gpu_processes=1)
+    assert slowed(case(little, much, quiet), throughout=False) == Slowed(2.0, (SHARED,))
+    assert slowed(case(little, much, quiet), throughout=True) == Slowed()
+    assert slowed(case(little, much, much), throughout=True) == Slowed(1.3, (OTHERS,))
+    assert slowed(case(much, None, much), throughout=True) == Slowed()

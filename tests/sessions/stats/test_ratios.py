@@ -1,0 +1,980 @@
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from math import exp, inf, log, nextafter, sqrt
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import Evidence
+from benchtui.sessions.stats.noise import Noise
+from benchtui.sessions.stats.ratios import (
+    MARGIN,
+    Doubt,
+    Ratio,
+    Verdict,
+    at_pace,
+    bounds_ms,
+    break_even_steps,
+    cold_cost_ms,
+    comparison,
+    energy_ratio,
+    latency_ratio,
+    memory_ratio,
+    pairs,
+    steadiness_ratio,
+    throughput_ratio,
+)
+from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.sampling import Bounds, Figure, Sample, sample
+from benchtui.sessions.stats.student_t import quantile
+from benchtui.sessions.sweep import Config
+
+FASTER, SLOWER, SAME, UNSURE = Verdict.FASTER, Verdict.SLOWER, Verdict.SAME, Verdict.UNSURE
+OPPOSITE = {FASTER: SLOWER, SLOWER: FASTER, SAME: SAME, UNSURE: UNSURE}
+ONE, OTHER = Session(), Session()
+"""Two sessions; which one a case belongs to is all that counts."""
+
+
+def around(value: float, by: float, surely: float = 0.0) -> Bounds:
+    """Bounds this many times as far from a value in both directions; the sure ones a bit farther."""
+    sure = surely or by**1.3
+    return Bounds(value, value / by, value * by, value / sure, value * sure)
+
+
+def ratio(value: float, by: float, surely: float = 0.0, **more: Any) -> Ratio:
+    return Ratio(value, around(value, by, surely), **{"same_within": 0.02} | more)
+
+
+def case(
+    *medians_ms: float,
+    error: float | None = 0.0,
+    lows_ms: Sequence[float | None] = (),
+    means_ms: Sequence[float] = (),
+    noise: Noise | None = None,
+    session: Session = ONE,
+    around: Sequence[Environment | None] = (),
+    **options: Any,
+) -> Evidence:
+    """A case by the median, first quartile and mean of each round, and by what went on around it."""
+    state = CaseState(index=0, config=Config(**{"device": "cpu"} | options))
+    *before, last = around or [None] * len(medians_ms) or [None]
+    state.rounds = tuple(RoundFinished(t=0.0, case=0, round=0, environment=each) for each in before)
+    state.finished = CaseFinished(t=0.0, case=0, outcome="ok", environment=last)
+    rounds = zip(medians_ms, lows_ms or medians_ms, means_ms or medians_ms, strict=True)
+    samples = (
+        Sample(
+            n=20,
+            median=Figure(median, error),
+            low=None if low is None else Figure(low, error),
+            mean=Figure(mean, error),
+        )
+        for median, low, mean in rounds
+    )
+    return Evidence(state, tuple(samples), noise or Noise(), session)
+
+
+def by_steps(*rounds: Sequence[float], **options: Any) -> Evidence:
+    """A case by the steps of its rounds."""
+    found = tuple(each for each in map(sample, rounds) if each)
+    return replace(case(*(each.median.ms for each in found), **options), rounds=found)
+
+
+def latency(base: Any, new: Any) -> Ratio:
+    found = latency_ratio(base, new)
+    assert found is not None
+    return found
+
+
+def bounded(base: Any, new: Any) -> Bounds:
+    bounds = latency(base, new).bounds
+    assert bounds is not None
+    return bounds
+
+
+def lognormal(n: int, typical_ms: float, jitter: float, dice: random.Random) -> list[float]:
+    return [typical_ms * exp(jitter * dice.gauss(0, 1)) for _ in range(n)]
+
+
+def by_t(center: float, error: float, freedom: float) -> Bounds:
+    """Bounds by Student's t around a logarithm."""
+    half, sure = quantile(0.975, freedom) * error, quantile(0.995, freedom) * error
+    return Bounds(*(exp(center + by) for by in (0, -half, half, -sure, sure)))
+
+
+def near(bounds: Bounds) -> Any:
+    """Bounds that are equal but for rounding."""
+    ends = (bounds.value, bounds.low, bounds.high, bounds.sure_low, bounds.sure_high)
+    return Bounds(*(pytest.approx(each, rel=1e-9) for each in ends))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [
+        (Bounds(1.1, 1.05, 1.15, nextafter(1.005, 2), 1.2), FASTER),
+        (Bounds(1.1, 1.05, 1.15, 1.005, 1.2), UNSURE),
+        (Bounds(0.9, 0.85, 0.95, 0.8, nextafter(1 / 1.005, 0)), SLOWER),
+        (Bounds(0.9, 0.85, 0.95, 0.8, 1 / 1.005), UNSURE),
+        (Bounds(1.0, 1 / 1.02, 1.02, 0.5, 2.0), SAME),
+        (Bounds(1.0, nextafter(1 / 1.02, 0), 1.02, 0.5, 2.0), UNSURE),
+        (Bounds(1.0, 1 / 1.02, nextafter(1.02, 2), 0.5, 2.0), UNSURE),
+        (Bounds(1.01, 1.008, 1.012, 1.006, 1.014), FASTER),
+        (Bounds(0.99, 0.988, 0.992, 0.986, 0.994), SLOWER),
+        (Bounds(1.003, 1.002, 1.004, 1.001, 1.0045), SAME),
+        (Bounds(1.0, 0.9, 1.1, 0.8, 1.2), UNSURE),
+        (Bounds(2.0, 0.9, 5.0, 0.8, 7.0), UNSURE),
+    ],
+)
+def test_the_word_follows_from_one_interval_and_one_margin(bounds: Bounds, verdict: Verdict) -> None:
+    found = Ratio(bounds.value, bounds, same_within=0.02)
+    assert (found.verdict, found.doubt) == (verdict, Doubt.WIDE if verdict is UNSURE else None)
+    assert (found.low, found.high, found.contested) == (bounds.low, bounds.high, False)
+    assert Ratio(bounds.value, bounds).verdict is (UNSURE if verdict is SAME else verdict)
+
+
+def test_a_ratio_without_an_interval_is_never_sure() -> None:
+    found = Ratio(20.0, same_within=0.5)
+    assert (found.verdict, found.doubt, found.contested) == (UNSURE, Doubt.NO_INTERVAL, False)
+    assert found.low is found.high is found.resolution is found.rounds_wanted is None
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (0.0531, 0.0531, 2.0157),
+        (1.59, 0.01, 54.88),
+        (0.24, 0.19, 1.40),
+        (0.0318, 0.0318, 1.5338),
+        (0.9, 0.5573, 1.7939),
+        (1.2, 0.07, 11.94),
+        (0.8, 0.095, 1.594),
+        (0.97, 0.900, 1.049),
+        (0.83, 0.70, 1.01),
+        (0.83, 0.57, 1.22),
+    ],
+)
+def test_an_interval_that_holds_one_and_more_than_the_margin_is_not_sameness(
+    value: float, low: float, high: float
+) -> None:
+    """The intervals of real reports that said "no difference" once."""
+    found = Ratio(value, Bounds(value, low, high, low, high), same_within=0.05)
+    assert (found.verdict, found.doubt) == (UNSURE, Doubt.WIDE)
+
+
+@pytest.mark.parametrize(
+    ("fast", "doubt"),
+    [
+        (around(1.5, 1.01), None),
+        (around(1.2, 1.1, 1.3), Doubt.WIDE),
+        (around(1.0051, 1.1), Doubt.WIDE),
+        (around(1.005, 1.1), Doubt.STEPS),
+        (around(0.8, 1.5), Doubt.STEPS),
+        (around(1.0, 1.001), Doubt.STEPS),
+        (around(1.008, 1.001, 1.004), Doubt.STEPS),
+        (around(0.5, 1.01), Doubt.STEPS),
+    ],
+)
+def test_fast_steps_must_be_faster_or_slower_too(fast: Bounds, doubt: Doubt | None) -> None:
+    faster = ratio(1.5, 1.01, fast=fast)
+    slower = Ratio(1 / 1.5, around(1.5, 1.01).over(), fast=fast.over(), same_within=0.02)
+    assert (faster.verdict, faster.doubt) == (UNSURE if doubt else FASTER, doubt)
+    assert (slower.verdict, slower.doubt) == (UNSURE if doubt else SLOWER, doubt)
+    assert faster.contested is slower.contested is (doubt is Doubt.STEPS)
+
+
+@pytest.mark.parametrize(
+    ("fast", "doubt"),
+    [
+        (around(1.0, 1.01), None),
+        (around(1.0, 2.0), None),
+        (around(1.02, 2.0), None),
+        (around(1.021, 2.0), Doubt.STEPS),
+        (around(1.01, 1.001), Doubt.STEPS),
+        (around(1.5, 1.01), Doubt.STEPS),
+    ],
+)
+def test_the_same_needs_fast_steps_within_the_margin(fast: Bounds, doubt: Doubt | None) -> None:
+    same = ratio(1.0, 1.01, 1.015, fast=fast)
+    mirrored = replace(same, fast=fast.over())
+    assert (same.doubt, same.verdict) == (doubt, UNSURE if doubt else SAME)
+    assert (mirrored.doubt, mirrored.verdict) == (doubt, UNSURE if doubt else SAME)
+
+
+@pytest.mark.parametrize(
+    ("totals", "faster", "same"),
+    [
+        (around(1.5, 1.01), None, Doubt.TOTALS),
+        (around(1.021, 1.2), None, Doubt.TOTALS),
+        (around(1.02, 1.2), None, None),
+        (around(1.0, 1.2), None, None),
+        (around(1.0, 1.001), None, None),
+        (around(1 / 1.02, 1.2), None, None),
+        (around(1 / 1.021, 1.2), Doubt.TOTALS, Doubt.TOTALS),
+        (around(0.5, 1.01), Doubt.TOTALS, Doubt.TOTALS),
+    ],
+)
+def test_totals_have_a_veto(totals: Bounds, faster: Doubt | None, same: Doubt | None) -> None:
+    found = ratio(1.5, 1.01, totals=totals)
+    assert (found.doubt, found.contested) == (faster, faster is not None)
+    mirrored = Ratio(1 / 1.5, around(1.5, 1.01).over(), totals=totals.over(), same_within=0.02)
+    assert mirrored.doubt is faster
+    assert ratio(1.0, 1.01, 1.015, totals=totals).doubt is same
+    assert ratio(1.0, 1.01, 1.015, totals=totals, fast=around(1.5, 1.01)).doubt is Doubt.STEPS
+
+
+def test_a_difference_that_something_outside_explains_is_not_sure() -> None:
+    found = ratio(1.5, 1.01).widened(1.6, 1.0, "a neighbour")
+    assert (found.verdict, found.doubt, found.contested) == (UNSURE, Doubt.OUTSIDE, True)
+    same = ratio(1.0, 1.01, 1.015).widened(1.1, 1.1, "a neighbour")
+    assert (same.verdict, same.doubt) == (UNSURE, Doubt.OUTSIDE)
+    wide = ratio(1.1, 1.2).widened(1.6, 1.0, "a neighbour")
+    assert (wide.doubt, wide.contested) == (Doubt.WIDE, False)
+    sure = ratio(2.0, 1.01).widened(1.6, 1.0, "a neighbour")
+    assert (sure.verdict, sure.outside) == (FASTER, ("a neighbour",))
+
+
+def test_what_is_outside_widens_every_interval_towards_its_side() -> None:
+    plain = ratio(1.5, 1.1, fast=around(1.4, 1.1), totals=around(1.3, 1.1))
+    assert plain.bounds and plain.fast and plain.totals
+    found = plain.widened(2.0, 0.5, "heat")
+    assert (found.value, found.inner) == (1.5, plain.bounds)
+    assert found.bounds == plain.bounds.wider(2.0, 1.0)
+    assert (found.fast, found.totals) == (plain.fast.wider(2.0, 1.0), plain.totals.wider(2.0, 1.0))
+    assert (plain.widened(0.5, 3.0, "heat").bounds, plain.widened(1.0, 1.0, "")) == (
+        plain.bounds.wider(1.0, 3.0),
+        plain,
+    )
+    assert plain.widened(1.001, 0.9, "heat").bounds != plain.bounds
+    again = found.widened(1.0, 4.0, "a neighbour", "heat", "a pace")
+    assert (again.inner, again.outside) == (plain.bounds, ("heat", "a neighbour", "a pace"))
+    assert again.bounds == found.bounds.wider(1.0, 4.0) if found.bounds else False
+    bare = ratio(1.5, 1.1).widened(2.0, 2.0, "heat")
+    assert bare.fast is bare.totals is None
+    assert Ratio(1.5).widened(2.0, 2.0, "heat") == Ratio(1.5)
+
+
+def test_a_ratio_for_more_work_is_as_sure() -> None:
+    plain = ratio(1.5, 1.1, fast=around(1.4, 1.1), totals=around(1.3, 1.1), between=0.1, rounds=3)
+    found = plain.times(2.0)
+    assert found == Ratio(
+        3.0,
+        around(1.5, 1.1).times(2),
+        around(1.4, 1.1).times(2),
+        around(1.3, 1.1).times(2),
+        same_within=0.02,
+        between=0.1,
+        rounds=3,
+    )
+    assert plain.widened(1.2, 1.0, "heat").times(2.0).inner == found.bounds
+    assert Ratio(1.5).times(2.0) == Ratio(3.0)
+    assert (Ratio(1.5).rounds, Ratio(1.5).same_within) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "resolution"),
+    [
+        (Bounds(1.0, 0.9, 1.1, 0.8, 1.2), 1.25 * 1.005 - 1),
+        (Bounds(1.0, 0.9, 1.1, 0.8, 1.5), 1.5 * 1.005 - 1),
+        (Bounds(2.0, 1.9, 2.1, 1.6, 2.2), 1.25 * 1.005 - 1),
+        (Bounds(1.0, 1.0, 1.0, 1.0, 1.0), 0.005),
+        (Bounds(0.05, 0.04, 0.06, 0.02, 0.06), 2.5 * 1.005 - 1),
+        (Bounds(1.0, 0.0, inf, 0.0, inf), None),
+        (Bounds(0.0, 0.0, 1.0, 0.0, 1.0), None),
+        (Bounds(0.0, 0.0, 1.0, 0.5, 1.0), None),
+    ],
+)
+def test_the_smallest_difference_that_would_have_been_called_one(
+    bounds: Bounds, resolution: float | None
+) -> None:
+    found = Ratio(bounds.value, bounds).resolution
+    assert found is None if resolution is None else found == pytest.approx(resolution)
+
+
+def test_at_its_resolution_a_difference_is_one(bench: Any) -> None:
+    base, new = case(10.0, error=0.01), case(10.0, error=0.02)
+    least = latency(base, new).resolution
+    assert least is not None
+    assert latency(base, case(10.0 / (1 + least + 1e-9), error=0.02)).verdict is FASTER
+    assert latency(base, case(10.0 * (1 + least + 1e-9), error=0.02)).verdict is SLOWER
+    assert latency(base, case(10.0 * (1 + least - 1e-9), error=0.02)).verdict is UNSURE
+
+
+@pytest.mark.parametrize(
+    ("value", "between", "rounds", "wanted"),
+    [
+        # less than log(1.02) = 0.0198: t(16) = 2.12: 2.12 * 0.02 * sqrt(2 / 9) = 0.01998; t(18) = 2.10: 0.0188
+        (1.0, 0.02, 1, 10),
+        (1.0, 0.02, 12, 13),
+        # off = 0.0513, less 0.005; t(6) = 3.71: 3.71 * 0.02 * sqrt(2 / 4) = 0.0524; t(8) = 3.36: 0.0424
+        (0.95, 0.02, 1, 5),
+        (1 / 0.95, 0.02, 1, 5),
+        (0.95, 0.025, 1, 6),
+        (1.0, 0.008, 1, 3),
+        (0.9, 0.02, 0, 3),
+        (0.9, 0.02, 2, 3),
+        (0.9, 0.02, 3, 4),
+        # off = 0.00995, which leaves 0.00985: t(16) = 2.12: 2.12 * 0.01 * sqrt(2 / 9) = 0.00999; t(18): 0.0094
+        (1.01, 0.01, 1, 10),
+        (1.0, 0.0708, 1, 100),
+        (1.0, 0.0712, 1, None),
+        (1.0, 0.02, 99, 100),
+        (1.0, 0.02, 100, None),
+        (1.0, None, 1, None),
+        (1.0, 0.0, 1, None),
+        (0.0, 0.02, 1, None),
+    ],
+)
+def test_the_rounds_that_would_decide(
+    value: float, between: float | None, rounds: int, wanted: int | None
+) -> None:
+    wide = Bounds(value, 0.5, 2.0, 0.4, 2.5)
+    found = Ratio(value, wide, same_within=0.02, between=between, rounds=rounds)
+    assert found.rounds_wanted == wanted
+    assert replace(found, outside=("a neighbour",)).rounds_wanted is None
+
+
+def test_rounds_are_no_advice_for_what_is_decided_or_contested() -> None:
+    decided = ratio(1.5, 1.01, between=0.02, rounds=1)
+    assert decided.rounds_wanted is None
+    assert replace(decided, fast=around(0.9, 1.01)).rounds_wanted is None
+    assert replace(decided, fast=around(1.2, 1.3)).rounds_wanted == 3
+    assert replace(decided, bounds=None).rounds_wanted is None
+
+
+def test_one_round_each_has_its_steps_and_the_noise_of_processes() -> None:
+    found = latency(case(10.0, error=0.01), case(8.0, error=0.03))
+    variance = 0.01**2 + 0.03**2 + 2 * 0.02**2
+    freedom = variance**2 / (2 * 0.02**4 / 4)
+    bounds = near(by_t(log(10 / 8), sqrt(variance), freedom))
+    assert (found.bounds, found.fast, found.totals) == (bounds, bounds, bounds)
+    assert (found.value, found.rounds, found.same_within) == (pytest.approx(1.25), 1, 0.02)
+    assert found.between == pytest.approx(sqrt((0.01**2 + 0.03**2) / 2 + 0.02**2))
+    assert (found.inner, found.outside) == (None, ())
+
+
+def test_two_rounds_share_the_noise_of_processes() -> None:
+    found = latency(case(9.0, 16.0, error=0.01), case(4.0, 9.0, error=0.03))
+    variance = (0.01**2 + 0.03**2) / 2 + 2 * 0.02**2 / 2
+    freedom = variance**2 / (2 * (0.02**2 / 2) ** 2 / 4)
+    assert found.bounds == near(by_t(log(12 / 6), sqrt(variance), freedom))
+    assert (found.value, found.rounds) == (pytest.approx(2.0), 2)
+    assert found.between == pytest.approx(sqrt((0.01**2 + 0.03**2) / 2 + 0.02**2))
+
+
+def test_what_was_measured_of_the_noise_counts_in_place_of_the_assumption() -> None:
+    one, other = Noise(between=0.001, freedom=50.0), Noise(between=0.004, freedom=10.0)
+    found = bounded(case(10.0, noise=one), case(10.0, noise=other))
+    variance = 0.001**2 + 0.004**2
+    freedom = variance**2 / (0.001**4 / 50 + 0.004**4 / 10)
+    assert found == near(by_t(0.0, sqrt(variance), freedom))
+
+
+def test_three_rounds_speak_for_themselves_by_welch() -> None:
+    """Logarithms 0, 3, 6 against 0, 2, 4, 6 in hundredths: variances 9 / 3 and 20 / 3 / 4 of their means."""
+    base = case(*(10 * exp(by / 100) for by in (0, 3, 6)), noise=Noise(between=5.0))
+    new = case(*(9 * exp(by / 100) for by in (0, 2, 4, 6)), noise=Noise(between=5.0))
+    found = latency(base, new)
+    one, other = 9e-4 / 3, 20e-4 / 3 / 4
+    freedom = (one + other) ** 2 / (one**2 / 2 + other**2 / 3)
+    assert freedom == pytest.approx(4.0137, rel=1e-4)
+    bounds = near(by_t(log(10 / 9), sqrt(one + other), freedom))
+    assert (found.bounds, found.fast, found.totals) == (bounds, bounds, bounds)
+    assert found.rounds == 3
+    assert found.between == pytest.approx(sqrt((one + other) / 2 * 3))
+
+
+def test_equal_rounds_are_as_sure_as_their_steps() -> None:
+    found = bounded(case(*[10.0] * 3, error=0.03), case(*[8.0] * 3, error=0.03))
+    assert found == near(by_t(log(10 / 8), sqrt(2 * 0.03**2 / 3), 4))
+    exact = bounded(case(*[10.0] * 3), case(*[8.0] * 3))
+    assert exact == near(by_t(log(10 / 8), 0.0, inf))
+
+
+def test_rounds_speak_for_themselves_only_where_both_cases_have_three() -> None:
+    few, many = case(10.0, 10.0), case(8.0, 9.0, 10.0)
+    variance = 0.02**2 / 2 + 0.02**2 / 3
+    freedom = variance**2 / ((0.02**2 / 2) ** 2 / 4 + (0.02**2 / 3) ** 2 / 4)
+    found = latency(few, many)
+    assert found.bounds == near(by_t(log(10) - log(720) / 3, sqrt(variance), freedom))
+    assert found.rounds == 2
+    assert latency(many, few).rounds == 2
+
+
+def test_between_two_sessions_more_is_assumed_and_within_one_it_is_not() -> None:
+    base, new = case(*[10.0] * 3, error=0.001), case(*[10.0] * 3, error=0.001, session=OTHER)
+    within, steps = bounded(base, replace(new, session=ONE)), 0.001**2 / 3
+    assert within == near(by_t(0.0, sqrt(2 * steps), 4))
+    variance = 2 * steps + 2 * 0.003**2
+    found = latency(base, new)
+    assert found.bounds == near(by_t(0.0, sqrt(variance), variance**2 / (2 * steps**2 / 2)))
+    assert found.between == pytest.approx(0.001), "more rounds don't make sessions alike"
+
+
+def test_the_noise_floor_is_the_least_half_width() -> None:
+    noisy = Noise(floor=0.1)
+    for pair in ((case(10.0, noise=noisy), case(8.0)), (case(10.0), case(8.0, noise=noisy))):
+        found = bounded(*pair)
+        assert (found.low, found.high) == pytest.approx((1.25 * exp(-0.1), 1.25 * exp(0.1)))
+        assert found.sure_high == pytest.approx(1.25 * exp(0.1))
+        assert latency(*pair).fast == latency(*pair).totals == found
+    wide = bounded(case(10.0, noise=Noise(floor=0.01)), case(8.0, noise=Noise(floor=0.02)))
+    assert wide == bounded(case(10.0), case(8.0)), "one round is less exact than that"
+
+
+def test_the_margin_is_the_larger_one_of_both_sessions() -> None:
+    one, other = Noise(floor=0.02), Noise(same_within=0.03)
+    assert latency(case(10.0, noise=one), case(10.0, noise=other)).same_within == 0.04
+    assert latency(case(10.0, noise=other), case(10.0)).same_within == 0.03
+    assert latency(case(10.0), case(10.0, noise=other)).same_within == 0.03
+
+
+def test_an_aa_pair_that_differs_by_far_makes_nothing_the_same() -> None:
+    """The pair of a report that called its halves, 77% apart, no different."""
+    noise = Noise(floor=log(1.7718))
+    rounds = [1.0, 1.001, 1.002]
+    assert noise.margin == 0.05
+    assert latency(case(*rounds, noise=noise), case(*rounds, noise=noise)).verdict is UNSURE
+    assert latency(case(*rounds, noise=noise), case(1.77, 1.77, 1.78, noise=noise)).verdict is UNSURE
+
+
+def test_fewer_than_six_steps_give_no_interval(bench: Any) -> None:
+    few, enough, other = bench.results(
+        bench.case(1, [10.0] * 5), bench.case(2, [10.0] * 6), bench.case(4, [10.0] * 6)
+    )
+    for pair in ((few, enough), (enough, few)):
+        found = latency(*pair)
+        assert (found.value, found.bounds, found.doubt, found.rounds) == (1.0, None, Doubt.NO_INTERVAL, 1)
+        assert (found.fast, found.totals, found.same_within) == (None, None, 0.02)
+    assert latency(enough, other).bounds is not None
+    known = Noise(measured=True)
+    assert latency(replace(few, noise=known), replace(enough, noise=known)).doubt is Doubt.NO_INTERVAL
+
+
+def test_one_round_of_equal_cases_does_not_show_that_they_are_the_same(bench: Any) -> None:
+    found = latency(*bench.results(bench.case(1, 10.0), bench.case(2, 10.0)))
+    assert (found.verdict, found.doubt, found.rounds_wanted) == (UNSURE, Doubt.WIDE, 10)
+    assert found.resolution == pytest.approx(
+        0.105, abs=0.002
+    )  # 1.005 * exp(3.36 * 0.02 * sqrt(2)), and the steps
+
+
+def test_earlier_sessions_of_the_machine_make_one_round_more_exact(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 10.0))
+    spread = {"cpu": ProcessSpread(between=0.001, freedom=400.0)}
+    session.started = msgspec.structs.replace(session.started, process_spread=spread)
+    found = latency(*measured(session))
+    assert (found.verdict, found.between) == (SAME, pytest.approx(0.0025, abs=0.0003))
+
+
+def test_repeats_in_an_import_tell_how_processes_differ(bench: Any) -> None:
+    ends = [
+        {"reported": Reported(latency_mean_ms=middle, repeats_mean_ms=repeats)}
+        for middle, repeats in ((10.0, (9.99, 10.01)), (8.0, (7.99, 8.01)), (7.0, ()))
+    ]
+    two, faster, single = bench.results(*(bench.case(size, end=end) for size, end in enumerate(ends, 1)))
+    assert [each.noise.freedom for each in (two, faster, single)] == [6, 6, 6]
+    assert latency(two, faster).verdict is latency(two, single).verdict is FASTER
+    assert latency(two, faster).rounds == 2
+
+
+def test_repeats_of_a_source_without_steps_give_an_interval() -> None:
+    one, other = (case(ms, error=None, lows_ms=[None]) for ms in (10.0, 8.0))
+    assert latency(one, other).doubt is Doubt.NO_INTERVAL
+    known = Noise(between=0.01, freedom=9.0, measured=True)
+    found = latency(replace(one, noise=known), replace(other, noise=known))
+    assert found.bounds == near(by_t(log(10 / 8), sqrt(2) * 0.01, 18))
+    assert (found.verdict, found.fast, found.totals) == (FASTER, None, found.bounds)
+    assert latency(replace(one, noise=known), other).bounds is None
+    three = [case(*medians, error=None, lows_ms=[None] * 3) for medians in ([9.9, 10.0, 10.1], [4.9, 5.0, 5.1])]
+    assert latency(*three).verdict is FASTER
+
+
+def test_the_witnesses_are_first_quartiles_and_means() -> None:
+    base = case(10.0, 10.1, 10.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[12.0, 12.1, 12.2])
+    new = case(8.0, 8.1, 8.2, lows_ms=[9.0, 9.1, 9.2], means_ms=[16.0, 16.1, 16.2])
+    found = latency(base, new)
+    assert found.bounds and found.fast and found.totals
+    assert found.value == found.bounds.value == pytest.approx(10.1 / 8.1, rel=1e-3)
+    assert found.fast.value == pytest.approx(1)
+    assert found.totals.value == pytest.approx(12.1 / 16.1, rel=1e-3)
+    assert found.doubt is Doubt.STEPS
+    assert latency(base, replace(new, rounds=case(8.0, 8.1, 8.2, means_ms=[16.0] * 3).rounds)).doubt is (
+        Doubt.TOTALS
+    )
+
+
+def test_times_of_zero_have_no_ratio_and_no_witness() -> None:
+    assert latency_ratio(case(10.0), case(0.0)) is None
+    assert latency_ratio(case(0.0), case(10.0)) is None
+    assert latency_ratio(case(10.0), case()) is None
+    assert latency_ratio(case(0.0, 10.0), case(10.0, 10.0)) is None
+    found = latency(case(10.0), case(10.0, lows_ms=[0.0], means_ms=[0.0]))
+    assert found.bounds is not None
+    assert found.fast is found.totals is None
+    assert latency(case(10.0), case(10.0, lows_ms=[None])).fast is None
+    assert latency(case(10.0, lows_ms=[None]), case(10.0)).fast is None
+
+
+def test_times_below_a_millisecond_are_times() -> None:
+    assert bounded(case(0.5, 0.4, 0.6), case(0.25, 0.2, 0.3)).value == pytest.approx(2.0)
+    assert bounded(case(0.5), case(0.25)).value == pytest.approx(2.0)
+
+
+def test_a_swapped_pair_has_the_mirrored_word() -> None:
+    dice = random.Random(1)
+    seen = Counter[Verdict]()
+    for _ in range(300):
+        spread, rounds = dice.choice((0.001, 0.01, 0.1)), dice.choice((1, 2, 3, 5))
+        truth = dice.choice((1.0, 1.03, 1.3))
+        noise = Noise(between=spread, freedom=20.0)
+        one, other = (
+            case(*lognormal(rounds, ms, spread, dice), error=spread / 5, noise=noise, session=session)
+            for ms, session in ((10.0, ONE), (10 * truth, dice.choice((ONE, OTHER))))
+        )
+        found, mirrored = latency(one, other), latency(other, one)
+        assert mirrored.verdict is OPPOSITE[found.verdict]
+        assert (mirrored.doubt, mirrored.rounds_wanted) == (found.doubt, found.rounds_wanted)
+        assert found.bounds is not None
+        assert mirrored.bounds == near(found.bounds.over())
+        seen[found.verdict] += 1
+    assert min(seen[SLOWER], seen[SAME], seen[UNSURE]) > 10
+
+
+def test_bounds_of_a_case_hold_fresh_processes_of_it() -> None:
+    variance = 0.01**2 + 0.02**2
+    assert bounds_ms(case(10.0, error=0.01)) == near(by_t(log(10), sqrt(variance), variance**2 / (0.02**4 / 4)))
+    logs = [log(9), log(10), log(11)]
+    error = sqrt(sum((each - sum(logs) / 3) ** 2 for each in logs) / 2 / 3)
+    assert bounds_ms(case(9.0, 10.0, 11.0)) == near(by_t(sum(logs) / 3, error, 2))
+    assert bounds_ms(case(0.5)) is not None
+    assert bounds_ms(case(0.0, 10.0)) is None
+    assert bounds_ms(case(0.0)) is bounds_ms(case()) is bounds_ms(case(10.0, error=None)) is None
+
+
+QUIET, SHARED = Environment(processors=2), Environment(processors=2, gpu_processes=1)
+HALF = Environment(processors=2, others_cpu_percent=50.0)
+NEIGHBOUR, PROCESSES = "another process used the GPU", "other processes were running"
+
+
+def test_one_disturbed_case_widens_towards_its_side() -> None:
+    plain = latency(case(10.0), case(10.0))
+    slow_base = latency(case(10.0, around=[SHARED]), case(10.0, around=[QUIET]))
+    slow_new = latency(case(10.0), case(10.0, around=[HALF]))
+    assert plain.bounds is not None
+    assert slow_base.bounds == plain.bounds.wider(2.0, 1.0)
+    assert (slow_base.outside, slow_base.inner) == ((NEIGHBOUR,), plain.bounds)
+    assert slow_new.bounds == plain.bounds.wider(1.0, 1.5)
+    assert slow_new.outside == (PROCESSES,)
+    assert latency(case(10.0, around=[QUIET]), case(10.0)) == plain
+
+
+def test_two_disturbed_cases_may_differ_by_more_than_their_ratio() -> None:
+    plain = bounded(case(10.0), case(10.0))
+    alike = latency(case(10.0, around=[SHARED]), case(10.0, around=[SHARED]))
+    assert (alike.bounds, alike.outside) == (near(plain.wider(1.1, 1.1)), (NEIGHBOUR,))
+    unlike = latency(case(10.0, around=[SHARED]), case(10.0, around=[HALF]))
+    assert unlike.bounds == near(plain.wider(1.1 * 2 / 1.5, 1.1))
+    assert unlike.outside == (NEIGHBOUR, PROCESSES)
+    other = latency(case(10.0, around=[HALF]), case(10.0, around=[SHARED]))
+    assert (other.bounds, other.outside) == (near(plain.wider(1.1, 1.1 * 2 / 1.5)), (PROCESSES, NEIGHBOUR))
+
+
+def test_below_three_rounds_one_disturbed_round_counts_and_from_three_on_all_of_them_must_be() -> None:
+    two = latency(case(10.0, 10.0, around=[SHARED, QUIET]), case(10.0, 10.0))
+    assert two.outside == (NEIGHBOUR,)
+    base = case(10.0, 10.0, 10.0, error=0.001)
+    plain = bounded(base, base)
+    one = latency(case(*[10.0] * 3, error=0.001, around=[SHARED, HALF, QUIET]), base)
+    assert (one.bounds, one.outside) == (plain, ())
+    throughout = latency(case(*[10.0] * 3, error=0.001, around=[SHARED, HALF, SHARED]), base)
+    assert (throughout.bounds, throughout.outside) == (plain.wider(1.5, 1.0), (PROCESSES,))
+    both = case(*[10.0] * 3, error=0.001, around=[SHARED] * 3)
+    assert latency(both, both).bounds == plain, "rounds in turns had the same neighbour"
+    mixed = latency(base, case(10.0, 10.0, around=[SHARED, QUIET]))
+    assert mixed.outside == (NEIGHBOUR,), "the case with fewer rounds decides"
+
+
+def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
+    around = [Environment(sm_clock_mhz=each) for each in clocks_mhz]
+    return case(*[10.0] * len(clocks_mhz), error=0.001, around=around, device="cuda:0", **options)
+
+
+def test_clocks_that_differ_may_account_for_a_difference() -> None:
+    plain = bounded(case(10.0, error=0.001), case(10.0, error=0.001))
+    faster, slower = latency(clocked(1000.0), clocked(1250.0)), latency(clocked(1250.0), clocked(1000.0))
+    assert faster.bounds == near(plain.wider(1.25, 1.0))
+    assert faster.outside == ("the GPU's clock was 1,000 and 1,250 MHz",)
+    assert slower.bounds == near(plain.wider(1.0, 1.25))
+    assert latency(clocked(1000.0), clocked(1005.0)).outside == ()
+    assert latency(clocked(1000.0), clocked(995.1)).outside == ()
+    assert latency(clocked(1000.0), clocked(1005.1)).outside != ()
+    assert latency(clocked(1000.0), clocked(994.9)).outside != ()
+
+
+def test_the_clock_of_a_case_is_the_mean_of_its_rounds_where_each_has_one() -> None:
+    assert latency(clocked(1000.0, 1200.0), clocked(1100.0)).outside == ()
+    assert latency(clocked(1000.0, 1200.0), clocked(1200.0)).outside != ()
+    for unknown in (clocked(1000.0, None), clocked(None), clocked(0.0, 1000.0), case(10.0)):
+        assert latency(unknown, clocked(2000.0)).outside == ()
+        assert latency(clocked(2000.0), unknown).outside == ()
+    unread = clocked(1000.0, 1000.0)
+    unread.case.rounds = (RoundFinished(t=0.0, case=0, round=0),)
+    assert latency(unread, clocked(2000.0)).outside == ()
+
+
+def test_rounds_in_turns_have_a_clock_of_their_own_doing() -> None:
+    base, new = clocked(*[1000.0] * 3), clocked(*[1500.0] * 3)
+    assert latency(base, new).outside == ()
+    assert latency(base, replace(new, session=OTHER)).outside != ()
+    assert latency(base, clocked(1500.0, 1500.0)).outside != ()
+
+
+def test_a_machine_at_another_pace_may_account_for_a_difference(bench: Any) -> None:
+    base, new = bench.results(bench.steady(1, 10.0), bench.steady(2, 16.0))
+    pair = comparison(base, new)
+    assert pair.verdict is FASTER
+    found = at_pace(pair, (0.8, 1.5))
+    for plain, paced in ((pair.latency, found.latency), (pair.throughput, found.throughput)):
+        assert plain is not None and paced is not None and plain.bounds is not None
+        assert paced.bounds == near(plain.bounds.wider(1.5, 1.25))
+        assert (paced.outside, paced.inner) == (("the machine itself ran at another pace",), plain.bounds)
+    assert (found.verdict, found.ratio and found.ratio.doubt) == (UNSURE, Doubt.OUTSIDE)
+    assert at_pace(pair, (1.0, 1.0)) == pair
+    assert at_pace(pair, (1.2, 1.1)).verdict is FASTER
+    steeper = at_pace(pair, (1.1, 1.2)).latency
+    assert steeper is not None and pair.latency is not None and pair.latency.bounds is not None
+    assert steeper.bounds == near(pair.latency.bounds.wider(1.2, 1.0))
+    none = replace(pair, throughput=None, latency=None)
+    assert at_pace(none, (0.8, 1.5)) == none
+
+
+def test_a_ratio_is_above_one_for_the_faster_case(bench: Any) -> None:
+    slow, fast = bench.results(bench.case(ms=20.0), bench.case(batch_size=2, ms=10.0))
+    pair = comparison(slow, fast)
+    assert pair.latency is not None and pair.throughput is not None
+    assert (pair.latency.value, pair.throughput.value) == pytest.approx((2.0, 4.0))
+    assert (pair.verdict, pair.ratio) == (FASTER, pair.throughput)
+
+
+def test_throughput_counts_the_samples_of_a_step() -> None:
+    one, four = case(10.0), case(20.0, batch_size=4)
+    found = throughput_ratio(one, four)
+    assert found == latency(one, four).times(4)
+    assert found is not None and found.value == pytest.approx(2.0)
+
+
+def test_throughput_counts_what_the_task_says_is_in_a_step(bench: Any) -> None:
+    pair = bench.results(
+        bench.case(ms=10.0, prepared={"samples_per_step": 8}),
+        bench.case(batch_size=4, ms=20.0, prepared={"samples_per_step": 8}),
+    )
+    found = comparison(*pair).throughput
+    assert found is not None
+    assert found.value == pytest.approx(0.5)
+
+
+def test_a_step_without_samples_has_no_throughput_and_its_time_decides(bench: Any) -> None:
+    command = {"samples_per_step": 0}
+    slow, fast, other = bench.results(
+        bench.case(1, 20.0, prepared=command), bench.case(2, 10.0, prepared=command), bench.case(4, 10.0)
+    )
+    for pair in (comparison(slow, fast), comparison(slow, other)):
+        assert pair.throughput is None
+        assert (pair.ratio, pair.verdict) == (pair.latency, FASTER)
+    assert comparison(other, fast).throughput is not None
+
+
+def test_without_steps_throughput_is_what_the_sources_say(bench: Any) -> None:
+    ends = [
+        {"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=rate)}
+        for ms, rate in ((20.0, 50.0), (10.0, 120.0), (10.0, None))
+    ]
+    slow, fast, silent = bench.results(
+        *(bench.case(size, end=end) for size, end in zip((1, 1, 2), ends, strict=True))
+    )
+    found = comparison(slow, fast)
+    assert found.latency is not None and found.throughput is not None
+    assert (found.latency.value, found.throughput.value) == pytest.approx((2.0, 2.4))
+    assert (found.latency.doubt, found.verdict) == (Doubt.NO_INTERVAL, UNSURE)
+    derived = comparison(slow, silent).throughput
+    assert derived is not None and derived.value == pytest.approx(4.0)
+
+
+def test_with_steps_throughput_is_not_what_a_source_says(bench: Any) -> None:
+    ends = [{"reported": Reported(latency_mean_ms=1.0, samples_per_s=rate)} for rate in (1e6, 3e6)]
+    made = (
+        bench.case(1, 10.0, end=end, precision=name) for end, name in zip(ends, ("fp32", "bf16"), strict=True)
+    )
+    found = comparison(*bench.results(*made)).throughput
+    assert found is not None and found.value == pytest.approx(1.0)
+
+
+def test_a_pair_without_times_has_no_word(bench: Any) -> None:
+    slow, none = bench.results(bench.case(ms=10.0), bench.case(batch_size=2, ms=[0.0] * 30))
+    found = comparison(slow, none)
+    assert found.latency is found.throughput is found.ratio is None
+    assert found.verdict is UNSURE
+
+
+def with_energy(bench: Any, *joules: Sequence[float], ms: float = 10.0) -> tuple[Any, ...]:
+    """Cases by the energy of each of their rounds, of six steps each."""
+    made = [
+        bench.case(
+            1 + place,
+            rounds=[[ms] * 6] * len(each),
+            end={"energy": Energy(energy_j=sum(each))},
+        )
+        for place, each in enumerate(joules)
+    ]
+    more = [
+        RoundFinished(t=0.0, case=place, round=turn, energy=Energy(energy_j=joule))
+        for place, each in enumerate(joules)
+        for turn, joule in enumerate(each[:-1])
+    ]
+    return measured(bench.session(*made, more=more))
+
+
+def test_energy_is_bounded_by_three_rounds(bench: Any) -> None:
+    base, new = with_energy(bench, [6.0, 12.0, 18.0], [6.0, 6.0, 12.0])
+    found = energy_ratio(base, new)
+    assert found is not None
+    logs = [log(1), log(2), log(3)], [log(0.5), log(0.5), log(1)]
+    centers = [sum(each) / 3 for each in logs]
+    errors = [sum((one - center) ** 2 for one in each) / 6 for each, center in zip(logs, centers, strict=True)]
+    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 2 + errors[1] ** 2 / 2)
+    assert found.bounds == near(by_t(centers[0] - centers[1], sqrt(sum(errors)), freedom))
+    assert (found.value, found.rounds, found.same_within) == (
+        found.bounds.value if found.bounds else 0,
+        3,
+        0.02,
+    )
+    assert found.value == pytest.approx(exp(centers[0] - centers[1]))
+    more = energy_ratio(*with_energy(bench, [6.0, 12.0, 18.0], [6.0, 6.0, 12.0, 6.0]))
+    assert more is not None and (more.rounds, more.bounds is None) == (3, False)
+
+
+def test_energy_of_fewer_rounds_is_a_ratio_without_bounds(bench: Any) -> None:
+    for base, new in (
+        with_energy(bench, [12.0], [12.0]),
+        with_energy(bench, [6.0, 6.0], [3.0, 9.0]),
+        with_energy(bench, [6.0, 6.0], [3.0, 3.0, 6.0]),
+    ):
+        found = energy_ratio(base, new)
+        assert found is not None
+        assert found.value == pytest.approx(base.metrics.energy_per_sample_j / new.metrics.energy_per_sample_j)
+        assert (found.bounds, found.verdict, found.same_within) == (None, UNSURE, 0.02)
+
+
+def test_energy_that_was_not_read_has_no_ratio(bench: Any) -> None:
+    known, unknown = bench.results(
+        bench.case(1, 10.0, end={"energy": Energy(energy_j=9.0)}), bench.case(2, 10.0)
+    )
+    assert energy_ratio(known, unknown) is energy_ratio(unknown, known) is None
+
+
+def test_steadiness_is_the_ratio_of_jitters(bench: Any) -> None:
+    base, new = bench.results(bench.case(1, [9.0, 11.0] * 10), bench.case(2, [9.5, 10.5] * 10))
+    found = steadiness_ratio(base, new)
+    assert found is not None
+    assert (found.value, found.bounds) == (pytest.approx(2.0), None)
+    by_round = [[[10 - by, 10 + by] * 10 for by in each] for each in ((1, 2, 4), (0.5, 0.5, 0.5))]
+    base, new, still = bench.results(
+        *(bench.case(size, rounds=each) for size, each in enumerate((*by_round, [[10.0] * 6] * 3), 1))
+    )
+    found = steadiness_ratio(base, new)
+    assert found is not None and found.bounds is not None
+    assert (found.value, found.rounds) == (pytest.approx(4.0), 3)
+    assert found.bounds.low < 1 < found.bounds.high
+    assert steadiness_ratio(base, still) is steadiness_ratio(still, base) is None
+
+
+def test_rounds_that_stood_still_are_no_evidence_of_steadiness(bench: Any) -> None:
+    base, new = bench.results(
+        bench.case(1, rounds=[[9.0, 11.0] * 10, [10.0] * 20, [9.0, 11.0] * 10]),
+        bench.case(2, rounds=[[9.0, 11.0] * 10] * 3),
+    )
+    found = steadiness_ratio(base, new)
+    assert found is not None and found.bounds is None
+
+
+def test_memory_is_as_sure_as_the_peaks_of_rounds_are_alike(bench: Any) -> None:
+    made = [
+        bench.case(size, 10.0, end={"memory": Memory(peak_rss_mb=mb)}) for size, mb in ((1, 400.0), (2, 100.0))
+    ]
+    base, new = bench.results(*made)
+    alike = memory_ratio(base, new)
+    assert alike == Ratio(4.0, Bounds(4.0, 4.0, 4.0, 4.0, 4.0), same_within=0.02)
+    assert alike is not None and alike.verdict is FASTER
+    more = [
+        RoundFinished(t=0.0, case=place, round=0, memory=Memory(peak_rss_mb=mb))
+        for place, mb in ((0, 200.0), (1, 80.0))
+    ]
+    found = memory_ratio(*measured(bench.session(*made, more=more)))
+    assert found == Ratio(4.0, Bounds(4.0, 2.0, 5.0, 2.0, 5.0), same_within=0.02)
+
+
+def test_memory_that_was_not_read_has_no_ratio(bench: Any) -> None:
+    known, unknown, none = bench.results(
+        *(
+            bench.case(size, 10.0, end={"memory": memory})
+            for size, memory in ((1, Memory(peak_rss_mb=0.5)), (2, None), (4, Memory(peak_rss_mb=0.0)))
+        )
+    )
+    for other in (unknown, none):
+        assert memory_ratio(known, other) is memory_ratio(other, known) is None
+    found = memory_ratio(known, known)
+    assert found is not None and found.verdict is SAME
+
+
+def test_compiling_breaks_even_once_the_first_step_is_repaid(bench: Any) -> None:
+    eager, compiled, slower, wide, uncertain = bench.results(
+        bench.case(1, 10.0),
+        bench.case(1, 8.0, compile="default", warmup_ms=[1008.0, 8.0]),
+        bench.case(1, 12.0, compile="reduce-overhead", warmup_ms=[1008.0, 12.0]),
+        bench.case(1, 9.7, compile="max-autotune", warmup_ms=[1008.0, 12.0]),
+        bench.case(1, [8.0] * 5, precision="bf16", warmup_ms=[1008.0, 8.0]),
+    )
+    assert cold_cost_ms(compiled) == pytest.approx(1000.0)
+    assert break_even_steps(comparison(eager, compiled)) == 500
+    for other in (slower, wide, uncertain):
+        assert break_even_steps(comparison(eager, other)) is None
+    later = bench.results(bench.case(1, 10.0), bench.case(1, 7.0, precision="bf16", warmup_ms=[1008.0]))
+    assert break_even_steps(comparison(*later)) == 334  # 1001 / 3 = 333.67
+    short = bench.results(bench.case(1, 1.0), bench.case(1, 0.5, precision="bf16", warmup_ms=[10.5]))
+    assert break_even_steps(comparison(*short)) == 20
+    pair = comparison(eager, compiled)
+    assert break_even_steps(replace(pair, latency=None)) is None
+    assert break_even_steps(replace(pair, base=compiled)) is None
+
+
+def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
+    results = bench.results(
+        bench.case(1, 10.0),
+        bench.case(2, 18.0),
+        bench.case(1, 6.0, precision="bf16"),
+        bench.case(1, 5.0, precision="bf16", compile="default"),
+        bench.case(1, 9.0),
+    )
+    found = pairs(results, "precision", "fp32")
+    assert [(pair.base, pair.new) for pair in found] == [(results[0], results[2])]
+    assert pairs(iter(results), "precision", "fp16") == []
+
+
+@pytest.mark.parametrize("jitter", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("truth", [1.03, 1.05, 1.1, 1.2])
+def test_a_slower_case_of_one_round_is_never_called_the_same_or_faster(jitter: float, truth: float) -> None:
+    dice = random.Random(f"{jitter} {truth}")
+    for _ in range(3):
+        base = by_steps(lognormal(1000, 10.0, jitter, dice))
+        new = by_steps(lognormal(1000, 10.0 * truth, jitter, dice), session=OTHER)
+        found = latency(base, new)
+        wanted = (SLOWER,) if truth == 1.2 and jitter < 0.1 else (SLOWER, UNSURE)
+        assert found.verdict in wanted
+        assert latency(new, base).verdict is OPPOSITE[found.verdict]
+
+
+@pytest.mark.parametrize("fast", [0.0, 0.02, 0.3])
+def test_medians_of_rounds_nineteen_fold_apart_are_slower_whatever_a_few_steps_do(fast: float) -> None:
+    """OMP_NUM_THREADS 1 against 2 on a loaded machine; the fastest steps said two times as fast."""
+    dice = random.Random(1)
+    base = [lognormal(200, ms, 0.3, dice) for ms in (1.7, 2.1, 2.6, 3.1, 3.6)]
+    new = [
+        [0.9 if dice.random() < fast else time for time in lognormal(200, ms, 0.3, dice)]
+        for ms in (21.0, 27.0, 33.0, 38.0, 43.0)
+    ]
+    found = latency(by_steps(*base), by_steps(*new, session=OTHER))
+    assert found.verdict is (SLOWER if fast < 0.25 else UNSURE)
+    assert found.doubt is (None if fast < 0.25 else Doubt.STEPS)
+
+
+def test_equal_cases_of_one_very_uneven_round_are_not_called_the_same() -> None:
+    slow_at_last = [0.3] * 100 + [50.0] * 100
+    found = latency(by_steps(slow_at_last), by_steps(slow_at_last, session=OTHER))
+    assert found.low is not None and found.high is not None
+    assert found.high / found.low > 37
+    assert (found.verdict, found.doubt) == (UNSURE, Doubt.WIDE)
+    assert found.resolution is not None and found.resolution > 5
+
+
+def test_thirty_steps_of_the_demo_do_not_say_that_compiling_makes_no_difference() -> None:
+    session = Session.load(demo_path())
+    found = pairs(measured(session), "compile", "off")
+    assert len(found) == 4
+    assert {pair.verdict for pair in found} == {UNSURE}
+    assert {pair.ratio.doubt for pair in found if pair.ratio} == {Doubt.WIDE}
+    assert all(break_even_steps(pair) is None for pair in found)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "with_fast", "fast"),
+    [
+        (1, 0, 1),
+        (1, 1, 1),
+        (1, 1, 5),
+        (3, 1, 1),
+        (3, 2, 1),
+        (3, 3, 9),
+        (5, 2, 1),
+        (5, 3, 1),
+        (5, 4, 1),
+        (5, 5, 9),
+    ],
+)
+def test_a_few_steps_at_boost_clock_do_not_hide_a_loss(rounds: int, with_fast: int, fast: int) -> None:
+    """Rounds of 200 steps of 9.0 ms; then 10.5 ms, but for fast steps at the beginning of some rounds."""
+    dice = random.Random(1)
+    base = [lognormal(200, 9.0, 0.002, dice) for _ in range(rounds)]
+    new = [lognormal(200, 10.5, 0.002, dice) for _ in range(rounds)]
+    for turn in range(with_fast):
+        new[turn][:fast] = [9.0] * fast
+    found = latency(by_steps(*base), by_steps(*new))
+    assert (found.verdict, found.value) == (SLOWER, pytest.approx(9 / 10.5, rel=1e-3))
+    assert found.bounds is not None
+    assert found.bounds.sure_high < (0.95 if rounds == 1 else 0.86)
+
+
+def drawn(rounds: int, typical_ms: float, between: float, dice: random.Random, noise: Noise) -> Evidence:
+    """A case of fresh processes, each with 20 steps of 1% jitter."""
+    return by_steps(
+        *(lognormal(20, ms, 0.01, dice) for ms in lognormal(rounds, typical_ms, between, dice)), noise=noise
+    )
+
+
+@pytest.mark.parametrize(
+    ("rounds", "noise"),
+    [(1, Noise()), (2, Noise()), (3, Noise(between=5.0)), (5, Noise(between=5.0))],
+)
+def test_intervals_cover_the_truth_and_equal_cases_are_rarely_called_different(
+    rounds: int, noise: Noise
+) -> None:
+    dice, words, covered = random.Random(1), Counter[Verdict](), 0
+    for _ in range(200):
+        base, new = (drawn(rounds, 10.0, 0.02, dice, noise) for _ in range(2))
+        found = latency(base, new)
+        covered += found.low is not None and found.high is not None and found.low <= 1 <= found.high
+        words[found.verdict] += 1
+    assert covered >= 0.93 * 200
+    assert words[FASTER] + words[SLOWER] <= 2
+
+
+def test_a_true_difference_of_three_percent_is_seen_in_five_rounds() -> None:
+    dice, words = random.Random(1), Counter[Verdict]()
+    for _ in range(100):
+        base, new = (drawn(5, ms, 0.005, dice, Noise()) for ms in (10.0, 10.3))
+        words[latency(base, new).verdict] += 1
+    assert words[SLOWER] >= 90
+    assert words[FASTER] == words[SAME] == 0
+
+
+def test_what_is_the_same_lies_within_the_margin_and_half_a_percent_is_not_a_word() -> None:
+    exact = [10.0] * 3
+    words = [latency(case(*exact), case(*(10 * by for _ in exact))).verdict for by in (1.004, 1.006, 1.0051)]
+    assert words == [SAME, SLOWER, SLOWER]
+    assert MARGIN == 0.005

@@ -1,0 +1,129 @@
+import re
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep.ranges import MOST_VALUES, nearest, one_of, whole_numbers, words
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (8, (8,)),
+        ("8", (8,)),
+        ([8, 1, 4], (8, 1, 4)),
+        ("8, 1,4", (8, 1, 4)),
+        ([1, "4", "8..16*2"], (1, 4, 8, 16)),
+        ("1..4", (1, 2, 3, 4)),
+        ("3..3", (3,)),
+        ("1..10+3", (1, 4, 7, 10)),
+        ("1..9+3", (1, 4, 7)),
+        ("1..64*2", (1, 2, 4, 8, 16, 32, 64)),
+        ("3..100*3", (3, 9, 27, 81)),
+        (" 1 .. 8 * 2 ", (1, 2, 4, 8)),
+        ("1..4*2,32..40+8", (1, 2, 4, 32, 40)),
+        (10**9, (10**9,)),
+        ("500000000..1000000000*2", (500_000_000, 1_000_000_000)),
+    ],
+)
+def test_every_form_of_whole_numbers_expands(written: object, meant: tuple[int, ...]) -> None:
+    assert whole_numbers(written, "batch_size") == meant
+
+
+def test_a_value_named_twice_stays_where_it_first_stood() -> None:
+    assert whole_numbers([4, "1..8*2", 4], "batch_size") == (4, 1, 2, 8)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        -1,
+        "0",
+        "-1",
+        1.5,
+        "1.5",
+        True,
+        None,
+        "",
+        "x",
+        "1 2..4",
+        "1...4",
+        "..4",
+        "1..",
+        "1..4-1",
+        "1..4/2",
+        "1..4**2",
+        "٣",
+        "1..٣",
+        "0..4",
+        "1e3",
+        {},
+        [[1]],
+        10**9 + 1,
+        "1..1000000001",
+        "9" * 5000,
+        "1.." + "9" * 5000,
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_no_whole_number_is_refused_with_what_is_allowed(value: object) -> None:
+    with pytest.raises(
+        BenchtuiError, match=r'^axes\.batch_size: .* is not a whole number from 1 to .*"a\.\.b\*factor"$'
+    ):
+        whole_numbers([value], "axes.batch_size")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("8..1", "'8..1' ends before it begins"),
+        ("1..8+0", "'1..8+0' never gets on"),
+        ("1..8*1", "'1..8*1' never gets on"),
+        ("1..8*0", "'1..8*0' never gets on"),
+        ("auto", "'auto' is not a whole number"),
+        ([], "the list is empty"),
+        ("4,,8", "'' is not a whole number"),
+    ],
+)
+def test_a_range_that_can_not_be_is_refused_with_its_reason(value: object, why: str) -> None:
+    with pytest.raises(BenchtuiError, match=rf"^batch_size: {re.escape(why)}"):
+        whole_numbers(value, "batch_size")
+
+
+def test_a_slip_of_the_keyboard_does_not_fill_the_memory() -> None:
+    with pytest.raises(BenchtuiError, match=r"batch_size: more than 10,000 values"):
+        whole_numbers("1..1000000000", "batch_size")
+
+
+def test_the_most_values_are_allowed_and_repetitions_do_not_count() -> None:
+    everything = f"1..{MOST_VALUES}"
+    assert len(whole_numbers([everything, everything], "batch_size")) == MOST_VALUES
+    with pytest.raises(BenchtuiError, match="more than"):
+        whole_numbers([everything, MOST_VALUES + 1], "batch_size")
+
+
+def test_words_keep_their_order_and_are_kept_as_the_check_returns_them() -> None:
+    assert words("b, a,b", "x", lambda word, _: word.upper()) == ("B", "A")
+    assert words(["b", "a"], "x", lambda word, _: word) == ("b", "a")
+
+
+@pytest.mark.parametrize("value", [3, [3], ["a", None], [["a"]], {"a": 1}])
+def test_what_is_no_text_is_refused(value: object) -> None:
+    with pytest.raises(BenchtuiError, match=r"^precision: .* is not text; write it in quotes$"):
+        words(value, "precision", one_of(["a"]))
+
+
+def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:
+    check = one_of(["fp32", "amp-fp16"])
+    assert check("fp32", "precision") == "fp32"
+    with pytest.raises(BenchtuiError) as caught:
+        check("amp_fp16", "precision")
+    assert str(caught.value) == (
+        "precision: 'amp_fp16' is not known (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
+    )
+
+
+def test_nothing_is_suggested_for_a_word_that_is_near_to_none() -> None:
+    assert nearest("zzz", ["fp32", "fp16"]) == ""
+    assert nearest("fp23", ["fp32", "bf16"]) == " (did you mean 'fp32'?)"

@@ -1,0 +1,530 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
+from benchtui.sessions.sweep.toml_reader import checked, load_sweep, parse_sweep, preset_names
+
+FULL = """
+name = "mine"
+model = "gpt2"
+weights = "random"
+task = "classify"
+dataset = "texts.txt"
+
+[axes]
+device = ["cpu", "cuda"]
+precision = ["fp32", "amp-fp16"]
+attention = "sdpa"
+compile = "off, default"
+threads = [0, 2]
+padding = "longest"
+sequence_length = 64
+batch_size = "1..4*2"
+
+[measure]
+warmup = 0
+iterations = 7
+until = "1.5%"
+max_time = "1m30s"
+timeout = 90
+baseline = { precision = "fp32", batch_size = 1, device = "cuda", threads = 0 }
+
+[train]
+accumulation = 4
+learning_rate = 1e-3
+activation_checkpointing = true
+
+[generate]
+new_tokens = 8
+"""
+HOSTILE = [
+    "true",
+    "-1",
+    "0",
+    "1.5",
+    "inf",
+    "nan",
+    "9223372036854775808",
+    "9" * 400,
+    "9" * 5000,
+    '""',
+    '"\\u001b[2J"',
+]
+HOSTILE += [
+    "[]",
+    "[[]]",
+    "[[1]]",
+    "{}",
+    "{ x = 1 }",
+    "2020-01-01",
+    "[" * 5000 + "]" * 5000,
+    '"' + "9" * 5000 + '"',
+]
+
+
+def parse(*lines: str, overrides: tuple[str, ...] = ()) -> Sweep:
+    return parse_sweep("\n".join(('model = "m"', *lines)), "my.toml", overrides)
+
+
+def refused(*lines: str, overrides: tuple[str, ...] = ()) -> str:
+    with pytest.raises(BenchtuiError) as caught:
+        parse(*lines, overrides=overrides)
+    return str(caught.value)
+
+
+def test_every_entry_is_read() -> None:
+    assert parse_sweep(FULL, "my.toml") == Sweep(
+        name="mine",
+        model="gpt2",
+        weights="random",
+        dataset="texts.txt",
+        axes=Axes(
+            device=("cpu", "cuda:0"),
+            precision=("fp32", "amp-fp16"),
+            attention=("sdpa",),
+            compile=("off", "default"),
+            threads=(0, 2),
+            padding=("longest",),
+            sequence_length=(64,),
+            batch_size=(1, 2, 4),
+        ),
+        measure=Measure(
+            warmup=0,
+            iterations=7,
+            until_percent=1.5,
+            max_time_s=90.0,
+            timeout_s=90.0,
+            baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0", threads=0),
+        ),
+        train=Train(accumulation=4, learning_rate=1e-3, activation_checkpointing=True),
+        generate=Generate(new_tokens=8),
+    )
+
+
+def test_a_model_is_enough() -> None:
+    assert parse_sweep('model = "m"', "my.toml", default_name="file") == Sweep(name="file", model="m")
+
+
+def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "night.toml"
+    path.write_text('model = "m"\n')
+    assert load_sweep(str(path)).name == "night"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("wieghts = 1", "wieghts: unknown entry (did you mean 'weights'?); allowed: name, model, weights"),
+        ("axes.batchsize = 1", "axes.batchsize: unknown entry (did you mean 'batch_size'?); allowed: machine,"),
+        ("measure.zzz = 1", "measure.zzz: unknown entry; allowed: warmup, iterations, until"),
+        ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
+        ("name = 3", "name: 3 is not text; write it in quotes"),
+        ('name = " "', "name: ' ' is not text"),
+        ('weights = "none"', "weights: 'none' is not known; allowed: pretrained, random"),
+        ("weights = ['random']", "weights: ['random'] is not text"),
+        ("axes = 3", "axes: 3 is not a table of entries"),
+        (
+            "axes.precision = 'fp61'",
+            "axes.precision: 'fp61' is not known (did you mean 'fp16'?); allowed: fp32, tf32",
+        ),
+        ("axes.device = 'gpu'", "axes.device: 'gpu' is not a device; allowed: cpu, cuda, cuda:N"),
+        ("axes.device = 'cuda:01'", "axes.device: 'cuda:01' is not a device"),
+        ("axes.batch_size = '1..8*1'", "axes.batch_size: '1..8*1' never gets on"),
+        ("measure.warmup = -1", "measure.warmup: -1 is not a whole number from 0 to"),
+        ("measure.iterations = 0", "measure.iterations: 0 is not a whole number from 1 to"),
+        ("measure.iterations = true", "measure.iterations: True is not a whole number"),
+        ("measure.iterations = '20'", "measure.iterations: '20' is not a whole number"),
+        (
+            "measure.baseline = { batch_size = '1..2' }",
+            "measure.baseline.batch_size: '1..2' is not a single value",
+        ),
+        ("measure.baseline = 'fp32'", "measure.baseline: 'fp32' is not a table"),
+        ("task = 'clasify'", "task: 'clasify' is not known (did you mean 'classify'?)"),
+        ("axes.threads = -1", "axes.threads: -1 is not a whole number from 0 to 4096"),
+        ("axes.threads = 5000", "axes.threads: 5000 is not a whole number from 0 to 4096"),
+        ("axes.threads = '0..8*2'", "axes.threads: '0..8*2' never gets on; a factor leaves 0 as it is"),
+        ("axes.padding = 'none'", "axes.padding: 'none' is not known; allowed: max, longest"),
+        ("train.learning_rate = 0", "train.learning_rate: 0 is not a number above 0"),
+        ("train.learning_rate = nan", "train.learning_rate: nan is not a number above 0"),
+        ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
+        ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
+        ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
+        ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
+        ("generate = 3", "generate: 3 is not a table of entries"),
+    ],
+)
+def test_a_wrong_entry_is_named_with_its_value_and_what_is_allowed(line: str, message: str) -> None:
+    assert refused(line).startswith(f"my.toml: {message}")
+
+
+@pytest.mark.parametrize("task", ["classify", "lm-forward", "lm-train", "generate", "my/mine.py:forward"])
+def test_every_task_is_read(task: str) -> None:
+    assert parse(f'task = "{task}"').task == task
+
+
+def test_a_task_that_is_none_is_answered_with_all_there_are() -> None:
+    message = refused('task = "mine:forward"')
+    assert message.endswith(
+        'classify, lm-forward, lm-train, generate, or a step of your own as "file.py:function"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("0.5", 0.5),
+        ('"90s"', 90),
+        ('"10m"', 600),
+        ('"1h30m"', 5400),
+        ('"1.5h"', 5400),
+        ('" 1m 1s "', 61),
+    ],
+)
+def test_times_are_read(text: str, seconds: float) -> None:
+    assert parse(f"measure.timeout = {text}").measure.timeout_s == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '""',
+        '" "',
+        '"90"',
+        '"5 d"',
+        '"m"',
+        '"30s10m"',
+        '"1 0m"',
+        '"-1s"',
+        "0",
+        "-1",
+        '"0s"',
+        "true",
+        "[1]",
+        "nan",
+        "inf",
+        "9" * 400,
+        f'"{"9" * 400}h"',
+    ],
+    ids=lambda value: value[:30],
+)
+def test_what_is_no_time_is_refused(text: str) -> None:
+    message = refused(f"measure.max_time = {text}")
+    assert "measure.max_time: " in message and 'is not a time; write seconds, or such as "90s"' in message
+
+
+@pytest.mark.parametrize(("text", "percent"), [('"1%"', 1.0), ('"0.5 %"', 0.5), ("2", 2.0), ("0.1", 0.1)])
+def test_widths_in_percent_are_read(text: str, percent: float) -> None:
+    assert parse(f"measure.until = {text}").measure.until_percent == percent
+
+
+@pytest.mark.parametrize(
+    "text", ['"0%"', '"100%"', '"-1%"', '"x"', '""', "true", "[1]", "nan", "inf", '"nan%"']
+)
+def test_what_is_no_width_is_refused(text: str) -> None:
+    assert 'is not a width in percent, such as "1%"' in refused(f"measure.until = {text}")
+
+
+def test_a_sweep_without_a_model_is_refused() -> None:
+    with pytest.raises(BenchtuiError, match=r"^my\.toml: model is missing; name a hub id"):
+        parse_sweep('name = "x"', "my.toml")
+
+
+def test_too_many_cases_are_refused_before_they_are_made() -> None:
+    axes = ("axes.batch_size = '1..10000'", "axes.sequence_length = '1..10000'")
+    assert refused(*axes) == "my.toml: axes: 100,000,000 cases; at most 100,000 are allowed"
+
+
+def test_broken_toml_names_the_line() -> None:
+    message = refused("", "name = = 3")
+    assert message.startswith("my.toml: not valid TOML: ") and "line 3" in message
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "name",
+        "weights",
+        "task",
+        "dataset",
+        "axes",
+        "axes.device",
+        "axes.precision",
+        "axes.batch_size",
+        "measure",
+        "measure.warmup",
+        "measure.until",
+        "measure.timeout",
+        "measure.baseline",
+        "measure.baseline.batch_size",
+        "axes.threads",
+        "axes.padding",
+        "train",
+        "train.learning_rate",
+        "train.activation_checkpointing",
+        "generate.new_tokens",
+    ],
+)
+def test_no_value_ends_in_anything_but_a_sweep_or_a_line(entry: str, value: str) -> None:
+    try:
+        planned = cases(parse(f"{entry} = {value}"))
+    except BenchtuiError as error:
+        assert str(error).startswith("my.toml: ")
+    else:
+        assert planned
+
+
+@pytest.mark.parametrize(
+    ("override", "sweep"),
+    [
+        ("model=org/other", Sweep(name="sweep", model="org/other")),
+        ("name='a=b'", Sweep(name="a=b", model="m")),
+        ("batch_size=1..4*2", Sweep(name="sweep", model="m", axes=Axes(batch_size=(1, 2, 4)))),
+        ("batch_size=[4, 1]", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
+        (" batch_size = 4, 1 ", Sweep(name="sweep", model="m", axes=Axes(batch_size=(4, 1)))),
+        ("axes.device=cpu,cuda:1", Sweep(name="sweep", model="m", axes=Axes(device=("cpu", "cuda:1")))),
+        ("threads=0,4", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 4)))),
+        ("threads=0..2", Sweep(name="sweep", model="m", axes=Axes(threads=(0, 1, 2)))),
+        ("accumulation=4", Sweep(name="sweep", model="m", train=Train(accumulation=4))),
+        ("train.learning_rate=1", Sweep(name="sweep", model="m", train=Train(learning_rate=1.0))),
+        ("new_tokens=4", Sweep(name="sweep", model="m", generate=Generate(new_tokens=4))),
+        ("until=2%", Sweep(name="sweep", model="m", measure=Measure(until_percent=2.0))),
+        ("measure.timeout=1m", Sweep(name="sweep", model="m", measure=Measure(timeout_s=60.0))),
+        (
+            "baseline={ batch_size = 2 }",
+            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(batch_size=2))),
+        ),
+        (
+            "measure.baseline.precision=fp16",
+            Sweep(name="sweep", model="m", measure=Measure(baseline=Baseline(precision="fp16"))),
+        ),
+        ("axes={ batch_size = 2 }", Sweep(name="sweep", model="m", axes=Axes(batch_size=(2,)))),
+    ],
+)
+def test_an_override_reaches_its_entry(override: str, sweep: Sweep) -> None:
+    assert parse(overrides=(override,)) == sweep
+
+
+def test_an_override_replaces_what_the_file_says_and_the_last_one_holds() -> None:
+    sweep = parse_sweep(FULL, "my.toml", ["batch_size=16", "batch_size=32", "model=other"])
+    assert (sweep.axes.batch_size, sweep.model, sweep.axes.sequence_length) == ((32,), "other", (64,))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("batch_size", "--set batch_size: write key=value, such as"),
+        (
+            "batchsize=1",
+            "--set batchsize=1: no entry 'batchsize' (did you mean 'batch_size'?); entries: name, model",
+        ),
+        ("=1", "--set =1: no entry ''"),
+        ("model.x=1", "--set model.x=1: model is not a table"),
+        ("axes.batchsize=1", "my.toml: axes.batchsize: unknown entry (did you mean 'batch_size'?)"),
+        ("axes.=1", "my.toml: axes.: unknown entry"),
+        (".=1", "my.toml: : unknown entry"),
+        ("batch_size=", "my.toml: axes.batch_size: '' is not a whole number"),
+        ("batch_size=" + "9" * 5000, "my.toml: axes.batch_size: '999"),
+        ("warmup=few", "my.toml: measure.warmup: 'few' is not a whole number"),
+        ("device=tpu", "my.toml: axes.device: 'tpu' is not a device"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> None:
+    told = refused(overrides=(override,))
+    assert told.startswith(message) and "\n" not in told
+
+
+@pytest.mark.parametrize("name", ["distilbert-sst2", "gpt2-train", "quick"])
+def test_a_preset_loads_under_its_name_with_its_baseline_among_its_cases(name: str) -> None:
+    sweep = load_sweep(name)
+    assert sweep.name == name
+    assert sweep.measure.baseline is not None
+    assert any(sweep.measure.baseline.matches(case.config) for case in cases(sweep))
+
+
+def test_every_preset_that_ships_is_tried_here() -> None:
+    assert preset_names() == ["distilbert-sst2", "gpt2-train", "quick"]
+
+
+def test_the_training_preset_is_the_sweep_of_its_reference() -> None:
+    planned = cases(load_sweep("gpt2-train"))
+    assert len(planned) == 30
+    assert all(case.skip is None for case in planned)
+    assert {case.config.sequence_length for case in planned} == {768}
+
+
+def test_overrides_apply_to_presets() -> None:
+    assert load_sweep("quick", ["device=cpu", "batch_size=2"]).axes.count == 2
+
+
+def test_a_file_goes_before_a_preset_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick").write_text('model = "mine"\n')
+    assert load_sweep("quick").model == "mine"
+
+
+def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"^quik: no such file or preset \(did you mean 'quick'\?\); presets: dist"
+    ):
+        load_sweep("quik")
+
+
+def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b'model = "\xff\xfe"')
+    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(binary))}: not a text file in UTF-8$"):
+        load_sweep(str(binary))
+    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(tmp_path))}: can't be read: Is a directory$"):
+        load_sweep(str(tmp_path))
+    for name in ("a\0b", "a" * 5000):
+        with pytest.raises(BenchtuiError, match="can't be read: "):
+            load_sweep(name)
+
+
+def test_the_rules_of_measuring_can_be_left_to_the_machine() -> None:
+    entries = ("warmup=auto", "until=auto", "mode=throughput", "rounds=3", "aa=true", "caches=shared")
+    rules = parse_sweep('model = "m"', "s.toml", entries).measure
+    assert (rules.warmup_auto, rules.warmup) == (True, Measure().warmup)
+    assert (rules.until_auto, rules.until_percent) == (True, None)
+    assert (rules.mode, rules.rounds, rules.aa, rules.retries) == ("throughput", 3, True, None)
+    assert rules.caches == "shared"
+
+
+def test_a_cluster_is_named_with_what_may_run_where() -> None:
+    entries = (
+        "executor=ray",
+        "address=ray://head:10001",
+        "place=zone=a",
+        "lost=repeat",
+        "repeat_on_each=false",
+    )
+    sweep = parse_sweep('model = "m"\naxes.machine = ["H100", "gpu/kind=a-1", "*"]', "s.toml", entries)
+    assert sweep.run == Run(
+        executor="ray", address="ray://head:10001", place="zone=a", lost="repeat", repeat_on_each=False
+    )
+    assert sweep.axes.machine == ("H100", "gpu/kind=a-1", "*")
+    assert cases(sweep)[0].name == "H100 cpu fp32 compile=off bs=1 seq=128"
+    assert parse_sweep('model = "m"\nrun.place = ""\naxes.machine = ""', "s.toml") == Sweep(
+        name="sweep", model="m"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("run.executor = 'slurm'", "run.executor: 'slurm' is not known; allowed: local, ray"),
+        (
+            "run.address = 'head'",
+            "run.address: 'head' is no address of a Ray cluster; allowed: auto, host:port,",
+        ),
+        ("run.address = ''", "run.address: '' is not text; write it in quotes"),
+        ("run.address = 'a b:1'", "run.address: 'a b:1' is no address"),
+        ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
+        ("run.place = 3", "run.place: 3 is not text"),
+        ("run.lost = 'wait'", "run.lost: 'wait' is not known; allowed: fail, repeat"),
+        ("run.repeat_on_each = 1", "run.repeat_on_each: 1 is neither true nor false"),
+        ("axes.machine = 'two words'", "axes.machine: 'two words' names no nodes; allowed: a kind (H100)"),
+        ("axes.machine = 'a\\nb'", "axes.machine: 'a\\\\nb' names no nodes"),
+        ("axes.machine = [1]", "axes.machine: 1 is not text; write it in quotes"),
+        ("measure.baseline.machine = '*'", "measure.baseline.machine: '*' names no nodes"),
+    ],
+)
+def test_a_cluster_that_can_not_be_meant_is_refused_in_one_line(line: str, message: str) -> None:
+    told = refused(line)
+    assert told.startswith(f"my.toml: {message}") and "\n" not in told
+
+
+def test_environment_variables_are_text() -> None:
+    text = 'model = "m"\n[env]\nOMP_NUM_THREADS = 2\nKMP_BLOCKTIME = "0"\nEMPTY = ""\n'
+    sweep = parse_sweep(text, "s.toml", ["env.MORE=yes"])
+    assert sweep.env == {"OMP_NUM_THREADS": "2", "KMP_BLOCKTIME": "0", "EMPTY": "", "MORE": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
+        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name of an environment variable"),
+        ("env = 3", r"s.toml: env: 3 is not a table of entries"),
+        ("[measure]\nrounds = 0", r"s.toml: measure.rounds: 0 is not a whole number from 1 to 100"),
+        ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),
+        ('[measure]\nmode = "fast"', r"s.toml: measure.mode: .*'fast'"),
+        ('[measure]\nwarmup = "some"', r"s.toml: measure.warmup: 'some' is not a whole number"),
+    ],
+)
+def test_wrong_rules_are_refused_by_name(text: str, error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        parse_sweep(f'model = "m"\n{text}\n', "s.toml")
+
+
+@pytest.mark.parametrize("written", ['"auto"', '["auto"]', '" auto "'])
+def test_the_batch_size_may_be_looked_for(written: str) -> None:
+    axes = parse_sweep(f'model = "m"\n[axes]\nbatch_size = {written}\nprecision = "fp32,bf16"', "s.toml").axes
+    assert (axes.batch_size, axes.batch_size_auto, axes.count) == ((1,), True, 2)
+    assert parse_sweep('model = "m"', "s.toml", ["batch_size=auto"]).axes.batch_size_auto
+    assert not parse_sweep('model = "m"', "s.toml").axes.batch_size_auto
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            'batch_size = "auto,4"',
+            "axes.batch_size: 'auto,4': 'auto' looks for the batch size itself, and stands",
+        ),
+        ('batch_size = [4, "auto"]', "'auto' looks for the batch size itself, and stands alone"),
+        ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
+        ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
+        ('device = "cuda:**"', "allowed: cpu, cuda, cuda:N, cuda:\\* for all GPUs"),
+        (
+            '[measure.baseline]\nbatch_size = "auto"',
+            "measure.baseline.batch_size: 'auto' is not a whole number",
+        ),
+        ('[measure.baseline]\ndevice = "cuda:*"', "measure.baseline.device: 'cuda:\\*' is not a device"),
+        ("[run]\nparallel = 1", "run.parallel: 1 is neither true nor false"),
+        ("[run]\nbeside = 1", "run.beside: unknown entry; allowed: parallel"),
+    ],
+)
+def test_wrong_searches_and_runs_are_refused_by_name(text: str, error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        parse_sweep(f'model = "m"\n[axes]\n{text}\n', "s.toml")
+
+
+def test_all_gpus_and_running_side_by_side_are_kept_for_the_engine() -> None:
+    sweep = parse_sweep('model = "m"\n[run]\nparallel = true', "s.toml", ["device=cpu,cuda:*"])
+    assert (sweep.axes.device, sweep.run.parallel) == (("cpu", "cuda:*"), True)
+    assert parse_sweep('model = "m"', "s.toml", ["parallel=true"]).run.parallel
+    assert not parse_sweep('model = "m"', "s.toml").run.parallel
+
+
+def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
+    config = Config(device="cuda", precision="bf16", threads=2, repeat=1)
+    assert checked(config) == Config(device="cuda:0", precision="bf16", threads=2, repeat=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"device": "cuda:*"}, "device: 'cuda:\\*' is not a device"),
+        ({"device": "cpu,cuda:0"}, "device: 'cpu,cuda:0' is not a single value"),
+        ({"precision": "fp23"}, "precision: 'fp23' is not known"),
+        ({"compile": "on"}, "compile: 'on' is not known"),
+        ({"padding": "least"}, "padding: 'least' is not known"),
+    ],
+)
+def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[str, str], error: str) -> None:
+    with pytest.raises(BenchtuiError, match=error):
+        checked(Config(**{"device": "cpu"} | options))
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    with pytest.raises(
+        BenchtuiError, match=r"model: 'm\\udcff' is not UTF-8, which names and paths of a sweep"
+    ):
+        parse_sweep('model = "a"', "a.toml", ("model=m\udcff",), "a")

@@ -1,0 +1,172 @@
+import time
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Axes, Exclusion, Sweep, toml_writer
+from benchtui.sessions.sweep.toml_reader import entries, load_sweep, parse_sweep, preset_names, read_table
+
+FILE = """# a night's work
+name    = "night"
+model   = "gpt2"       # bundled
+[axes]
+device     = ["cpu", "cuda:0"]   # both
+batch_size = "1..8*2"
+[measure]
+warmup   = 3
+timeout  = 90
+baseline = { precision = "fp32", batch_size = 1 }   # plain
+[env]
+OMP_NUM_THREADS = 4   # of the box
+B = "x,y"
+"""
+
+
+def changed(**texts: str | None) -> str:
+    before = toml_writer.texts_of(read_table(FILE, "f"))
+    after = before | {key.replace("__", "."): text for key, text in texts.items() if text is not None}
+    for key in (key.replace("__", ".") for key, text in texts.items() if text is None):
+        del after[key]
+    return toml_writer.rewritten(FILE, after, before, None)
+
+
+def test_entries_are_shown_as_they_would_be_typed() -> None:
+    texts = toml_writer.texts_of(read_table(FILE, "f"))
+    assert texts["axes.device"] == "cpu, cuda:0"
+    assert texts["axes.batch_size"] == "1..8*2"
+    assert texts["measure.timeout"] == "90"
+    assert texts["measure.baseline"] == "precision=fp32, batch_size=1"
+    assert "axes.precision" not in texts
+
+
+def test_what_is_shown_says_the_same_when_it_is_typed() -> None:
+    texts = toml_writer.texts_of(read_table(FILE, "f"))
+    assert toml_writer.sweep_of(texts, (), "f") == parse_sweep(FILE, "f")
+
+
+def test_nothing_changed_is_nothing_rewritten() -> None:
+    assert changed() == FILE
+
+
+def test_a_change_leaves_all_else_as_it_was() -> None:
+    text = changed(axes__device="cpu", axes__batch_size="1, 2", measure__warmup="auto")
+    lines = text.splitlines()
+    assert 'device     = "cpu"   # both' in lines
+    assert "batch_size = [1, 2]" in lines
+    assert 'warmup   = "auto"' in lines
+    same = [line for line in FILE.splitlines() if not line.startswith(("device", "batch_size", "warmup"))]
+    assert [line for line in lines if line in same] == same
+
+
+def test_a_new_entry_finds_its_table_and_a_dropped_one_goes() -> None:
+    text = changed(dataset="synthetic", generate__new_tokens="8", measure__timeout=None)
+    sweep = parse_sweep(text, "f")
+    assert (sweep.dataset, sweep.generate.new_tokens, sweep.measure.timeout_s) == ("synthetic", 8, 600)
+    assert text.startswith("# a night's work")
+
+
+def test_pairs_are_changed_one_by_one() -> None:
+    text = changed(env='{ OMP_NUM_THREADS = 4, C = "1" }', measure__baseline="precision=bf16, batch_size=1")
+    assert "OMP_NUM_THREADS = 4   # of the box" in text and "B =" not in text
+    assert parse_sweep(text, "f").env == {"OMP_NUM_THREADS": "4", "C": "1"}
+    assert 'precision = "bf16"' in text and "# plain" in text
+
+
+def test_exclusions_are_written_as_tables() -> None:
+    texts = toml_writer.texts_of(read_table(FILE, "f"))
+    text = toml_writer.rewritten(FILE, texts, texts, [Exclusion(device="cuda:0", batch_size=8)])
+    assert text.endswith('[[exclude]]\ndevice = "cuda:0"\nbatch_size = 8\n')
+    assert parse_sweep(text, "f").exclude == (Exclusion(device="cuda:0", batch_size=8),)
+    assert "exclude" not in toml_writer.rewritten(text, texts, texts, [])
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_written_anew_is_the_same_sweep(name: str) -> None:
+    sweep = load_sweep(name)
+    assert parse_sweep(toml_writer.toml_of(sweep), name) == sweep
+
+
+def test_every_rule_survives_being_written() -> None:
+    overrides = ("warmup=auto", "until=auto", "max_time=90s", "retries=0", "aa=true", "env.A=x y", "env.B=007")
+    more = ("sequence_length=3..300+3", "threads=0..3", "learning_rate=1e-3", "timeout=0.5", "batch_size=1,2,4")
+    excluded = parse_sweep(FILE + "[[exclude]]\nthreads = 0\n", "f", (*overrides, *more))
+    text = toml_writer.toml_of(excluded)
+    assert parse_sweep(text, "f") == excluded
+    assert '"3..300+3"' in text and '"0..3"' in text
+
+
+def test_pairs_that_are_none_are_told() -> None:
+    with pytest.raises(BenchtuiError, match=r"^env: 'A' is no pair; write name=value, name=value$"):
+        toml_writer.value_of("env", "A")
+
+
+def test_every_entry_has_a_text(tmp_path: Path) -> None:
+    texts = toml_writer.texts_of(toml_writer.table_of(Sweep(name="s", model="m")))
+    unset = {"measure.until", "measure.max_time", "measure.retries", "measure.baseline"}
+    assert set(texts) == set(entries()) - unset
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exclude = 3", "f: exclude: 3 is not a list of tables"),
+        ("exclude = [{}]", "f: exclude: a table that names no option would leave out every case"),
+        ("[[exclude]]\nseed = 1", "f: exclude[1].seed: unknown entry"),
+        ("[[exclude]]\nbatch_size = [1, 2]", "f: exclude[1].batch_size: [1, 2] is not a single value"),
+        ('[[exclude]]\ndevice = "cpu"', "f: exclude: leaves no case; at least one has to be kept"),
+    ],
+)
+def test_wrong_exclusions_are_refused(text: str, message: str) -> None:
+    with pytest.raises(BenchtuiError) as caught:
+        parse_sweep(f'model = "m"\n{text}\n', "f")
+    assert str(caught.value).startswith(message)
+
+
+def test_every_entry_survives() -> None:
+    text = """
+    name = "odd \\"name\\" \\\\ \\u007f ü"
+    model = "m"
+    task = "own step.py:step"
+    [axes]
+    device = ["cpu", "cuda:*"]
+    batch_size = "auto"
+    threads = [0, 2]
+    [measure]
+    warmup = "auto"
+    until = "0.5%"
+    max_time = "90s"
+    retries = 2
+    aa = true
+    baseline = { precision = "fp32", batch_size = 4 }
+    [run]
+    parallel = true
+    [train]
+    accumulation = 4
+    learning_rate = 3e-7
+    [generate]
+    new_tokens = 7
+    [env]
+    OMP_NUM_THREADS = 4
+    """
+    sweep = parse_sweep(text, "text")
+    assert sweep.run.parallel and sweep.generate.new_tokens == 7
+    assert parse_sweep(toml_writer.toml_of(sweep), "again") == sweep
+
+
+@pytest.mark.parametrize("until", ["69.35464274634855%", "1%", "0.5%", "1e-05%"])
+def test_a_width_is_written_with_all_its_digits(until: str) -> None:
+    sweep = parse_sweep(f'model = "m"\nmeasure.until = "{until}"', "s")
+    written = toml_writer.toml_of(sweep)
+    assert parse_sweep(written, "s", default_name=sweep.name) == sweep
+    assert f'until = "{until}"' in written
+
+
+def test_a_long_axis_is_written_in_a_time_that_grows_with_its_length() -> None:
+    sizes = tuple(size * size for size in range(1, 4001))
+    sweep = Sweep(name="s", model="m", axes=Axes(batch_size=sizes))
+    began_s = time.process_time()
+    assert parse_sweep(toml_writer.toml_of(sweep), "s") == sweep
+    assert time.process_time() - began_s < 2.0, (
+        "a tenth of that is usual, and the square of the length took 4 s"
+    )

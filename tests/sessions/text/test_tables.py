@@ -1,0 +1,70 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.text.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, markdown, table
+from benchtui.sessions.text.text import LONGEST_CELL
+
+COLUMNS: tuple[Column[int], ...] = (
+    Column("Size", lambda size: f"{size:,}"),
+    Column("Odd", lambda size: "odd" if size % 2 else None, right=False),
+    Column("Never", lambda _: None),
+)
+
+
+def test_columns_without_data_are_left_out_and_gaps_are_dashes(read: Callable[[str], Any]) -> None:
+    found = table(COLUMNS, [2, 30001])
+    assert found is not None
+    assert found.titles == ("Size", "Odd")
+    (only,) = read(markdown(found)).sections[0].tables
+    assert only == [["Size", "Odd"], ["2", "–"], ["30,001", "odd"]]
+
+
+def test_no_records_make_no_table() -> None:
+    assert table(COLUMNS, []) is None
+
+
+def test_numbers_stand_right_and_words_left() -> None:
+    found = table(COLUMNS, [1])
+    assert found is not None
+    rule = markdown(found).splitlines()[1]
+    assert rule.replace("-", "") == "|:|:|"
+    assert rule.index(":|") < rule.index("|:", 1)
+
+
+@pytest.mark.parametrize("text", ["a|b", "a\\|b|", "x\n| y | z |", "<td>", "\\", "||||", "`|`", "007", "1e5"])
+def test_cells_and_titles_keep_their_text_and_their_place(read: Callable[[str], Any], text: str) -> None:
+    shown = Table((text, text), (False, True), ((text, "1"), ("2", text)))
+    seen = text.replace("\n", " ")
+    (only,) = read(markdown(shown)).sections[0].tables
+    assert only == [[seen, seen], [seen, "1"], ["2", seen]]
+
+
+def test_a_long_cell_is_cut() -> None:
+    lines = markdown(Table(("t",), (False,), (("x" * 5000,),))).splitlines()
+    assert lines[2].strip("| ") == "x" * (LONGEST_CELL - 1) + "…"
+
+
+def test_a_very_long_table_is_whole_without_padding(read: Callable[[str], Any]) -> None:
+    rows = tuple((str(row), "a|b" if row else None) for row in range(MOST_PADDED + 1))
+    text = markdown(Table(("No.", "x"), (True, False), rows))
+    assert text.splitlines()[:3] == ["| No. | x |", "| -: | :- |", "| 0 | – |"]
+    (only,) = read(text).sections[0].tables
+    assert only == [["No.", "x"], ["0", "–"], *([str(row), "a|b"] for row in range(1, MOST_PADDED + 1))]
+
+
+def test_in_html_the_rows_beyond_what_a_browser_can_show_follow_as_text() -> None:
+    evil = "<b>\n```</pre>&"
+    rows = tuple((str(row), evil) for row in range(MOST_ROWS + 2))
+    text = html(Table(("No.", evil), (True, False), rows))
+    shown, _, rest = text.partition("<details><summary>Rows 1,001 to 1,002, as text</summary>")
+    assert shown.count("<tr>") == 1 + MOST_ROWS
+    assert shown.startswith('<div class="table cut"')
+    safe = "&lt;b&gt; ```&lt;/pre&gt;&amp;"
+    assert (
+        rest == f'\n<pre class="rows" tabindex="0"> No.  {safe}\n1000  {safe}\n1001  {safe}</pre></details>\n'
+    )
+    whole = html(Table(("No.", evil), (True, False), rows[:MOST_ROWS]))
+    assert whole.startswith('<div class="table" role')
+    assert "details" not in whole

@@ -1,0 +1,138 @@
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from benchtui.sessions.text import text as text_module
+from benchtui.sessions.text.text import (
+    LONGEST,
+    Markdown,
+    count,
+    listed,
+    number,
+    percent,
+    plain,
+    span,
+    time_ms,
+)
+
+HOSTILE = [
+    "a|b",
+    "a\\|b|c\\",
+    "`code` ``two``",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<!-- gone -->",
+    "&lt;b&gt; &amp; &#124;",
+    "[click](javascript:alert(1))",
+    "![x](http://evil.example/x.png)",
+    "[ref]: http://evil.example",
+    "http://evil.example/a_b",
+    "www.evil.example",
+    "<http://evil.example>",
+    "**bold** _it_ __it__ *it* ~~no~~",
+    "$x$ $$y$$",
+    "# heading #",
+    "1. item",
+    "- item",
+    "+ item",
+    "> quote",
+    "---",
+    "===",
+    "| a | b |\\n|---|---|",
+    "\\",
+    "*_*",
+    "{{ 7 * 7 }} {% raw %}",
+    "snake_case_name and _private_",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("frame", ["{}", "- **Label**: {}", "# {}", "> **Note**: {}"])
+def test_hostile_text_renders_as_itself(text: str, frame: str) -> None:
+    md = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable(["table", "strikethrough", "linkify"])
+    tokens = md.parse(frame.format(plain(text)))
+    (inline,) = [token for token in tokens if token.type == "inline"]
+    seen = "".join(child.content for child in inline.children or () if child.type in ("text", "text_special"))
+    assert seen.endswith(text)
+    assert {child.type for child in inline.children or ()} <= {
+        "text",
+        "text_special",
+        "strong_open",
+        "strong_close",
+    }
+    assert inline.content.count("**") == frame.count("**") + inline.content.count("\\**")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\nb\r\nc", "a b  c"),
+        ("tab\there", "tab here"),
+        ("line\u2028separator\x85next", "line separator next"),
+        ("\x1b[31mred\x07", "\ufffd\\[31mred\ufffd"),
+        ("\u202eright to left", "\ufffdright to left"),
+        ("zero\u200bwidth", "zero\ufffdwidth"),
+        ("\udcff", "\ufffd"),
+        ("not assigned \ud7ff \U0010ffff", "not assigned \ufffd \ufffd"),
+        ("  padded  ", "padded"),
+        ("naïve – 中文 😀", "naïve – 中文 😀"),
+        ("cuda:0 amp_fp16 bs=32", "cuda:0 amp_fp16 bs=32"),
+        ("3.14", "3.14"),
+        ("-5", "-5"),
+    ],
+)
+def test_text_is_one_visible_line_and_ordinary_names_stay_as_they_are(text: str, seen: str) -> None:
+    assert plain(text) == seen
+
+
+def test_markdown_passes_unchanged_and_only_markdown() -> None:
+    assert plain(Markdown("**bold**")) == "**bold**"
+    assert plain(plain("a|b")) == "a\\|b"
+
+
+def test_endless_text_is_cut() -> None:
+    assert len(plain("x" * 10_000_000)) == LONGEST
+    assert plain("x" * 10, 4) == "xxx…"
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (number(None), None),
+        (number(float("nan")), None),
+        (number(float("inf")), None),
+        (number(0.0), "0.00"),
+        (number(-0.001), "0.00"),
+        (number(1671.68), "1671.68"),
+        (number(53451187.85), "53,451,187.85"),
+        (number(-12345.6, 0), "-12,346"),
+        (number(9999.9, 0), "10,000"),
+        (number(1234, 0), "1,234"),
+        (time_ms(1.234), "1.23"),
+        (time_ms(0.01234), "0.0123"),
+        (time_ms(None), None),
+        (percent(0.1234), "12.34"),
+        (percent(None), None),
+        (span("1", "2"), "1 to 2"),
+        (span("1", "1"), "1"),
+        (span(None, "2"), None),
+        (count(1, "case"), "1 case"),
+        (count(12000, "case"), "12,000 cases"),
+        (listed([]), ""),
+        (listed(["a"]), "a"),
+        (listed(["a", "b", "c"]), "a, b and c"),
+    ],
+)
+def test_formats(made: Any, text: str | None) -> None:
+    assert made == text
+
+
+@given(st.from_regex(text_module._HARMLESS, fullmatch=True))
+def test_what_passes_as_it_is_would_be_left_alone_anyway(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "_HARMLESS", re.compile(r"(?!)"))
+        assert plain(text) == text

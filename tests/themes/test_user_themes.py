@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+
+from benchtui import themes
+from benchtui.themes import user_themes
+
+NIGHT = '[colours]\nbackground = "#000010"\nlines = ["#ffffff", "#ff0000"]\n'
+
+
+def put(folder: Path, name: str, text: str) -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def test_themes_of_the_folder_stand_behind_those_that_ship(tmp_path: Path) -> None:
+    path = put(tmp_path, "night", NIGHT)
+    found = user_themes.shelf(tmp_path)
+    assert list(found.themes) == [*themes.names(), "night"]
+    assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.SHIPPED
+    assert not found.problems
+
+
+def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
+    put(tmp_path, "night", NIGHT)
+    put(tmp_path, "paper", "dark = false\n")
+    put(tmp_path, "mine", 'ansi = true\n[colours]\naccent = "ansi_bright_red"\n')
+    found = user_themes.shelf(tmp_path).themes
+    assert (
+        found["night"].background == "#000010" and found["night"].accent == themes.load(themes.DEFAULT).accent
+    )
+    assert found["night"].lines == ("#ffffff", "#ff0000") * 3
+    assert found["paper"].background == themes.load(themes.LIGHT).background and not found["paper"].dark
+    assert found["mine"].accent == "ansi_bright_red" and found["mine"].background == "ansi_default"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("dark = ", "Invalid value"),
+        ("dark = 1\n", "dark: 1 is not allowed; allowed: true, false"),
+        ('name = "x"\n', "name is not known; allowed: dark, ansi, colours"),
+        ('[colours]\nacent = "#ffffff"\n', "colours.acent is not known"),
+        ('[colours]\naccent = "red"\n', "colours.accent: 'red' is no colour; allowed: \"#rrggbb\""),
+        ("[colours]\naccent = 3\n", "colours.accent: 3 is no colour"),
+        ('ansi = true\n[colours]\naccent = "#ffffff"\n', "allowed: ansi_default"),
+        ("[colours]\nlines = []\n", "colours.lines: [] is not allowed"),
+        ("colours = 3\n", "colours: 3 is no table"),
+    ],
+)
+def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = put(tmp_path, "odd", text)
+    found = user_themes.shelf(tmp_path)
+    assert list(found.themes) == themes.names()
+    assert found.problems["odd"].startswith(f"{path}: ") and said in found.problems["odd"]
+    assert "\n" not in found.problems["odd"]
+
+
+def test_other_files_that_are_no_themes(tmp_path: Path) -> None:
+    put(tmp_path, themes.DEFAULT, NIGHT)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "readme.txt").write_text("no theme")
+    found = user_themes.shelf(tmp_path)
+    assert set(found.problems) == {themes.DEFAULT, "bytes", "folder"}
+    assert "ships with benchtui" in found.problems[themes.DEFAULT]
+    assert user_themes.shelf(tmp_path / "nowhere").problems == {}
+
+
+def test_why_a_theme_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    user_themes.folder().mkdir(parents=True)
+    put(user_themes.folder(), "odd", "dark = 1\n")
+    put(user_themes.folder(), "night", NIGHT)
+    assert user_themes.refusal("night") is None and user_themes.refusal(themes.DEFAULT) is None
+    assert "odd.toml: dark: 1" in (user_themes.refusal("odd") or "")
+    assert "'nihgt' is not known; themes: benchtui-dark" in (user_themes.refusal("nihgt") or "")

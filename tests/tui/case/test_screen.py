@@ -1,0 +1,208 @@
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.payloads import Compiling, Effective, Environment
+from benchtui.tui.case.screen import SECTIONS, CaseScreen
+from benchtui.tui.monitor.screen import Monitor
+
+
+async def press(seen: Any, *keys: str) -> None:
+    await seen.pilot.press(*keys)
+    await settle(seen)
+
+
+async def settle(seen: Any) -> None:
+    """Have what is to be computed computed, and drawn."""
+    await seen.pilot.pause()
+    if isinstance(seen.app.screen, CaseScreen):
+        seen.app.screen.tick()
+    await seen.app.workers.wait_for_complete()
+    await seen.pilot.pause()
+
+
+def told(story: Any) -> Any:
+    """Three cases: measured with an outlier among the steps, failed, queued."""
+    story.begin(iterations=120).start(0).wait(1.0)
+    effective = Effective(weights_dtype="float16", attention="sdpa", compiled=False, threads=8)
+    story.prepare(0, "random weights", effective=effective, load_s=0.4)
+    story.steps(0, [90.0, 12.0], "warmup")
+    began = story.t
+    story.telemetry().telemetry(throttle="sw_thermal")
+    story.steps(
+        0, [10.0 + step % 9 / 50 for step in range(60)] + [80.0] + [10.0 + step % 9 / 50 for step in range(59)]
+    )
+    story.finish(
+        0,
+        measured_s=(began, story.t),
+        stop="120 steps",
+        warmup_stop="2 steps",
+        environment=Environment(
+            involuntary_switches=12, others_cpu_percent=3.0, processors=16, load_average=1.25
+        ),
+        compiling=Compiling(graphs=2, graph_breaks=1, recompiles=0),
+    )
+    reason = (
+        "CUDA out of memory: "
+        + "tried to allocate 2.00 GiB more than there is on this device, " * 6
+        + "the end"
+    )
+    story.start(1).prepare(1).finish(
+        1, "failed", reason=reason, signal="SIGKILL", stderr_line="Killed | by kernel"
+    )
+    return story
+
+
+async def test_the_summary_holds_asked_for_against_in_force(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter")
+        assert isinstance(seen.app.screen, CaseScreen)
+        for fact in ("case 1 of 3", "✓ ok", "120 steps", "2 steps", "random weights", "66,955,010"):
+            assert fact in seen.text
+        rows = {row.split()[0]: row for row in seen.panel("page") if row.strip()}
+        assert "✗ weights float16" in rows["precision"] and "not in force" in rows["precision"]
+        assert "✓ not compiled" in rows["compile"]
+        assert "– not read back" in rows["padding"]
+        assert "120, 1 sample each" in rows["steps"]
+
+
+async def test_keys_lead_through_the_sections(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter")
+        met = []
+        for key in ("tab", "l", "tab", "l", "tab", "tab"):
+            met.append(seen.panel("heading")[1].split("▸")[1].split()[0].lower())
+            await press(seen, key)
+        assert tuple(met) == SECTIONS
+        assert "▸Summary" in seen.panel("heading")[1]
+        await press(seen, "h")
+        assert "▸Error" in seen.panel("heading")[1] and "no error" in seen.text
+
+
+async def test_the_distribution_marks_percentiles_and_counts_outliers(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "tab")
+        rows = seen.panel("page")
+        assert "n 120" in rows[0] and "most 80.00" in rows[0]
+        assert any(row.endswith("p50") for row in rows) and any("p99" in row for row in rows[3:])
+        assert sum(int(row.split("ms")[1].split()[0]) for row in rows if " to " in row and " ms " in row) == 119
+        assert "▴ 1 outlier" in seen.text
+
+
+async def test_o_goes_to_the_outlier(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "o")
+        assert "▸Steps" in seen.panel("heading")[1] and "122 steps, 1 of them outliers" in seen.panel("word")[0]
+        (row,) = [row for row in seen.panel("page") if row.startswith("▸")]
+        assert row.split()[1] == "62" and "80.00" in row and row.endswith("▴")
+        await press(seen, "o")
+        assert "no further outlier" in seen.panel("word")[0]
+        await press(seen, "G", "O")
+        assert next(row for row in seen.panel("page") if row.startswith("▸")).split()[1] == "62"
+        await press(seen, "home")
+        assert "warm-up" in seen.panel("page")[1] and seen.panel("page")[1].startswith("▸")
+        await press(seen, "slash")
+        assert next(row for row in seen.panel("page") if row.startswith("▸")).split()[1] == "62"
+
+
+async def test_readings_beside_the_steps(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine, size=(120, 60)) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "tab", "tab", "tab")
+        for fact in ("power W", "300", "clock MHz", "temperature °C", "VRAM MB", "worker RSS MB", "8 readings"):
+            assert fact in seen.text
+        assert "the clock was held down" in seen.text and "sw thermal" in seen.text
+
+
+async def test_surroundings_with_memory_energy_and_the_compiler(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "h", "h")
+        for fact in ("700 MB", "50.0 J", "counter", "involuntary switches   12", "1.25", "graph breaks"):
+            assert fact in seen.text
+
+
+async def test_the_whole_error_is_there(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "n", "h")
+        assert "case 2 of 3" in seen.text
+        for fact in ("the end", "SIGKILL", "Killed | by kernel"):
+            assert fact in seen.text
+        await press(seen, "y")
+        assert "Killed \\| by kernel" in seen.app.clipboard and "| option | asked for |" in seen.app.clipboard
+
+
+async def test_cases_before_and_after(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter", "right", "right", "right")
+        assert "case 3 of 3" in seen.text and "queued" in seen.text
+        await press(seen, "tab")
+        assert "no step was measured" in seen.text
+        await press(seen, "tab")
+        assert "no step was taken" in seen.text
+        await press(seen, "tab")
+        assert "wasn't started" in seen.text
+        await press(seen, "tab")
+        assert "nothing is known before the case has ended" in seen.text
+        await press(seen, "p", "left", "left")
+        assert "case 1 of 3" in seen.text
+
+
+async def test_a_running_case_grows(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(iterations=100).start(0).prepare(0).steps(0, [10.0] * 10)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "enter")
+        assert "10, 1 sample each" in seen.text
+        story.steps(0, [10.0] * 15)
+        seen.app._feed.poll()
+        await settle(seen)
+        assert "25, 1 sample each" in seen.text
+
+
+async def test_back_and_help(story: Any, engine: Any, opened: Any) -> None:
+    told(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "enter", "question_mark")
+        assert "Next outlier: among the steps" in seen.text
+        await press(seen, "escape", "escape")
+        assert isinstance(seen.app.screen, Monitor)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+async def test_every_section_fits_and_scrolls(
+    story: Any, engine: Any, opened: Any, size: tuple[int, int]
+) -> None:
+    told(story)
+    async with opened(story.path, engine, size=size, ascii_only=True) as seen:
+        await seen.press("g")
+        await press(seen, "enter")
+        for section in SECTIONS:
+            assert f"*{section.capitalize()}" in seen.panel("heading")[1]
+            assert seen.text.isascii()
+            await press(seen, "end", "pageup", "pagedown", "home", "down", "up", "tab")
+
+
+async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0).prepare(0, "\x1b[31mred").finish(0, "failed", reason="a\x1b]0;title\x07b\nc")
+    async with opened(story.path, engine) as seen:
+        await seen.press("g")
+        await press(seen, "enter")
+        for _ in SECTIONS:
+            assert "\x1b" not in seen.text and "\x07" not in seen.text
+            await press(seen, "tab")

@@ -1,0 +1,75 @@
+"""What the detail of a case says of its limits."""
+
+from typing import Any
+
+from benchtui.sessions.analysis.roofline import limit
+from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
+from benchtui.sessions.payloads import Host, Memory, Work
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Config, Sweep
+from benchtui.themes import UNICODE
+from benchtui.tui.case.summary import machine_lines
+
+CONFIG = Config(device="cpu")
+
+
+def shown(work: Work | None, *peaks: Peaks) -> list[str]:
+    """The lines of the section about limits, of a case whose step takes 100 ms."""
+    return section("Limits", CONFIG, *peaks, work=work)
+
+
+def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
+    """The lines of a section about a case whose step takes 100 ms and that ended like this."""
+    session = Session()
+    sweep = Sweep(name="s", model="m")
+    session.apply_all(
+        [
+            SessionStarted(t=0.0, id="x", created="now", sweep=sweep, plan=(config,), host=Host()),
+            *peaks,
+            CaseStarted(t=1.0, case=0, config=config),
+            Steps(t=2.0, case=0, phase="measure", wall_ms=[100.0] * 3),
+            CaseFinished(t=3.0, case=0, outcome="ok", **end),
+        ]
+    )
+    case = session.cases[0]
+    lines = machine_lines(case, limit(case, session.peaks), 100, UNICODE)
+    text = ["".join(piece for piece, _ in line).rstrip() for line in lines]
+    if title not in text:
+        return []
+    begin = text.index(title) + 1
+    end = text.index("", begin) if "" in text[begin:] else len(text)
+    return [" ".join(line.split()) for line in text[begin:end]]
+
+
+def test_a_case_is_shown_against_the_peaks_of_its_device() -> None:
+    work = Work(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0)
+    peaks = Peaks(t=0.5, device="cpu", precision="fp32", flops_per_s=1.5e11, bytes_per_s=1e10)
+    assert shown(work, peaks) == [
+        "a step 12.00 GFLOP",
+        "arithmetic 120 GFLOP/s, 80.0 % of 150",
+        "moves 0.25 GB at most",
+        "memory 2.50 GB/s, 25.0 % of 10.00 at most",
+        "device at work in 99 % of a step",
+        "held back by arithmetic",
+    ]
+
+
+def test_what_is_not_known_has_its_reason_without_control_characters() -> None:
+    assert shown(Work(absent={"flops": "no formula\x1b[31m"})) == ["not known no formula[31m"]
+    alone = shown(Work(flops=1.2e10, bytes_moved=2.5e8))
+    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "not known its peaks weren't measured"
+
+
+def test_a_case_of_which_nothing_was_counted_has_no_such_section() -> None:
+    assert shown(None) == []
+
+
+def test_of_cuda_graphs_the_memory_of_tensors_is_absent_with_its_reason() -> None:
+    graphs = Config(device="cuda:0", compile="reduce-overhead")
+    peaks = "Memory, peaks while measured"
+    assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
+        "allocated by tensors not seen in CUDA graphs",
+        "reserved by torch 900 MB",
+    ]
+    known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)
+    assert section(peaks, graphs, memory=known)[0] == "allocated by tensors 500 MB"

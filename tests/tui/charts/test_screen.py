@@ -1,0 +1,195 @@
+from typing import Any
+
+import pytest
+
+from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.charts.screen import Charts
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.pages.page import Page
+
+PRECISIONS = ("fp32", "fp16")
+
+
+def swept(story: Any, sizes: tuple[int, ...] = (1, 2, 4)) -> Any:
+    """A sweep of two precisions, all cases measured but for the last of the first, which had no room."""
+    story.begin(batch_sizes=sizes, precision=PRECISIONS)
+    for number, config in enumerate(story.plan):
+        if config.batch_size == sizes[-1] and config.precision == "fp32":
+            story.start(number).finish(number, "oom", reason="CUDA out of memory")
+        else:
+            story.case(number, (10.0 if config.precision == "fp32" else 4.0) * (1 + number % 3 / 4), 30)
+    return story
+
+
+async def look(seen: Any) -> None:
+    """Have the Charts compute and draw what there is."""
+    await seen.pilot.pause()
+    seen.app.screen.tick()
+    await seen.app.workers.wait_for_complete()
+    await seen.pilot.pause()
+
+
+async def press(seen: Any, *keys: str) -> None:
+    await seen.pilot.press(*keys)
+    await look(seen)
+
+
+async def test_lines_points_and_what_was_lost(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert isinstance(seen.app.screen, Charts)
+        assert "samples/s over batch size" in seen.panel("heading")[0]
+        assert [row.lstrip(" ▸").split()[:2] for row in seen.panel("lines")[1:3]] == [
+            ["a", "fp32"],
+            ["b", "fp16"],
+        ]
+        assert "▲a" in "".join(seen.panel("plot"))
+        rows = [row for row in seen.panel("points") if "▲ oom" in row]
+        assert len(rows) == 1 and rows[0].split()[0] == "4"
+
+
+async def test_arrows_choose_line_and_point(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert "fp32" in seen.panel("heading")[1] and "bs=1 " in seen.panel("heading")[1]
+        await press(seen, "down", "right")
+        assert "fp16" in seen.panel("heading")[1] and "bs=2 " in seen.panel("heading")[1]
+        assert next(row for row in seen.panel("lines") if row.startswith("▸")).split()[1] == "fp16"
+        assert next(row for row in seen.panel("points") if row.startswith("▸")).split()[1] == "2"
+        await press(seen, "k", "left", "G")
+        assert "fp16" in seen.panel("heading")[1]
+
+
+async def test_figures_and_the_scale_change(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "f")
+        assert "latency p50, ms over batch size" in seen.panel("heading")[0]
+        await press(seen, "F", "F")
+        assert "energy per sample, J" in seen.panel("heading")[0]
+        await press(seen, "l")
+        assert "logarithmic" in seen.panel("heading")[0]
+
+
+async def test_another_axis_where_there_is_one(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "x")
+        assert "batch size is the only axis" in seen.panel("word")[0]
+
+
+async def test_lengths_are_an_axis(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2), sequence_length=(32, 64))
+    for number in range(4):
+        story.case(number)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "x")
+        assert "over sequence length" in seen.panel("heading")[0]
+        assert any("bs=2" in row for row in seen.panel("lines"))
+
+
+async def test_the_front_lists_the_cases_that_none_beats(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "p")
+        assert "Pareto front: samples/s against latency p50, ms" in seen.panel("heading")[0]
+        rows = [row for row in seen.panel("lines")[1:] if row]
+        assert rows and all("fp16" in row for row in rows)
+        await press(seen, "down")
+        assert seen.panel("lines")[2].startswith("▸")
+        await press(seen, "x")
+        assert "against energy per sample, J" in seen.panel("heading")[0]
+        await press(seen, "f")
+        assert "samples/s over batch size" in seen.panel("heading")[0]
+
+
+async def test_a_filter_keeps_lines_with_its_words(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "slash", *"fp16", "enter")
+        assert "filter fp16   1 of 2 lines" in seen.panel("heading")[0]
+        assert not any("fp32" in row for row in seen.panel("lines"))
+        assert any(row.split()[:2] == ["▸b", "fp16"] for row in seen.panel("lines"))  # it keeps its letter
+        await press(seen, "slash", "x")
+        assert "no line has 'fp16x'" in seen.text
+        await press(seen, "escape")
+        assert (
+            "filter" not in seen.panel("heading")[0] and len([row for row in seen.panel("lines") if row]) == 3
+        )
+        await press(seen, "escape")
+        assert isinstance(seen.app.screen, Monitor)
+
+
+async def test_enter_shows_the_case_of_the_point(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "down", "right")
+        await seen.pilot.press("enter")
+        await seen.pilot.pause()
+        assert isinstance(seen.app.screen, CaseScreen)
+        assert "fp16" in seen.text and "bs=2" in seen.text
+        await seen.pilot.press("escape")
+        await seen.pilot.pause()
+        assert isinstance(seen.app.screen, Charts)
+
+
+async def test_the_table_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3", "y")
+        assert "| bs | samples/s |" in seen.app.clipboard
+        assert "▲ oom" in seen.app.clipboard
+        await press(seen, "p", "y")
+        assert "| case on the front |" in seen.app.clipboard
+
+
+async def test_charts_grow_with_the_sweep(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4)).case(0)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert "1 case has a figure for samples/s yet; 2 are to come" in seen.text
+        story.case(1).start(2).prepare(2).steps(2, [9.0] * 10)
+        seen.app._feed.poll()
+        await look(seen)
+        assert "▶ running" in seen.text
+        assert sum("a" in row for row in seen.panel("plot")[1:30]) >= 2
+
+
+async def test_help_and_quit(story: Any, opened: Any) -> None:
+    swept(story).end()
+    async with opened(story.path, None) as seen:
+        await press(seen, "3")
+        await seen.pilot.press("question_mark")
+        await seen.pilot.pause()
+        assert isinstance(seen.app.screen, Page) and "Pareto" in seen.text
+        await seen.pilot.press("escape", "q")
+        await seen.pilot.pause()
+        assert not seen.app.is_running or seen.app.return_value is not None
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
+async def test_nothing_is_cut_off(story: Any, engine: Any, opened: Any, size: tuple[int, int]) -> None:
+    swept(story)
+    async with opened(story.path, engine, size=size) as seen:
+        await press(seen, "3", "right")
+        for figure in ("samples/s", "fp32", "fp16", "▲ oom", "p Pareto"):
+            assert figure in seen.text
+        assert "terminal too small" not in seen.text
+
+
+async def test_a_small_terminal_gets_a_word(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine, size=(50, 18)) as seen:
+        await press(seen, "3")
+        assert "terminal too small" in seen.text
+
+
+async def test_ascii_uses_no_other_character(story: Any, engine: Any, opened: Any) -> None:
+    swept(story)
+    async with opened(story.path, engine, ascii_only=True) as seen:
+        await press(seen, "3", "f", "right")
+        assert seen.text.isascii()
+        await press(seen, "p")
+        assert seen.text.isascii()

@@ -1,0 +1,128 @@
+"""``benchtui export`` in all its forms, called as the command calls it."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui.cli import app
+from benchtui.tui.cli.export import SCHEMAS
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "s.json"
+    path.write_bytes(FIXTURE.read_bytes())
+    return path
+
+
+def export(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["export", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_results_as_csv_and_json(session: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(export(session, "--format", "csv").stdout.splitlines()))
+    found = json.loads(export(session, "--format", "json").stdout)
+    assert len(rows) == len(found["cases"]) == 10
+    assert float(rows[0]["samples_per_s"]) == found["cases"][0]["samples_per_s"]
+    export(session, "--format", "csv", "-o", tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_bytes() == export(session, "--format", "csv").stdout_bytes
+
+
+def test_figures_are_linked_from_a_report_that_is_a_file(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
+    assert done.stdout == ""
+    assert done.stderr.startswith("figures left out: ")
+    assert done.stderr.count("\n") == 1
+    text = (tmp_path / "report.md").read_text()
+    assert "](figures/throughput.svg)" in text
+    for name in ("throughput.svg", "throughput.png"):
+        assert (tmp_path / "figures" / name).stat().st_size > 1000
+
+
+def test_a_report_to_standard_output_links_no_figures(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--figures", tmp_path / "figures")
+    assert done.stdout == export(session).stdout
+    assert (tmp_path / "figures" / "throughput.svg").exists()
+
+
+def test_html_holds_its_figures_and_writes_them_too_where_asked(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--format", "html", "--figures", tmp_path / "figures")
+    assert done.stdout.startswith("<!DOCTYPE html>")
+    assert done.stdout.count("<svg") == len(list((tmp_path / "figures").glob("*.svg"))) > 0
+
+
+def test_steps_go_to_standard_output_or_a_file(session: Path, tmp_path: Path) -> None:
+    done = export(session, "--steps", "--format", "csv")
+    assert done.stdout.startswith("case,round,phase,step,wall_ms,")
+    export(session, "--steps", "--format", "csv", "-o", tmp_path / "steps.csv")
+    assert (tmp_path / "steps.csv").read_bytes() == done.stdout_bytes
+
+
+@pytest.mark.parametrize("of", SCHEMAS)
+def test_a_schema_needs_no_session(of: str) -> None:
+    done = export("--schema", of)
+    assert done.exit_code == 0
+    assert "$defs" in json.loads(done.stdout)
+
+
+def test_parquet_without_pyarrow_is_told(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    for more in ((), ("--steps",)):
+        with pytest.raises(BenchtuiError, match="--format parquet needs pyarrow, which isn't installed"):
+            export(session, "--format", "parquet", "-o", tmp_path / "r.parquet", *more)
+
+
+def test_the_session_itself_is_never_overwritten(session: Path, tmp_path: Path) -> None:
+    before = session.read_bytes()
+    link = tmp_path / "link.json"
+    link.symlink_to(session)
+    for target in (session, link):
+        with pytest.raises(BenchtuiError, match="is a session, which is never overwritten"):
+            export(session, "--format", "json", "-o", target)
+    assert session.read_bytes() == before
+
+
+def test_a_broken_session_leaves_the_file_of_before(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("hello\n")
+    (tmp_path / "out.csv").write_text("before")
+    for more in ((), ("--steps",)):
+        with pytest.raises(BenchtuiError):
+            export(tmp_path / "broken.json", "--format", "csv", "-o", tmp_path / "out.csv", *more)
+    assert (tmp_path / "out.csv").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--steps",), "--steps with --format md: steps come as csv, json, parquet"),
+        (("--steps", "--format", "html"), "--steps with --format html"),
+        (("--steps", "--format", "csv", "--figures", "x"), "--figures with --steps"),
+        (("--format", "parquet"), "--format parquet without -o"),
+        (("--format", "csv", "--price", "2.5"), "--price: costs are in the report of one session"),
+        (("other.json", "--format", "csv"), "2 sessions: --format csv, --steps and --figures take one"),
+        (("other.json", "--figures", "x"), "2 sessions"),
+        (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
+        (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
+        (("--format", "csv", "--figures", "s.json/x"), "s.json/x: the figures can't be written there"),
+    ],
+)
+def test_what_doesnt_go_together_is_told(
+    arguments: tuple[str, ...], said: str, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "nowhere/r.parquet" in arguments:
+        pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    monkeypatch.chdir(session.parent)
+    command = ["export", str(session), *arguments]
+    done = CliRunner().invoke(app, command)
+    told = str(done.exception) if isinstance(done.exception, BenchtuiError) else done.output
+    assert said in told
+    assert "\n" not in str(done.exception)

@@ -1,0 +1,77 @@
+"""The sweep as lines: what the Monitor shows, for those who can't or don't want to see a screen."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.state.session import Session
+from benchtui.tui.cli.text import progress
+
+
+def lines(path: Path, engine: Any = None, begin_s: float = 0.0, speed: float | None = None) -> list[str]:
+    return list(progress.lines(path, engine, Session(), begin_s, speed))
+
+
+def test_a_record_as_lines_with_their_times(story: Any) -> None:
+    story.begin().case(0, 10.0, 20, "random weights").telemetry(throttle="hw_thermal")
+    story.start(1).wait(2.0).finish(1, "oom", reason="full").say("larger ones are skipped", "warning").end()
+    said = lines(story.path)
+    assert said[:2] == [
+        "      0.0 s  session story: trial, 3 cases",
+        "      0.0 s  on box, Test CPU, 16 processors, Test GPU",
+    ]
+    assert "starts: cuda:0 fp32 compile=off bs=1" in said[2]
+    assert said[3].startswith("      1.2 s  [1/3] cuda:0 fp32 compile=off bs=1 seq=128  p50 10.02 ms")
+    assert said[4] == "      1.2 s    marked: random weights"
+    assert said[5] == "      2.2 s  throttled: GPU 0: hw_thermal"
+    assert "starts: cuda:0 fp32 compile=off bs=2" in said[6]
+    assert said[7] == "      4.2 s  [2/3] cuda:0 fp32 compile=off bs=2 seq=128  oom: full"
+    assert said[8:] == ["      4.2 s  warning: larger ones are skipped"]
+
+
+def test_lines_begin_at_a_moment(story: Any) -> None:
+    story.begin().case(0).wait(9.0).case(1).end()
+    assert any("[1/3]" in line for line in lines(story.path))
+    later = lines(story.path, begin_s=progress.when(story.path, "case 2"))
+    assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
+
+
+def test_lines_wait_as_long_as_passed_at_their_speed(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("time.monotonic", lambda: sum(waited))
+    monkeypatch.setattr("time.sleep", waited.append)
+    story.begin().wait(10.0).say("a").wait(30.0).say("b").end()
+    lines(story.path, speed=4.0)
+    assert sum(waited) == 10.0
+    waited.clear()
+    lines(story.path, begin_s=10.0, speed=4.0)
+    assert sum(waited) == 7.5
+    waited.clear()
+    lines(story.path)
+    assert not waited
+
+
+def test_a_running_sweep_is_followed_to_its_end(
+    story: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.begin().case(0)
+    monkeypatch.setattr("time.sleep", lambda seconds: story.case(1).end())
+    assert any("[2/3]" in line for line in lines(story.path, engine))
+
+
+def test_the_record_of_an_engine_that_died_ends_where_it_ends(story: Any, engine: Any) -> None:
+    story.begin().case(0)
+    engine.lives = False
+    assert "[1/3]" in lines(story.path, engine)[-1]
+
+
+def test_a_moment_that_is_not_there_is_refused(story: Any) -> None:
+    story.begin().case(0).end()
+    assert progress.when(story.path, None) == 0.0
+    assert progress.when(story.path, "50%") == Session.load(story.path).now_s / 2
+    with pytest.raises(BenchtuiError, match="case 3 never began"):
+        progress.when(story.path, "case 3")
+    with pytest.raises(BenchtuiError, match="is no moment"):
+        progress.when(story.path, "soon")

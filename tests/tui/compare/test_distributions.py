@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from benchtui.themes import ASCII, UNICODE
+from benchtui.tui.compare.distributions import Axis, Times, overlay_lines
+
+
+def times(letter: str, *values: float) -> Times:
+    return Times(letter, np.array(values), float(np.median(values)), "plain")
+
+
+def texts(*both: Times, width: int = 60, height: int = 6, symbols: object = UNICODE) -> list[str]:
+    return ["".join(text for text, _ in line) for line in overlay_lines(both, width, height, symbols)]  # type: ignore[arg-type]
+
+
+def test_both_stand_on_one_scale() -> None:
+    low, high = [10.0, 10.1, 10.2] * 10, [12.0, 12.1, 12.2] * 10
+    a, b, axis, ends = texts(times("A", *low), times("B", *high), height=4)
+    assert a.split()[0] == "A" and b.split()[0] == "B"
+    assert a.rstrip().rindex("█") < b.index("█", 11)
+    assert axis.index("A") < axis.index("B")
+    assert ends.split()[:2] == ["10.00", "ms"] and ends.split()[-2:] == ["12.20", "ms"]
+
+
+def test_the_fullest_column_is_as_high_as_there_are_rows() -> None:
+    values = [10.0] * 30 + [12.0] * 10
+    rows = texts(times("A", *values), times("B", *values), height=8)[:3]
+    assert all(row[10] == "█" for row in rows)
+    assert rows[0].rstrip()[-1] == "█" and len(rows[0].rstrip()) < len(rows[2].rstrip())
+
+
+def test_equal_medians_share_a_mark() -> None:
+    axis = texts(times("A", *[10.0] * 9, 11.0), times("B", *[10.0] * 9, 11.0))[-2]
+    assert "A" not in axis and UNICODE.middle in axis
+
+
+def test_a_wide_span_is_logarithmic_and_says_so() -> None:
+    assert Axis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).logarithmic
+    assert not Axis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).logarithmic
+    assert "logarithmic" in texts(times("A", *[1.0] * 10), times("B", *[100.0] * 10))[-1]
+
+
+def test_what_lies_far_above_is_counted_and_squeezes_nothing() -> None:
+    made = texts(times("A", *[10.0] * 20, 900.0), times("B", *[11.0] * 20))
+    assert "1 above" in made[-1]
+    assert made[-1].rstrip().endswith("16.50 ms")
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0])
+def test_steps_that_never_differ_are_drawn(value: float) -> None:
+    assert len(texts(times("A", *[value] * 10), times("B", *[value] * 10))) == 6
+
+
+def test_too_small_a_place_stays_empty() -> None:
+    both = (times("A", 1.0, 2.0), times("B", 1.0, 2.0))
+    assert texts(*both, width=15) == texts(*both, height=3) == []
+
+
+def test_ascii_is_enough() -> None:
+    assert all(text.isascii() for text in texts(times("A", 1.0, 2.0), times("B", 1.5, 3.0), symbols=ASCII))
+
+
+def test_no_line_is_wider_than_its_place() -> None:
+    for width in (30, 61, 137):
+        for n in (6, 50, 3000):
+            values = np.random.default_rng(1).normal(10, 1, n)
+            made = texts(times("A", *values), times("B", *values + 1), width=width)
+            assert max(map(len, made)) <= width

@@ -1,0 +1,281 @@
+"""The comparison's screen: every key, and what it shows while it has nothing, reads, or can't."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.state.judging import Judging
+from benchtui.tui.compare.screen import Compare
+from benchtui.tui.pages.page import Page
+from benchtui.tui.shell.navigation import ComparisonAsked
+from benchtui.tui.widgets.long_list import LongList
+
+Pair = Callable[..., tuple[Path, ...]]
+
+
+@pytest.fixture
+def pair(make_story: Any, tmp_path: Path) -> Pair:
+    """Session files whose cases take these times in milliseconds, batch size by batch size."""
+
+    def write(*times: tuple[float | None, ...], rounds: int = 1, **options: Any) -> tuple[Path, ...]:
+        paths = []
+        for letter, ms in zip("abc", times, strict=False):
+            paths.append(tmp_path / f"{letter}.json")
+            story = make_story(paths[-1]).begin(batch_sizes=(1, 2, 4), rounds=rounds, **options)
+            for case, each in enumerate(ms):
+                if each is None:
+                    story.start(case).finish(case, "oom", reason="out of memory")
+                else:
+                    story.case(case, each, 30, rounds=rounds)
+            story.end().close()
+        return tuple(paths)
+
+    return write
+
+
+class Shown:
+    """The comparison in an app."""
+
+    def __init__(self, seen: Any, paths: tuple[Path, ...]) -> None:
+        self.seen = seen
+        self.paths = paths
+
+    async def begin(self) -> "Shown":
+        self.seen.app.post_message(ComparisonAsked(self.paths))
+        await self.until(lambda: isinstance(self.seen.app.screen, Compare) and "reading" not in self.text)
+        await self.seen.pilot.pause()
+        return self
+
+    async def press(self, *keys: str) -> None:
+        await self.seen.pilot.press(*keys)
+        await self.seen.pilot.pause()
+
+    async def until(self, happened: Callable[[], bool]) -> None:
+        for _ in range(500):
+            await self.seen.pilot.pause(0.02)
+            if happened():
+                return
+        raise AssertionError(self.text)
+
+    @property
+    def text(self) -> str:
+        return str(self.seen.text)
+
+    @property
+    def rows(self) -> list[str]:
+        return list(self.seen.app.screen.query_one(LongList).lines())
+
+    @property
+    def sizes(self) -> list[str]:
+        return [row.split("bs=")[1].split()[0] for row in self.rows]
+
+    @property
+    def chosen(self) -> str:
+        return next(row for row in self.rows if row.startswith("▸")).split("bs=")[1].split()[0]
+
+    @property
+    def word(self) -> str:
+        return " ".join(self.seen.panel("log")).strip()
+
+
+async def test_without_sessions_it_says_how_to_choose_them(opened: Any) -> None:
+    async with opened() as seen:
+        await seen.press("5")
+        assert "no sessions to compare yet" in seen.text
+        assert "mark two sessions with space" in seen.text
+        assert "4 choose sessions" in seen.text
+        for key in ("d", "y", "Y", "E", "slash", "b", "s", "n", "N", "down", "escape"):
+            await seen.press(key)
+        await seen.press("d")
+        assert "no sessions to do that with" in seen.text
+
+
+async def test_cases_stand_beside_each_other_with_their_verdict(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0), rounds=3)).begin()
+        assert "None of the sessions says which software it ran on; the rest is the same." in shown.text
+        assert "B against A  1 faster  1 slower  1 same" in shown.text
+        one, two, four = shown.rows
+        assert one.split()[3:8] == ["F", "faster", "2.00x", "10.02", "5.02"]
+        assert "= same" in two and "S slower" in four
+        assert "B is 2.00x as fast" in shown.text
+        assert "A  n 90   p50 10.02 ms" in shown.text
+        assert "letters: medians" in shown.text
+
+
+async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.4, 20.0, 80.0))).begin()
+        assert "B against A  1 slower  2 unsure" in shown.text
+        assert "? unsure" in shown.rows[0] and "S slower" in shown.rows[2]
+        assert "unsure: the interval (0.901 to 1.027x) is too wide to call" in shown.text
+        assert "differences below 10 % can't be resolved" in shown.text
+        await shown.press("down", "down")
+        assert "unsure: " not in shown.text
+
+
+async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, surroundings: Any) -> None:
+    paths = pair((10.0, 20.0, 40.0), (10.0, 20.0, 40.0), rounds=3)
+    for margin, word in ((None, "= same"), (0.0001, "? unsure")):
+        here = replace(surroundings, judging=Judging(same_within=margin))
+        async with opened(surroundings=here) as seen:
+            shown = await Shown(seen, paths).begin()
+            assert all(word in row for row in shown.rows)
+
+
+async def test_what_differs_stands_on_top_and_in_full_on_a_page(
+    opened: Any, pair: Pair, make_story: Any, tmp_path: Path
+) -> None:
+    (first,) = pair((10.0, 20.0, 40.0))
+    story = make_story(tmp_path / "other.json").begin(batch_sizes=(1,), gpus=0, iterations=30, cpu_count=2)
+    story.case(0).end().close()
+    async with opened(size=(80, 24)) as seen:
+        shown = await Shown(seen, (first, story.path)).begin()
+        assert "machine   CPU count" in shown.text
+        assert "more: d shows all" in shown.text
+        await shown.press("d")
+        assert isinstance(seen.app.screen, Page)
+        assert "settings: iterations" in shown.text
+        assert "machine: GPU\n    A  not said\n    B  none" in shown.text
+
+
+async def test_a_case_that_was_lost_is_told(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.0, 20.0, None))).begin()
+        assert "1 lost" in shown.text
+        assert "✗ lost" in shown.rows[2] and "A: ok; B: out of memory" in shown.rows[2]
+        await shown.press("G", "y")
+        assert "no measured pair is chosen" in shown.word
+
+
+async def test_keys_choose_sort_and_filter(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 60.0, 41.0))).begin()
+        for keys, size in (
+            (("j",), "2"),
+            (("end",), "4"),
+            (("k",), "2"),
+            (("home",), "1"),
+            (("N",), "4"),
+            (("n",), "1"),
+            (("pagedown",), "4"),
+            (("pageup",), "1"),
+        ):
+            await shown.press(*keys)
+            assert shown.chosen == size, keys
+        orders = []
+        for _ in range(4):
+            orders.append(shown.sizes)
+            await shown.press("s")
+        assert orders == [["1", "2", "4"], ["2", "4", "1"], ["1", "4", "2"], ["2", "4", "1"]]
+        await shown.press("slash", *"faster", "enter")
+        assert shown.sizes == ["1"]
+        assert '1 of 3 with "faster"' in shown.text
+        await shown.press("slash", "z")
+        assert 'no case holds "fasterz"' in shown.text
+        await shown.press("escape")
+        assert len(shown.rows) == 3
+
+
+async def test_b_goes_through_the_bases(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 10.0, 20.0), (20.0, 40.0, 80.0))).begin()
+        assert seen.panel("sides")[0].startswith("A base  a")
+        assert [row[1:8] for row in shown.rows[:2]] == ["B cuda:", "C cuda:"]
+        assert "B against A  3 faster  C against A  3 slower" in shown.text
+        await shown.press("b")
+        await shown.until(lambda: "B against A  3 slower  C against A  3 slower" in shown.text)
+        assert seen.panel("sides")[0].startswith("A base  b")
+
+
+async def test_y_and_Y_copy_markdown(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
+        await shown.press("y")
+        await shown.until(lambda: "the case is copied" in shown.word)
+        assert seen.app.clipboard.startswith("| Case")
+        assert len(seen.app.clipboard.splitlines()) == 3
+        await shown.press("Y")
+        await shown.until(lambda: "the comparison is copied" in shown.word)
+        assert seen.app.clipboard.startswith("# Comparison: a and b")
+
+
+async def test_E_writes_the_document_and_asks_before_writing_over(
+    opened: Any, pair: Pair, surroundings: Any
+) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
+        path = surroundings.folder / "a-vs-b.md"
+        path.write_text("mine")
+        await shown.press("E", "enter")
+        await shown.until(lambda: "is there already" in shown.word)
+        await shown.press("escape")
+        assert path.read_text() == "mine"
+        await shown.press("E", "enter")
+        await shown.until(lambda: "is there already" in shown.word)
+        await shown.press("E")
+        await shown.until(lambda: "written: " in shown.word)
+        assert path.read_text().startswith("# Comparison: a and b")
+
+
+async def test_a_session_that_can_not_be_read_is_named(opened: Any, pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"a": 1}')
+    async with opened() as seen:
+        shown = await Shown(seen, (*pair((10.0, 20.0, 40.0)), tmp_path / "bad.json")).begin()
+        await shown.until(lambda: "bad.json" in shown.text)
+        assert "not a session file" in shown.text or "not an event" in shown.text
+        assert "mark two sessions with space" in shown.text
+
+
+async def test_sessions_with_nothing_in_common_say_so(opened: Any, make_story: Any, tmp_path: Path) -> None:
+    for name, size in (("a", 1), ("b", 2)):
+        make_story(tmp_path / f"{name}.json").begin(batch_sizes=(size,)).case(0).end().close()
+    async with opened() as seen:
+        shown = await Shown(seen, (tmp_path / "a.json", tmp_path / "b.json")).begin()
+        assert "no case was measured in both" in shown.text
+        assert "only in A: ok" in shown.rows[0]
+
+
+async def test_figures_without_steps_are_compared_without_a_picture(opened: Any, tmp_path: Path) -> None:
+    reference = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
+    async with opened() as seen:
+        shown = await Shown(seen, (reference, reference)).begin()
+        assert "? unsure" in shown.rows[0]
+        assert "mean 449.57 ms" in shown.text
+        assert "no steps to draw: a source kept none" in shown.text
+
+
+async def test_help_names_the_keys(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
+        await shown.press("question_mark")
+        assert "Have the next session be the base, A" in shown.text
+        await shown.press("escape")
+        assert isinstance(seen.app.screen, Compare)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("ascii_only", [False, True])
+async def test_every_size_shows_cases_verdicts_and_ratio(
+    opened: Any, pair: Pair, size: tuple[int, int], ascii_only: bool
+) -> None:
+    async with opened(size=size, ascii_only=ascii_only) as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
+        assert "F faster" in shown.rows[0] and "2.00x" in shown.rows[0]
+        assert not ascii_only or shown.text.isascii()
+
+
+async def test_a_small_terminal_is_told(opened: Any, pair: Pair) -> None:
+    async with opened(size=(50, 18)) as seen:
+        await seen.press("5")
+        assert "terminal too small" in seen.text
+
+
+async def test_q_leaves(opened: Any, pair: Pair) -> None:
+    async with opened() as seen:
+        shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
+        await shown.press("q")
+    assert seen.app.return_value.how == "closed"

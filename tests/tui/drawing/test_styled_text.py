@@ -1,0 +1,57 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchtui.themes import UNICODE
+from benchtui.tui.drawing.styled_text import changes, crop, line, spread_out, width_of
+
+TEXT = st.text(alphabet="ab 模é", max_size=12)
+LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4).map(
+    lambda pieces: line(*pieces)
+)
+
+
+def test_neighbours_in_a_role_are_joined_and_empty_ones_dropped() -> None:
+    assert line(("a", "plain"), ("", "bad"), ("b", "plain"), ("c", "bad")) == (("ab", "plain"), ("c", "bad"))
+
+
+def test_only_changed_cells_are_named() -> None:
+    old = line((f"{'x' * 30}12 ms", "plain"))
+    new = line((f"{'x' * 30}13 ms", "plain"))
+    assert changes(old, new, 40) == [(31, 32)]
+    assert changes(old, old, 40) == []
+
+
+def test_a_change_of_role_is_a_change() -> None:
+    assert changes(line(("ok", "good")), line(("ok", "bad")), 10) == [(0, 2)]
+
+
+def test_changes_far_apart_are_told_apart() -> None:
+    old = line((f"1{'.' * 30}1", "plain"))
+    new = line((f"2{'.' * 30}2", "plain"))
+    assert changes(old, new, 40) == [(0, 1), (31, 32)]
+
+
+def test_a_wide_character_counts_two_cells() -> None:
+    assert changes(line(("模a", "plain")), line(("模b", "plain")), 10) == [(2, 3)]
+
+
+def test_a_shorter_line_clears_the_rest() -> None:
+    assert changes(line(("abc", "plain")), line(("a", "plain")), 10) == [(1, 3)]
+
+
+@given(LINES, LINES)
+def test_spans_lie_apart_and_within_the_line(old: object, new: object) -> None:
+    spans = changes(old, new, 20)  # type: ignore[arg-type]
+    ends = [0, *(end for span in spans for end in span)]
+    assert ends == sorted(ends)
+    assert ends[-1] <= 20
+
+
+@given(LINES, st.integers(0, 30))
+def test_a_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> None:
+    assert width_of(crop(pieces, width, UNICODE)) <= width  # type: ignore[arg-type]
+
+
+def test_the_left_side_gives_way() -> None:
+    drawn = spread_out([("a long name", "plain")], [("12 %", "plain")], 12, UNICODE)
+    assert drawn == (("a long… 12 %", "plain"),)

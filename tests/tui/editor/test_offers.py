@@ -1,0 +1,26 @@
+from pathlib import Path
+
+from benchtui.tui.editor.offers import offers
+
+SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
+
+
+def test_presets_say_what_they_need(tmp_path: Path) -> None:
+    found = {offer.name: offer for offer in offers(tmp_path)}
+    assert "16 cases; cpu, cuda:0; no download" in found["quick"].about
+    assert "downloads weights" in found["distilbert-sst2"].about
+    assert "30 cases; cuda:0; no download" in found["gpt2-train"].about
+    assert not any(offer.problem for offer in found.values())
+    assert found["quick"].source == "quick"
+
+
+def test_sweeps_of_the_folder_and_their_errors_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SWEEP)
+    (tmp_path / "broken.toml").write_text("model = [")
+    (tmp_path / "bad\x1b[2J.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    listed = [offer for offer in offers(tmp_path) if offer.group == "Sweeps in this folder"]
+    assert [offer.name for offer in listed] == ["bad[2J.toml", "broken.toml", "mine.toml"]
+    assert [bool(offer.problem) for offer in listed] == [True, True, False]
+    assert "not valid TOML" in listed[1].problem and "\x1b" not in listed[0].problem
+    assert listed[2].source == str(tmp_path / "mine.toml")

@@ -1,0 +1,183 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import SessionStarted
+from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.summaries import Best, Summary
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.sweep import Sweep
+from benchtui.themes import ASCII, UNICODE
+from benchtui.tui.library.rows import ORDERS, Item, row, shown
+from benchtui.tui.library.selection import Browsing
+
+
+def item(
+    name: str, day: int = 1, *, model: str = "bert", host: str = "box", rate: float = 1.0, **more: Any
+) -> Item:
+    started = SessionStarted(
+        t=0,
+        id=name,
+        created=f"2026-11-{day:02}T10:00:00Z",
+        sweep=Sweep(name=name, model=model),
+        plan=(),
+        host=Host(hostname=host),
+    )
+    summary = Summary(outcome="completed", counts={"ok": day}, best=Best(case="c", samples_per_s=rate))
+    entry = Entry(Path(f"/lib/{name}.json"), started, finished=True)
+    return Item(entry, name, **{"note": "", "summary": summary} | more)
+
+
+THREE = [
+    item("alpha", 1, model="gpt2", rate=30.0, note="before the update"),
+    item("beta", 3, host="other", rate=10.0),
+    item("gamma", 2, rate=20.0),
+]
+
+
+def names(found: list[Item]) -> list[str]:
+    return [each.name for each in found]
+
+
+def browsing(found: list[Item] | None = None) -> Browsing:
+    made = Browsing()
+    made.take(THREE if found is None else found)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("date", ["beta", "gamma", "alpha"]),
+        ("name", ["alpha", "beta", "gamma"]),
+        ("host", ["gamma", "alpha", "beta"]),
+        ("model", ["beta", "gamma", "alpha"]),
+        ("measured", ["beta", "gamma", "alpha"]),
+        ("outcome", ["beta", "gamma", "alpha"]),
+        ("samples/s", ["alpha", "gamma", "beta"]),
+    ],
+)
+def test_each_order_puts_first_what_is_looked_for(order: str, expected: list[str]) -> None:
+    assert names(shown(THREE, "", order)) == expected
+
+
+def test_there_is_a_case_for_each_order() -> None:
+    made, seen = browsing(), []
+    for _ in ORDERS:
+        seen.append(made.order)
+        made.sort()
+    assert tuple(seen) == ORDERS
+    assert made.order == ORDERS[0]
+
+
+def test_what_runs_comes_first_in_every_order(engine: Any) -> None:
+    running = item("zeta", 1, summary=None, engine=engine)
+    for order in ORDERS:
+        assert names(shown([*THREE, running], "", order))[0] == "zeta"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("GPT", ["alpha"]), ("other", ["beta"]), ("update", ["alpha"]), ("bert box", ["gamma"]), ("none", [])],
+)
+def test_the_filter_looks_at_name_host_model_and_note(words: str, expected: list[str]) -> None:
+    assert names(shown(THREE, words, "date")) == expected
+
+
+def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
+    made = browsing()
+    made.move(-1)
+    assert made.at == 0
+    made.follow(-1)
+    assert made.at == 2
+    made.follow(1)
+    assert made.at == 0
+    made.move(100)
+    assert made.at == 2
+
+
+def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> None:
+    made = browsing()
+    made.move(1)
+    assert made.chosen is not None
+    name = made.chosen.name
+    made.sort()
+    made.take([item("new", 30), *THREE])
+    assert made.chosen.name == name
+
+
+def test_after_a_deletion_its_neighbour_is_chosen() -> None:
+    made = browsing()
+    made.move(1)
+    made.take([each for each in THREE if each.name != "gamma"])
+    assert made.chosen is not None
+    assert made.chosen.name == "alpha"
+
+
+def test_the_first_marked_session_is_the_base() -> None:
+    made = browsing()
+    made.move(2)
+    made.mark()
+    made.move(-2)
+    made.mark()
+    assert names(made.marked) == ["alpha", "beta"]
+    assert [made.letter(each) for each in made.rows] == ["B", "", "A"]
+    made.mark()
+    assert names(made.marked) == ["alpha"]
+
+
+def test_the_chosen_session_joins_a_single_mark() -> None:
+    made = browsing()
+    made.mark()
+    assert names(made.to_compare) == ["beta"]
+    made.move(1)
+    assert names(made.to_compare) == ["beta", "gamma"]
+
+
+def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
+    made = browsing()
+    made.mark()
+    made.filter("alpha")
+    assert names(made.marked) == ["beta"]
+    made.clear()
+    assert made.words == "" and made.marked
+    made.clear()
+    assert not made.marked
+    made.mark()
+    made.take(THREE[:1])
+    assert not made.marked
+
+
+def test_there_are_no_more_marks_than_letters() -> None:
+    made = browsing([item(f"s{number}", 1) for number in range(27)])
+    for _ in range(26):
+        assert made.mark()
+        made.move(1)
+    assert not made.mark()
+
+
+def test_an_empty_library_has_nothing_to_choose() -> None:
+    made = browsing([])
+    made.move(1)
+    made.follow(1)
+    assert made.mark()
+    assert made.chosen is None and made.to_compare == []
+
+
+def test_a_row_says_how_a_session_ended(engine: Any) -> None:
+    states = {
+        "completed": item("a"),
+        "running": item("a", engine=engine, summary=None),
+        "reading": item("a", summary=None),
+        "cut off": replace(THREE[0], summary=Summary(outcome="cut off")),
+        "unreadable": replace(THREE[0], summary=Summary(outcome="unreadable")),
+    }
+    signs = {word: row(each, "", UNICODE).cells["state"] for word, each in states.items()}
+    assert signs["completed"] == ("✓ completed", "good")
+    assert signs["running"] == ("▶ running", "accent")
+    assert signs["reading"] == ("reading", "muted")
+    assert signs["cut off"] == ("■ cut off", "warning")
+    assert signs["unreadable"] == ("✗ unreadable", "bad")
+    assert all(row(each, "A", ASCII).cells["state"][0].isascii() for each in states.values())

@@ -1,0 +1,123 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui.live.feed import Feed
+
+
+def test_what_is_appended_is_read_on(story: Any, engine: Any, clock: Any) -> None:
+    story.begin()
+    feed = Feed(story.path, engine, clock)
+    feed.poll()
+    assert (feed.session.started is not None, feed.done, feed.caught_up, feed.running) == (True, 0, True, True)
+    story.case(0)
+    feed.poll()
+    assert feed.done == feed.session.done == 1
+    feed.close()
+
+
+def test_a_long_record_is_read_in_pieces(story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 64)
+    monkeypatch.setattr("benchtui.tui.live.feed.PATIENCE_S", -1.0)
+    story.begin().case(0).case(1).end()
+    feed = Feed(story.path, None, clock)
+    polls = 0
+    while not feed.caught_up:
+        assert not feed.cut_off
+        feed.poll()
+        polls += 1
+    assert polls > 5
+    assert feed.session.finished is not None and feed.done == 2
+    feed.close()
+
+
+def test_a_line_longer_than_a_batch_is_not_the_end(
+    story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 16)
+    story.begin().case(0)
+    feed = Feed(story.path, None, clock)
+    feed.poll()
+    assert feed.caught_up and feed.done == 1
+    feed.close()
+
+
+def test_time_goes_on_while_the_engine_is_at_work(story: Any, engine: Any, clock: Any) -> None:
+    story.begin().wait(7.0).say("hello")
+    feed = Feed(story.path, engine, clock)
+    feed.poll()
+    clock.now_s += 3
+    assert feed.now_s == 10.0
+    engine.lives = False
+    feed.poll()
+    assert feed.now_s == 7.0
+    feed.close()
+
+
+def test_an_engine_that_died_is_noticed_within_a_second(story: Any, engine: Any, clock: Any) -> None:
+    story.begin()
+    feed = Feed(story.path, engine, clock)
+    feed.poll()
+    engine.lives = False
+    engine.said = "the disk is full"
+    clock.now_s += 1
+    feed.poll()
+    assert feed.cut_off and not feed.running
+    assert feed.last_words == "the disk is full"
+    feed.close()
+
+
+def test_a_closed_session_is_never_cut_off(story: Any, clock: Any) -> None:
+    story.begin().end()
+    feed = Feed(story.path, None, clock)
+    feed.poll()
+    assert not feed.cut_off and not feed.running
+    feed.close()
+
+
+def test_a_broken_line_ends_the_reading_with_a_word(story: Any, clock: Any) -> None:
+    story.begin()
+    with story.path.open("ab") as file:
+        file.write(b"what is this\n")
+    feed = Feed(story.path, None, clock)
+    feed.poll()
+    feed.poll()
+    assert feed.problem is not None and "line 3" in feed.problem
+    feed.close()
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path, clock: Any) -> None:
+    with pytest.raises(BenchtuiError, match="can't be read"):
+        Feed(tmp_path / "none.json", None, clock)
+
+
+def test_cases_that_begin_again_have_not_ended_any_more(story: Any, engine: Any, clock: Any) -> None:
+    """The session is another one then, as in a replay that goes back: what was made of it is made anew."""
+    story.begin().case(0).start(1).steps(1, [50.0] * 5).finish(1, "interrupted").end("interrupted")
+    feed = Feed(story.path, None, clock, lambda path: engine)
+    feed.poll()
+    before = feed.session
+    assert (feed.done, feed.cut_off, feed.running) == (2, False, False)
+    story.resume(1)
+    feed.poll()
+    assert feed.session is not before
+    assert [case.index for case in feed.ended] == [0]
+    assert feed.done == feed.session.done == 1
+    assert feed.running and feed.engine is engine, "whoever resumed it elsewhere is found"
+    story.case(1).case(2).end()
+    feed.poll()
+    assert [case.index for case in feed.ended] == [0, 1, 2]
+    assert len(feed.session.cases[1].measured) == 20
+    feed.close()
+
+
+def test_a_session_that_was_resumed_long_ago_has_no_engine(story: Any, clock: Any) -> None:
+    asked: list[Path] = []
+    story.begin().case(0).resume().case(1).start(2)
+    feed = Feed(story.path, None, clock, asked.append)
+    feed.poll()
+    feed.poll()
+    assert (asked, feed.cut_off, feed.engine) == ([story.path], True, None)
+    feed.close()

@@ -1,0 +1,260 @@
+"""Which steps the screen holds of a session that it follows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.themes import UNICODE
+from benchtui.tui.live import step_cache
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.model.case_rows import CaseBook
+from benchtui.tui.replay.feed import Replay
+
+STEPS = 50
+
+
+@pytest.fixture(autouse=True)
+def limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_cache, "FEW", 20)
+    monkeypatch.setattr(step_cache, "MOST_STEPS", 3 * STEPS)
+    monkeypatch.setattr(step_cache, "APART_BYTES", 500)
+
+
+async def all_done(feed: Feed) -> None:
+    while feed.holding.waits:
+        await feed.holding.go_on()
+
+
+@pytest.fixture
+def read(story: Any, clock: Any) -> Callable[..., Feed]:
+    """A story read to its end, in pieces of a few lines."""
+
+    def read_all(kind: type[Feed] = Feed) -> Feed:
+        feed = kind(story.path, None, clock)
+        feed.poll()
+        while not feed.caught_up:
+            feed.poll()
+        return feed
+
+    return read_all
+
+
+def five(story: Any) -> Any:
+    story.begin(batch_sizes=(1, 2, 4, 8, 16))
+    for case in range(5):
+        story.case(case, 10.0 + case, STEPS)
+    return story
+
+
+async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(story: Any, read: Any) -> None:
+    five(story)
+    feed = read()
+    await all_done(feed)
+    assert [case.steps_held for case in feed.session.cases] == [False, False, False, True, True]
+    known = [metrics(case) for case in Session.load(story.path).cases]
+    assert [metrics(case) for case in feed.session.cases] == known
+    feed.close()
+
+
+async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
+    story.begin(batch_sizes=tuple(range(1, 31)))
+    for case in range(30):
+        story.case(case, 10.0, 20)
+    feed = read()
+    assert feed.holding.idle
+    assert all(case.steps_held for case in feed.session.cases)
+    feed.close()
+
+
+async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
+    five(story).end()
+    replay = Replay(story.path, None, clock)
+    replay.poll()
+    await all_done(replay)
+    assert all(case.steps_held for case in replay.timeline.whole.cases)
+    replay.close()
+
+
+async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any) -> None:
+    five(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    books = [CaseBook(session, UNICODE) for session in (feed.session, whole)]
+    for book, session in zip(books, (feed.session, whole), strict=True):
+        book.renew(session.cases)
+    for index in range(5):
+        assert books[0].row(index) == books[1].row(index)
+        cases = feed.session.cases[index], whole.cases[index]
+        figures = [book.figures(case) for book, case in zip(books, cases, strict=True)]
+        assert figures[0].n == figures[1].n
+        assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
+        assert figures[0].samples_per_s == pytest.approx(figures[1].samples_per_s)
+        parts = [book.parts(case) for book, case in zip(books, cases, strict=True)]
+        assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
+        assert [part.mean_ms for part in parts[0]] == pytest.approx([part.mean_ms for part in parts[1]])
+        assert books[0].rate(cases[0]) == pytest.approx(books[1].rate(cases[1]))
+    feed.close()
+
+
+async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, read: Any) -> None:
+    five(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    for index in (2, 0):
+        case = feed.session.cases[index]
+        assert feed.holding.looked_at(case, feed.session.machine) is None
+        await all_done(feed)
+        looked = feed.holding.looked_at(case, feed.session.machine)
+        assert looked is not None
+        assert looked.case.measured == whole.cases[index].measured
+        assert looked.case.warmup == whole.cases[index].warmup
+        assert looked.spread.n == STEPS
+        assert not case.steps_held
+    feed.close()
+
+
+async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any, read: Any) -> None:
+    five(story)
+    feed = read()
+    await all_done(feed)
+    story.path.unlink()
+    case = feed.session.cases[0]
+    feed.holding.looked_at(case, feed.session.machine)
+    await all_done(feed)
+    assert "can't be read" in feed.holding.problem
+    looked = feed.holding.looked_at(case, feed.session.machine)
+    assert looked is not None and looked.spread.n == 0 and feed.holding.idle
+    feed.close()
+
+
+async def test_a_case_of_very_many_steps_waits_for_its_figures(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_cache, "MANY", 40)
+    monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
+    five(story)
+    feed = read()
+    book = CaseBook(feed.session, UNICODE)
+    book.renew(feed.session.cases)
+    last = feed.session.cases[4]
+    assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
+    await all_done(feed)
+    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_held
+    feed.close()
+
+
+async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_picture(
+    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
+    story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
+    feed = read()
+    book, case = CaseBook(feed.session, UNICODE), feed.session.cases[0]
+    for n in (40, 80, 120):
+        book.take_in(())
+        assert [book.spread(case).n, book.figures(case).n, book.spread(case).n] == [n] * 3
+    feed.close()
+
+
+async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: Any, opened: Any) -> None:
+    five(story).end()
+    async with opened(story.path) as seen:
+        while not seen.app._feed.holding.idle:
+            await seen.look()
+        await seen.press("home")
+        while seen.app.screen.picture and "reading its steps again" in "".join(seen.panel("band")):
+            await seen.look()
+        assert any("p50" in line for line in seen.panel("band"))
+        await seen.press("enter", "tab", "tab")
+        assert "52 steps" in seen.text
+        assert not seen.app._feed.session.cases[0].steps_held
+
+
+def half_a_minute(story: Any) -> Any:
+    """Three cases of ten seconds of readings each."""
+    story.begin()
+    for case in range(3):
+        story.start(case).prepare(case)
+        begin_s = story.t
+        for _ in range(10):
+            story.telemetry()
+        story.steps(case, [10.0] * STEPS).finish(case, measured_s=(begin_s, begin_s + 9.9))
+    return story
+
+
+@pytest.fixture
+def few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_cache, "MOST_READINGS", 400)
+    monkeypatch.setattr(step_cache, "LEAST_READINGS_S", 5.0)
+    monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 1000)
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
+    half_a_minute(story)
+    feed, whole = read(), Session.load(story.path)
+    machine, gpu = feed.session.machine, whole.gpus[0]
+    held = feed.session.gpus[0]
+    assert (
+        sum(trace.numbers for trace in machine.traces)
+        < sum(trace.numbers for trace in whole.machine.traces) / 2
+    )
+    assert 5 <= machine.newest_s - machine.begun_s < 15
+    assert held.at_s and held.at_s == gpu.at_s[-len(held.at_s) :] and held.at_s[0] >= machine.begun_s
+    for name, column in held.columns.items():
+        assert column == gpu.columns[name][-len(column) :] and len(column) == len(held.at_s)
+    feed.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any, read: Any) -> None:
+    story.begin().start(0).prepare(0)
+    for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
+        story.telemetry(throttle=reasons)
+    feed, (told,) = read(), Session.load(story.path).held.values()
+    (held,) = feed.session.held.values()
+    assert held == [span for span in told if span.throttled or span.end_s >= feed.session.machine.begun_s]
+    assert held[0].reasons == "sw_power_cap+hw_thermal" and 2 < len(held) < len(told) / 2
+    feed.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, read: Any) -> None:
+    half_a_minute(story)
+    feed, whole = read(), Session.load(story.path)
+    await all_done(feed)
+    case = feed.session.cases[0]
+    feed.holding.looked_at(case, feed.session.machine)
+    await all_done(feed)
+    looked = feed.holding.looked_at(case, feed.session.machine)
+    assert looked is not None
+    begin_s, end_s = case.finished.measured_s
+    for name in ("power_w", "temperature_c"):
+        again, kept = (
+            machine.gpus[0].between(name, begin_s, end_s) for machine in (looked.machine, whole.machine)
+        )
+        assert again == kept != []
+    feed.close()
+
+
+async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings: None) -> None:
+    half_a_minute(story).end()
+    replay = Replay(story.path, None, clock)
+    replay.poll()
+    await all_done(replay)
+    assert replay.timeline.whole.machine.begun_s == 0
+    replay.close()
+
+
+@pytest.mark.usefixtures("few_readings")
+async def test_the_screen_shows_readings_that_were_let_go_of(story: Any, opened: Any) -> None:
+    half_a_minute(story).end()
+    async with opened(story.path) as seen:
+        assert "310 W" in seen.text or "330 W" in seen.text
+        await seen.press("home", "enter", "tab", "tab", "tab")
+        while "taking its readings from the record again" in seen.text:
+            await seen.look()
+        assert "power W" in seen.text and "40 readings" in seen.text

@@ -1,0 +1,323 @@
+"""What the Monitor's keys do: panels, table, typing, the engine, and what is taken away."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.tui.monitor.columns_dialog import ColumnsPage
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
+
+
+def rich(story: Any) -> None:
+    """Cases that ended well and badly, one that runs, and two to come."""
+    story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 30.0, 120).telemetry().case(1, 10.0, 120)
+    story.start(2).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
+    story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])
+
+
+async def test_a_panel_fills_the_screen_and_tab_goes_through_all(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("z")
+        titles = []
+        for _ in range(6):
+            titles.append(seen.panel("zoom")[0] if not seen.app.screen.has_class("-tabled") else "table")
+            assert "20.00" in seen.text or "Test GPU" in seen.text or "memory" in seen.text
+            await seen.press("tab")
+        assert [title.split("  ")[0] for title in titles] == [
+            "Step times",
+            "Steps by their time",
+            "Machine",
+            "Parts of a step",
+            "table",
+            "Log",
+        ]
+        await seen.press("shift+tab")
+        assert seen.panel("zoom")[0].startswith("Log")
+        assert "warning  case 3 ran out of memory" in seen.text
+        await seen.press("escape")
+        assert "bs 16" in seen.text and "Log" not in seen.text
+        await seen.press("z")
+        assert seen.panel("zoom")[0].startswith("Log")
+
+
+async def test_an_empty_panel_says_why(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine) as seen:
+        for hint in (
+            "no steps",
+            "no measured steps",
+            "host",
+            "or a task without parts",
+            "case",
+            "hasn't said",
+        ):
+            await seen.press("tab")
+            assert hint in seen.text
+
+
+async def test_a_long_log_scrolls(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    for number in range(100):
+        story.say(f"message {number}")
+    async with opened(story.path, engine) as seen:
+        await seen.press("z", "shift+tab")
+        assert seen.panel("zoom")[-1].endswith("message 99")
+        await seen.press("pageup")
+        assert seen.panel("zoom")[-1].endswith("message 89")
+        await seen.press("home")
+        assert "message 0" in seen.text
+        await seen.press("end")
+        assert seen.panel("zoom")[-1].endswith("message 99")
+
+
+async def test_a_histogram_takes_the_place_of_the_band(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("H")
+        assert "steps ┤" in "\n".join(seen.panel("band")) and "▴p50" in seen.panel("band")[-2]
+        await seen.press("H")
+        assert "p50   20.50 ┼" in "\n".join(seen.panel("band")) or "a column" in seen.panel("band")[-1]
+
+
+async def test_sorting_keeps_the_running_case_on_top_and_is_remembered(
+    story: Any, engine: Any, opened: Any, surroundings: Any, tmp_path: Path
+) -> None:
+    rich(story)
+    mine = replace(surroundings, preferences=Preferences(None, tmp_path / "screen.json"))
+    async with opened(story.path, engine, surroundings=mine) as seen:
+        await seen.press("s", "s", "s")
+        assert "▴p50 ms" in seen.panel("header")[0]
+        assert [row.split()[3] for row in seen.table] == ["8", "2", "1", "4", "16"]
+        await seen.press("S")
+        assert "▾p50 ms" in seen.panel("header")[0]
+        assert [row.split()[3] for row in seen.table] == ["8", "1", "2", "4", "16"]
+    assert Preferences(None, tmp_path / "screen.json").sorting is not None
+
+
+async def test_a_filter_is_typed_live_and_goes_with_escape(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("slash", "o", "o", "m")
+        assert "1 of 5" in seen.panel("log")[-1]
+        assert len(seen.table) == 1 and "oom" in seen.table[0]
+        await seen.press("enter")
+        assert "/oom" in seen.panel("heading")[1]
+        await seen.press("escape")
+        assert len(seen.table) == 5
+        await seen.press("slash", "x", "escape")
+        assert len(seen.table) == 5
+
+
+async def test_matches_are_gone_through_in_turn(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("slash", "b", "s", "=", "1", "enter", "n")
+        assert seen.table[0].startswith("▸") and "bs  1" in seen.table[0]
+        await seen.press("n")
+        assert seen.table[1].startswith("▸")
+        await seen.press("n")
+        assert seen.table[0].startswith("▸")
+        await seen.press("N")
+        assert seen.table[1].startswith("▸")
+
+
+async def test_columns_are_chosen_ordered_and_remembered(
+    story: Any, engine: Any, opened: Any, surroundings: Any, tmp_path: Path
+) -> None:
+    rich(story)
+    mine = replace(surroundings, preferences=Preferences(None, tmp_path / "screen.json"))
+    async with opened(story.path, engine, surroundings=mine) as seen:
+        await seen.press("c")
+        assert isinstance(seen.app.screen, ColumnsPage)
+        await seen.press("space", "down", "J", *["down"] * 6, "space", "enter")
+        titles = " ".join(seen.panel("header")[0].split())
+        assert titles == "case p99 ms p50 ms samples/s memory MB W vs base notes steps"
+        assert "120" in seen.table[0]
+        await seen.press("c", "u", "escape")
+        assert "state" in seen.panel("header")[0] and "steps" not in seen.panel("header")[0]
+    assert "state" in (tmp_path / "screen.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (("P",), ["pause"]),
+        (("x",), ["skip 3"]),
+        (("g", "r"), ["again 0"]),
+        (("G", "delete"), ["drop [4]"]),
+        (("G", "backspace"), ["drop [4]"]),
+        (("G", "K"), ["order [4]"]),
+        (("G", "J"), ["order [4]"]),
+        (("g", "a", *"batch_size=64", "enter"), ["add cuda:0 fp32 compile=off bs=64 seq=128"]),
+    ],
+)
+async def test_the_engine_is_told(
+    story: Any, engine: Any, opened: Any, keys: tuple[str, ...], told: Any
+) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press(*keys)
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == told
+
+
+async def test_what_makes_no_sense_is_said_and_not_done(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.press("g", "delete")
+        assert "still queued" in seen.panel("log")[-1]
+        await seen.press("G", "r")
+        assert "has ended" in seen.panel("log")[-1]
+        await seen.press("a", *"batch_size=x")
+        assert "'x' is not a whole number" in seen.panel("log")[-1]
+        await seen.press("enter")
+        assert seen.app.screen.query("Typing")
+        await seen.press("escape")
+        assert not seen.app.screen.query("Typing")
+    assert engine.told == []
+
+
+async def test_without_an_engine_the_keys_say_so(story: Any, opened: Any) -> None:
+    story.begin().case(0).end()
+    async with opened(story.path) as seen:
+        for key in ("P", "X", "r"):
+            await seen.press("g", key)
+            assert "no engine is at work on this session" in seen.panel("log")[-1]
+
+
+async def test_the_row_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        await seen.press("g", "y")
+        head, rule, row = seen.app.clipboard.strip().split("\n")
+        assert head.startswith("| case | state | p50 ms |") and set(rule) <= set("|- ")
+        assert row.startswith("| cuda:0 fp32 compile=off bs=1 seq=128 | ok | 30.02 |")
+
+
+async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_path: Path) -> None:
+    story.begin().case(0).case(1).case(2).end()
+    target = tmp_path / "r.md"
+    async with opened(story.path) as seen:
+        await seen.press("Y")
+        await seen.app.workers.wait_for_complete()
+        assert seen.app.clipboard.startswith("# ")
+        for there in (False, True):
+            await seen.press("E", *["backspace"] * 40)
+            typed = seen.app.screen.query_one("Typing")
+            typed.value = str(target)
+            await seen.press("enter")
+            if there:
+                said = " ".join(line.strip() for line in seen.panel("log"))
+                assert "is there already; enter once more" in said
+                target.write_text("old")
+                await seen.press("enter")
+            await seen.app.workers.wait_for_complete()
+            assert target.read_text().startswith("# ")
+            assert not seen.app.screen.query("Typing")
+
+
+async def test_a_pause_is_shown_in_the_heading(story: Any, engine: Any, opened: Any) -> None:
+    rich(story)
+    async with opened(story.path, engine) as seen:
+        from benchtui.sessions.events import Paused
+
+        story._add(Paused(t=story.t))
+        await seen.look()
+        assert seen.panel("heading")[0].endswith("paused")
+        assert "P go on" in seen.panel("keys")[0]
+        await seen.press("P")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["continue"]
+
+
+async def test_several_running_cases_are_all_marked(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4)).start(0).prepare(0).steps(0, [10.0] * 8).start(1).prepare(1)
+    story.steps(1, [20.0] * 6)
+    async with opened(story.path, engine) as seen:
+        assert [row.split()[4] for row in seen.table] == ["▶", "▶", "·"]
+        assert "bs=2" in seen.panel("current")[0]
+        await seen.press("g")
+        assert "bs=1" in seen.panel("current")[0] and seen.panel("current")[1].startswith(
+            "measuring       8/20"
+        )
+        await seen.press("x")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["skip 0"]
+
+
+async def test_the_memory_of_a_queued_case_is_foreseen(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(device="cpu", gpus=0, batch_sizes=(1, 2, 4)).case(0).case(1)
+    async with opened(story.path, engine) as seen:
+        assert "≈1,600" in seen.table[2]
+        await seen.press("G")
+        assert "expected peak 1,600 MB RSS" in seen.panel("current")[1]
+
+
+async def test_settings_decide_how_it_begins(story: Any, engine: Any, opened: Any, surroundings: Any) -> None:
+    rich(story)
+    settings = Settings(theme="okabe-ito", hz=5.0, columns=("p99", "state"), sort="-p50", quiet="on")
+    mine = replace(surroundings, preferences=Preferences(settings))
+    async with opened(story.path, engine, surroundings=mine) as seen:
+        assert seen.app.theme == "okabe-ito"
+        assert seen.panel("header")[0].split() == ["case", "p99", "ms", "state"]
+        assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
+        await seen.press("Q")
+        assert seen.panel("heading")[1].endswith("5 Hz")
+        await seen.press("Q")
+        assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
+
+
+async def test_a_new_round_warms_up_before_it_measures(story: Any, engine: Any, opened: Any) -> None:
+    from benchtui.sessions.events import CaseStarted, RoundFinished, Steps
+
+    story.begin().start(0).prepare(0).steps(0, [10.0] * 2, "warmup").steps(0, [10.0] * 20)
+    story._add(RoundFinished(t=story.t, case=0, round=0))
+    story.wait(1)._add(CaseStarted(t=story.t, case=0, round=1, config=story._plan[0]))
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("current")[1].startswith("loading model")
+        story.wait(1).prepare(0)
+        await seen.look()
+        assert seen.panel("current")[1].startswith("first step")
+        story._add(Steps(t=story.t, case=0, phase="warmup", round=1, wall_ms=[10.0]))
+        await seen.look()
+        assert seen.panel("current")[1].startswith("warm-up        1/2")
+        story._add(Steps(t=story.t, case=0, phase="measure", round=1, wall_ms=[10.0] * 3))
+        await seen.look()
+        assert seen.panel("current")[1].startswith("measuring       3/20")
+        assert "R2" in seen.panel("band")[0]
+
+
+async def test_the_help_names_every_key(story: Any, engine: Any, opened: Any) -> None:
+    from benchtui.tui.monitor.screen import Monitor
+    from benchtui.tui.shell.keymap import bound, shown
+
+    story.begin()
+    async with opened(story.path, engine, size=(120, 90)) as seen:
+        await seen.press("question_mark")
+        for each in bound(Monitor):
+            assert f"{shown(each.keys)} " in seen.text and each.does in seen.text
+
+
+async def test_editing_the_sweep_goes_to_the_first_place(story: Any, opened: Any) -> None:
+    story.begin().case(0).end()
+    async with opened(story.path) as seen:
+        await seen.press("e")
+        assert seen.app.current_mode == "sweep"
+        assert seen.app._source == story.path
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (60, 20)])
+async def test_every_panel_keeps_within_the_screen(
+    story: Any, engine: Any, opened: Any, size: tuple[int, int]
+) -> None:
+    rich(story)
+    async with opened(story.path, engine, size=size, ascii_only=True) as seen:
+        for keys in ((), ("H",), ("z",), ("tab",), ("tab",), ("tab",), ("tab",), ("tab",)):
+            await seen.press(*keys)
+            rows = seen.text.split("\n")
+            assert len(rows) == size[1] and all(len(row) <= size[0] for row in rows)
+            assert seen.text.isascii()

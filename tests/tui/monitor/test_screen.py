@@ -1,0 +1,468 @@
+"""The Monitor with sessions written by hand: what each state shows, and what each key does."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.pages.page import Page
+from benchtui.tui.shell.drawing_cost import Spending
+from benchtui.tui.shell.exit_reason import Ending
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+
+async def test_starting_shows_the_plan_and_words(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("current")[0] == "3 cases"
+        assert seen.panel("current")[1].startswith("starting ")
+        assert [row.split()[-1] for row in seen.table] == ["queued"] * 3
+        assert "0/3 cases" in seen.panel("heading")[0]
+
+
+async def test_before_the_first_event_there_are_words_and_no_crash(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("log")[-1] == "starting engine"
+        await seen.press("down", "x", "enter", "space", "space")
+        assert seen.app.is_running
+
+
+async def test_phases_are_told_in_words(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("current")[1].startswith("loading model")
+        story.prepare(0, "random weights")
+        await seen.look()
+        assert seen.panel("current")[1].startswith("first step")
+        assert "⚑ random weights" in seen.panel("heading")[1]
+        story.steps(0, [20.0], "warmup")
+        await seen.look()
+        assert seen.panel("current")[1].startswith("warm-up        1/2")
+        story.steps(0, [12.0], "warmup").steps(0, [10.0, 10.1])
+        await seen.look()
+        assert seen.panel("current")[1].startswith("measuring       2/20")
+        assert "▶ 2/20" in seen.table[0]
+
+
+async def test_figures_and_time_left(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(iterations=2000).case(0, 10.0, 150).start(1).prepare(1).steps(1, [20.0] * 50)
+    async with opened(story.path, engine) as seen:
+        figures = seen.panel("current")[2]
+        assert "p50   20.00 ms  p99       – ms" in figures
+        assert "100.0 samples/s" in figures
+        assert "39 s left" in seen.panel("current")[1]
+        assert "left" in seen.panel("heading")[0]
+        assert "10.02      10.04" in seen.table[0]
+
+
+async def test_the_band_shows_warm_up_and_the_median(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
+        assert any("10.02 ┼" in row for row in seen.panel("band"))
+        assert "warm-up" in seen.panel("band")[-1]
+        bar, words = seen.panel("parts")[:2]
+        assert set(bar) == set("█▓") and 0.18 < bar.count("█") / len(bar) < 0.22
+        assert words.startswith("█ tokenize 2.00 ms  20 %   ▓ forward 8.02 ms  80 %")
+
+
+async def test_while_the_next_case_loads_the_band_still_shows_the_one_before(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin().case(0).start(1)
+    async with opened(story.path, engine) as seen:
+        assert "cuda:0 fp32 compile=off bs=1 seq=128" in seen.panel("band")[-1]
+        assert "bs=2" in seen.panel("current")[0]
+
+
+async def test_rows_without_figures_say_why(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4, 8)).case(0).start(1).finish(1, "oom", reason="out of memory: 96 GB")
+    story.finish(2, "skipped", reason="larger than a case that ran out of memory")
+    story.start(3).finish(3, "failed", reason="worker killed by SIGKILL", signal="SIGKILL")
+    async with opened(story.path, engine) as seen:
+        rows = seen.table
+        assert "▲ oom" in rows[1] and "out of memory: 96 GB" in rows[1]
+        assert "○ skipped" in rows[2] and "larger than a case" in rows[2]
+        assert "✗ failed" in rows[3] and "SIGKILL" in rows[3]
+
+
+async def test_gauges_of_one_gpu(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().telemetry().telemetry()
+    async with opened(story.path, engine) as seen:
+        gauges = seen.panel("gauges")
+        assert gauges[0] == "GPU 0  Test GPU"
+        assert gauges[1].startswith("power       330 W") and gauges[1].endswith("400 W")
+        assert gauges[3].startswith("VRAM       8.0 GB") and gauges[3].endswith("80.0 GB")
+        assert "use  97 %   clock 1980 MHz     61 °C" in gauges[5]
+
+
+async def test_two_gpus_each_have_their_gauges(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(gpus=2).telemetry(2)
+    async with opened(story.path, engine) as seen:
+        titles = [row.split("  ")[0] for row in seen.panel("gauges")]
+        assert [title for title in titles if title.startswith(("GPU", "host"))] == ["GPU 0", "GPU 1", "host"]
+
+
+async def test_eight_gpus_have_a_line_each(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(gpus=8).telemetry(8)
+    async with opened(story.path, engine) as seen:
+        assert [row.split("  ")[0] for row in seen.panel("gauges")[:9]] == [
+            *(f"GPU {index}" for index in range(8)),
+            "host",
+        ]
+
+
+async def test_without_a_gpu_the_gauges_say_why(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(gpus=0, device="cpu").telemetry(0)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("gauges")[0] == "no NVIDIA driver on this machine"
+        assert [row.split()[0] for row in seen.panel("gauges") if "%" in row or "GB" in row] == [
+            "CPU",
+            "RSS",
+            "worker",
+            "memory",
+            "engine",
+        ]
+
+
+async def test_a_throttled_gpu_needs_the_eye(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().telemetry(throttle="sw_thermal")
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        assert "clock held by sw thermal" in seen.panel("gauges")[2]
+
+
+async def test_a_finished_session_shows_its_outcome_and_what_to_do(story: Any, opened: Any) -> None:
+    story.begin().case(0).case(1).finish(2, "skipped", reason="no").end()
+    async with opened(story.path) as seen:
+        current = seen.panel("current")
+        assert current[0].startswith("2 ok · 1 skipped")
+        assert current[1].startswith("completed      most samples/s")
+        assert current[2] == "the report: benchtui export trial"
+        assert seen.panel("heading")[0].endswith("completed")
+        await seen.press("q")
+    assert seen.app.return_value == Ending("finished", story.path)
+
+
+async def test_an_engine_that_vanished_is_told_plainly(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0).start(1).prepare(1).steps(1, [10.0] * 5)
+    async with opened(story.path, engine) as seen:
+        assert "running" not in seen.panel("log")[-1]
+        engine.lives = False
+        seen.clock.now_s += 2
+        await seen.look()
+        assert seen.panel("log")[-1].strip() == "engine gone; to go on: benchtui run --resume trial"
+        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial; the report: ")
+        assert seen.panel("heading")[0].endswith("cut off")
+        assert "■ cut short" in seen.table[1]
+        await seen.press("q")
+    assert seen.app.return_value == Ending("cut off", story.path)
+
+
+async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(name="\x1b[31mred\x1b]0;title\x07 [bold]b[/bold]").case(0, 10.0, 20, "\x1b[2J[link=x]mark")
+    story.start(1).finish(1, "failed", reason="\x9b31m\r\n[/]boom\u202e").say(
+        "\x1b]52;c;aGk=\x07[b]said", "error"
+    )
+    async with opened(story.path, engine) as seen:
+        text = seen.text
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text.replace("\n", ""))
+        assert "[bold]b[/bold]" in text and "[/]boom" in text and "[b]said" in text
+        assert "\u202e" not in text
+
+
+async def test_a_file_that_breaks_off_in_mid_sense_is_told_and_survived(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
+        with story.path.open("ab") as file:
+            file.write(b'{"event":"steps","t":"nonsense"}\n')
+        await seen.look()
+        assert "line 8: not an event" in " ".join(seen.panel("log"))
+        assert "✓ ok" in seen.table[0]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_nothing_is_cut_off_at_the_edges(
+    story: Any, engine: Any, opened: Any, size: tuple[int, int]
+) -> None:
+    story.begin().telemetry().case(0, 1234.5, 20, "random weights").start(1).prepare(1, "random weights")
+    story.steps(1, [1300.0] * 3)
+    async with opened(story.path, engine, size=size) as seen:
+        rows = seen.text.split("\n")
+        assert len(rows) == size[1]
+        assert all(len(row) <= size[0] for row in rows)
+        assert rows[0].endswith("left")
+        assert "samples/s" in seen.panel("current")[2]
+        assert "1,234.52" in seen.table[0]
+
+
+async def test_a_small_terminal_gets_a_word(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine, size=(50, 15)) as seen:
+        assert "terminal too small" in seen.text
+        assert "50 by 15; 60 by 20 at least" in seen.text
+        await seen.pilot.resize_terminal(120, 40)
+        await seen.look()
+        assert "too small" not in seen.text and "trial" in seen.text
+
+
+async def test_quit_of_a_running_sweep_offers_to_detach(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("q")
+        assert "d: detach" in seen.panel("log")[-1]
+        assert seen.panel("keys")[0].split() == ["d", "detach", "s", "stop", "esc", "back"]
+        await seen.press("escape")
+        assert "detach" not in seen.text
+        await seen.press("q", "d")
+    assert seen.app.return_value == Ending("detached", story.path)
+    assert engine.told == []
+
+
+async def test_quit_and_stop_leaves_once_the_engine_has_ended(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("q", "s")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["stop"]
+        assert seen.app.is_running
+        story.finish(0, "interrupted", reason="stopped").end("interrupted")
+        await seen.look()
+    assert seen.app.return_value == Ending("stopped", story.path)
+
+
+async def test_stop_asks_once_and_stays(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("X")
+        assert "Stop the sweep?" in seen.panel("log")[-1]
+        assert engine.told == []
+        await seen.press("s")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["stop"]
+        story.finish(0, "interrupted", reason="stopped").end("interrupted")
+        await seen.look()
+        assert seen.panel("heading")[0].endswith("interrupted")
+        await seen.press("q")
+    assert seen.app.return_value == Ending("stopped", story.path)
+
+
+async def test_detach_without_a_question(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        await seen.press("d")
+    assert seen.app.return_value == Ending("detached", story.path)
+
+
+async def test_skip_tells_the_engine_and_says_so(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine) as seen:
+        await seen.press("x")
+        assert seen.panel("log")[-1] == "no case runs at this moment"
+        story.start(0)
+        await seen.look()
+        await seen.press("x")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["skip 0"]
+        assert seen.panel("log")[-1] == "skipping case 1"
+
+
+async def test_an_engine_that_refuses_is_quoted(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    engine.refuses = "the engine doesn't answer"
+    async with opened(story.path, engine) as seen:
+        await seen.press("x")
+        await seen.app.workers.wait_for_complete()
+        await seen.look()
+        assert seen.panel("log")[-1] == "the engine doesn't answer"
+        seen.clock.now_s += 10
+        await seen.look()
+        assert seen.panel("log")[-1] == ""
+
+
+async def test_freezing_stops_the_picture_and_not_the_reading(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine) as seen:
+        await seen.press("space")
+        assert "frozen" in seen.panel("heading")[1]
+        story.case(0)
+        await seen.look()
+        assert "queued" in seen.table[0] or "0/3" in seen.panel("heading")[0]
+        await seen.press("space")
+        assert "1/3 cases" in seen.panel("heading")[0]
+        assert "frozen" not in seen.panel("heading")[1]
+
+
+async def test_a_chosen_case_fills_the_upper_part(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0, 10.0).case(1, 30.0).start(2)
+    async with opened(story.path, engine) as seen:
+        await seen.press("up")
+        assert "bs=2" in seen.panel("current")[0] and "case 2 of 3" in seen.panel("current")[0]
+        assert seen.table[1].startswith("▸")
+        await seen.press("g")
+        assert "bs=1" in seen.panel("current")[0]
+        assert "p50   10.02" in seen.panel("current")[2]
+        await seen.press("G")
+        assert seen.table[2].startswith("▸")
+        await seen.press("escape")
+        assert not any(row.startswith("▸") for row in seen.table)
+
+
+async def test_help_and_detail_are_screens_of_their_own(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0, 10.0, 120, "random weights").start(1)
+    async with opened(story.path, engine) as seen:
+        await seen.press("question_mark")
+        assert isinstance(seen.app.screen, Page)
+        assert "detach" in seen.text
+        await seen.press("escape", "g", "enter")
+        assert isinstance(seen.app.screen, CaseScreen)
+        assert "random weights" in seen.text
+        await seen.press("q")
+        assert isinstance(seen.app.screen, Monitor)
+
+
+async def test_pages_scroll(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.press("f1")
+        top = seen.panel("page")[0]
+        await seen.press("down", "down")
+        assert seen.panel("page")[0] != top
+        await seen.press("end", "pagedown")
+        assert "interrupted" in seen.panel("page")[-1]
+        await seen.press("home")
+        assert seen.panel("page")[0] == top
+
+
+async def test_the_rate_changes_and_is_told(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("heading")[1].endswith("2 Hz")
+        await seen.press("plus")
+        assert seen.panel("heading")[1].endswith("5 Hz")
+        await seen.press("minus", "minus")
+        assert seen.panel("heading")[1].endswith("1 Hz")
+
+
+async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(cpu_count=2).start(0)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
+        await seen.press("plus")
+        assert seen.panel("heading")[1].endswith("5 Hz") and "quiet" not in seen.panel("heading")[1]
+
+
+async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(spending: Spending) -> None:
+        spending.most_hz = 0.75
+
+    story.begin().start(0)
+    monkeypatch.setattr(Spending, "look", look)
+    async with opened(story.path, engine) as seen:
+        assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
+        story.finish(0)
+        await seen.look()
+        assert seen.panel("heading")[1].endswith(" 2 Hz"), "nothing is measured"
+
+
+async def test_the_screen_tells_its_cost_when_asked(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().telemetry()
+    async with opened(story.path, engine) as seen:
+        await seen.press("D")
+        assert "measuring the screen" in seen.panel("log")[-1]
+        await seen.press("D")
+        assert "measuring" not in seen.panel("log")[-1]
+
+
+async def test_themes_change_by_a_key(story: Any, engine: Any, opened: Any) -> None:
+    story.begin()
+    async with opened(story.path, engine) as seen:
+        seen_themes = {seen.app.theme}
+        for _ in range(4):
+            await seen.press("t")
+            seen_themes.add(seen.app.theme)
+        assert len(seen_themes) == 5
+
+
+async def test_every_action_is_in_the_palette(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().start(0)
+    async with opened(story.path, engine) as seen:
+        titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
+        assert {
+            "Detach",
+            "Stop the sweep",
+            "Skip a running case",
+            "Pause, or go on",
+            "Filter cases",
+            "Help",
+            "Next theme",
+        } <= titles
+        await seen.press("colon")
+        assert seen.app.screen.__class__.__name__ == "CommandPalette"
+        story.case(1)
+        await seen.press("escape")
+        assert "✓ ok" in seen.table[1]
+
+
+async def test_ascii_uses_no_other_character(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().telemetry().case(0, 10.0, 20, "random weights").start(1).finish(1, "oom", reason="full")
+    async with opened(story.path, engine, ascii_only=True) as seen:
+        assert seen.text.isascii()
+        await seen.press("question_mark")
+        assert seen.text.isascii()
+
+
+async def test_a_hundred_thousand_cases_are_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(batch_sizes=tuple(range(1, 100_001))).case(0)
+    async with opened(story.path, engine) as seen:
+        assert "1/100000 cases" in seen.panel("heading")[0]
+        await seen.press("G")
+        assert "bs 100000" in seen.table[-1] and seen.table[-1].startswith("▸")
+        await seen.press("g")
+        assert "bs      1" in seen.table[0]
+
+
+async def test_no_color_is_obeyed(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    story.begin().case(0)
+    async with opened(story.path, engine) as seen:
+        styles = {
+            segment.style
+            for strip in seen.app.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style
+        }
+        colours = {colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
+        assert all(colour.is_default for colour in colours)
+        assert "✓ ok" in seen.table[0]
+
+
+@pytest.mark.parametrize("ms", [0.0, 5e-324, 1e9])
+async def test_figures_of_any_size_are_survived(story: Any, engine: Any, opened: Any, ms: float) -> None:
+    story.begin().telemetry()
+    for case in (0, 1):
+        story.start(case).prepare(case).steps(case, [ms] * 2, "warmup")
+        story.t = 5.0
+        story.steps(case, [ms] * 20)
+        story.t = 5.0
+        story.finish(case)
+    async with opened(story.path, engine) as seen:
+        assert "2/3 cases" in seen.panel("heading")[0]
+        await seen.press("g", "enter", "escape")
+        assert "✓ ok" in seen.table[1]
+
+
+async def test_the_case_that_was_cut_short_still_has_its_figures(story: Any, opened: Any) -> None:
+    story.begin().start(0).prepare(0).steps(0, [10.0] * 8)
+    async with opened(story.path) as seen:
+        await seen.press("g")
+        assert seen.panel("current")[1].startswith("cut short")
+        assert "p50   10.00" in seen.panel("current")[2]

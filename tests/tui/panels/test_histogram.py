@@ -1,0 +1,42 @@
+from benchtui.themes import ASCII, UNICODE, Symbols
+from benchtui.tui.live.running_stats import Spread
+from benchtui.tui.panels.histogram import Histogram, histogram_lines
+from benchtui.tui.panels.step_band import Scale
+
+
+def drawn(values: list[float], width: int = 53, height: int = 8, symbols: Symbols = UNICODE) -> list[str]:
+    spread = Spread(values)
+    made = Histogram(spread.n, Scale(0.0, 20.0), spread.below, spread.median, spread.p99)
+    return ["".join(text for text, _ in row) for row in histogram_lines(made, width, height, symbols)]
+
+
+def test_the_highest_column_is_the_largest_count() -> None:
+    rows = drawn([10.5] * 6 + [4.5] * 3)
+    assert rows[0].startswith("          6 ┤") and rows[5].startswith("      steps ┤")
+    assert rows[0].index("█") - 13 == 20
+    assert rows[3][13 + 8 : 13 + 10] == "██" and rows[2][13 + 8] == " "
+
+
+def test_median_and_p99_are_named_below() -> None:
+    rows = drawn([5.0] * 95 + [15.0] * 6)
+    assert rows[-2].split() == ["0.00", "▴p50", "▴p99", "20.00"]
+
+
+def test_steps_beyond_the_scale_are_counted_and_told() -> None:
+    rows = drawn([5.0] * 9 + [50.0] * 2)
+    assert "2 beyond" in rows[-1]
+    assert rows[5].rstrip().endswith("██")
+
+
+def test_all_counts_are_there_at_any_width() -> None:
+    values = [0.1 * step for step in range(200)]
+    spread = Spread(values)
+    from benchtui.tui.panels.histogram import _counts
+
+    made = Histogram(spread.n, Scale(0.0, 20.0), spread.below)
+    assert {sum(_counts(made, Scale(0.0, 20.0), columns)) for columns in (1, 7, 30, 80)} == {200}
+
+
+def test_ascii_and_no_room() -> None:
+    assert all(row.isascii() for row in drawn([5.0] * 9, symbols=ASCII))
+    assert drawn([5.0], height=3) == [] and drawn([5.0], width=30) == []

@@ -1,0 +1,115 @@
+"""The clock of a replay, and moments as a reader names them: plain arithmetic on a still clock."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.replay.timeline import Timeline
+from benchtui.tui.replay.player import SPEEDS, Aim, Player, Stride
+
+
+def test_it_goes_on_by_the_clock_at_its_speed(clock: Any) -> None:
+    player = Player(clock, 4.0)
+    clock.now_s += 2
+    assert player.position_s == 8.0
+    player.slower()
+    clock.now_s += 1
+    assert (player.speed, player.position_s) == (2.0, 10.0)
+    player.faster()
+    player.faster()
+    clock.now_s += 1
+    assert (player.speed, player.position_s) == (8.0, 18.0)
+
+
+def test_it_stands_still_while_it_is_paused(clock: Any) -> None:
+    player = Player(clock)
+    clock.now_s += 3
+    player.toggle()
+    clock.now_s += 100
+    assert (player.playing, player.position_s) == (False, 3.0)
+    player.toggle()
+    clock.now_s += 1
+    assert player.position_s == 4.0
+
+
+def test_it_stops_at_the_end_and_plays_once_more_from_the_beginning(clock: Any) -> None:
+    player = Player(clock)
+    clock.now_s += 50
+    assert not player.ended
+    player.end_at(20.0)
+    assert player.ended and player.position_s == 20.0
+    player.toggle()
+    assert (player.playing, player.position_s, player.ended) == (True, 0.0, False)
+
+
+def test_it_goes_wherever_it_is_sent_but_not_before_the_beginning(clock: Any) -> None:
+    player = Player(clock)
+    player.end_at(20.0)
+    for to_s, at_s in ((12.5, 12.5), (-3.0, 0.0), (90.0, 20.0)):
+        player.seek(to_s)
+        assert player.position_s == at_s
+
+
+def test_speeds_end_at_a_quarter_and_at_64(clock: Any) -> None:
+    player = Player(clock)
+    for _ in range(20):
+        player.faster()
+    assert player.speed == 64.0
+    for _ in range(20):
+        player.slower()
+    assert player.speed == 0.25 == SPEEDS[0]
+
+
+def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
+    stride = Stride(clock)
+    taken = []
+    for _ in range(40):
+        clock.now_s += 0.05
+        taken.append(stride.steps(-1))
+    assert taken[:9] == [-1, -1, -1, -1, -2, -2, -2, -2, -4]
+    assert min(taken) == -64
+    assert stride.steps(1) == 1
+    clock.now_s += 1
+    assert stride.steps(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "aim"),
+    [
+        ("90", Aim(seconds=90.0)),
+        (" 12.5 s", Aim(seconds=12.5)),
+        ("1:30", Aim(seconds=90.0)),
+        ("90:00", Aim(seconds=5400.0)),
+        ("1:02:03.5", Aim(seconds=3723.5)),
+        ("50%", Aim(percent=50.0)),
+        ("12.5 %", Aim(percent=12.5)),
+        ("case 3", Aim(case=3)),
+        ("Case3", Aim(case=3)),
+    ],
+)
+def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: Aim) -> None:
+    assert Aim.parse(text) == aim
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "-3", "101%", "1:2:3:4", "case", "case x", "1e9", "nan", "٣", "9" * 400]
+)
+def test_what_is_no_moment_is_refused_with_what_is(text: str) -> None:
+    with pytest.raises(BenchtuiError, match="is no moment of a session; give 90, 1:30, 50% or case 3"):
+        Aim.parse(text)
+
+
+def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Path) -> None:
+    story.begin().wait(10.0).case(0).wait(5.0).start(1).wait(4.0).say("hm")
+    timeline = Timeline(story.path)
+    while not timeline.complete:
+        timeline.read()
+    end_s = timeline.end_s
+    assert Aim(percent=25.0).moment(timeline) == end_s / 4
+    assert Aim(case=1).moment(timeline) == 10.0
+    assert Aim(case=2).moment(timeline) == end_s - 4.0
+    with pytest.raises(BenchtuiError, match="case 3 never began; the session has 3 cases"):
+        Aim(case=3).moment(timeline)
+    timeline.close()

@@ -1,0 +1,77 @@
+"""The transport line: what stands where, at every width."""
+
+import pytest
+
+from benchtui.sessions.replay.markers import Mark
+from benchtui.themes import ASCII, UNICODE
+from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
+
+ORIGINS = ("demo, recorded 2026-11-21 on box", "demo, recorded 2026-11-21", "demo 2026-11-21")
+
+
+def transport(
+    state: State = "playing", position_s: float = 30.0, end_s: float | None = 120.0, *marks: Mark
+) -> Transport:
+    return Transport(state, position_s, end_s, 4.0, marks, ORIGINS)
+
+
+def text(line: Line) -> str:
+    return "".join(piece for piece, _ in line)
+
+
+@pytest.mark.parametrize("width", [60, 78, 118, 198])
+def test_all_of_it_fits_and_says_when_it_was_recorded(width: int) -> None:
+    first, second = transport_lines(transport(), width, 2, UNICODE)
+    assert text(first).startswith("▶ playing    4x  0:30.0 / 2:00.0  ━")
+    assert len(text(first)) <= width and len(text(second)) <= width
+    assert text(first).endswith("2026-11-21 on box" if width > 80 else "2026-11-21")
+    assert text(first).split()[-2:] != ["on", "box"] or width > 80
+
+
+def test_the_bar_is_filled_as_far_as_the_replay_has_come() -> None:
+    shares = []
+    for position_s in (0.0, 30.0, 60.0, 120.0):
+        pieces = transport_lines(transport("paused", position_s), 118, 2, UNICODE)[0]
+        filled, empty = (
+            sum(len(part) for part, role in pieces[1:] if role == wanted) for wanted in ("accent", "faint")
+        )
+        shares.append(round(filled / (filled + empty), 1))
+    assert shares == [0.0, 0.3, 0.5, 1.0]
+
+
+def test_what_happened_stands_below_its_moment_and_the_worst_wins() -> None:
+    marks = [
+        Mark(0.0, "begin", 0),
+        Mark(60.0, "begin", 1),
+        Mark(60.0, "oom", 1),
+        Mark(60.0, "message"),
+        Mark(120.0, "ok", 1),
+    ]  # type: ignore[arg-type]
+    first, second = transport_lines(transport("playing", 0.0, 120.0, *marks), 118, 2, UNICODE)
+    begin = text(first).index("─")
+    length = text(first).count("─")
+    assert text(second)[begin] == "│"
+    assert text(second)[begin + length // 2] == "▲"
+    assert len(text(second).split()) == 2
+
+
+def test_of_very_many_marks_the_worst_of_each_moment_are_kept() -> None:
+    begins = [Mark(t / 10, "begin", t) for t in range(100_000)]
+    kept = worst(sorted([*begins, Mark(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
+    assert 900 <= len(kept) <= 1001
+    assert [mark.t for mark in kept if mark.kind == "failed"] == [5000.0]
+    assert worst([Mark(0.0, "ok", 0)], 0.0) == ()
+
+
+def test_before_the_end_is_known_there_is_no_share_of_it() -> None:
+    first, second = transport_lines(transport("seeking", 5.0, None, Mark(1.0, "begin", 0)), 100, 2, ASCII)
+    assert text(first).startswith("# seeking    4x  0:05.0 / - ")
+    assert text(second).strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0:00.0"), (61.26, "1:01.2"), (3600, "1:00:00.0"), (36_123.9, "10:02:03.9")]
+)
+def test_a_moment_in_words(seconds: float, said: str) -> None:
+    assert clock_text(seconds) == said

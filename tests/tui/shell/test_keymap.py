@@ -1,0 +1,146 @@
+"""Keys by id: all are listed, a map of the user's is followed, and the way out can't be mapped away."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchtui.tui.app import key_owners
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.settings import Settings
+
+OWNERS = key_owners()
+
+
+def test_every_key_of_the_monitor_and_the_app_is_listed_once() -> None:
+    lines = [line.split()[0] for line in keymap.listing({}, OWNERS) if line.startswith("  ")]
+    assert len(lines) == len(set(lines))
+    assert {"monitor.skip", "app.theme", "columns.done", "replay.share_30", "library.mark"} <= set(lines)
+
+
+def test_the_list_shows_keys_as_they_are_mapped() -> None:
+    listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"}, OWNERS)
+    (mark,) = [line for line in listed if "library.mark" in line]
+    assert mark.split()[1:3] == ["insert", "ctrl+k"]
+    (back,) = [line for line in listed if "case.back" in line]
+    assert back.split()[1:3] == ["f9", "esc"]
+    assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c leave the app"
+
+
+def test_keys_are_shown_as_a_reader_knows_them() -> None:
+    assert keymap.shown("question_mark,f1,slash,escape,plus,ctrl+z,K") == "?  f1  /  esc  +  ctrl+z  K"
+
+
+def test_the_ways_out_are_kept() -> None:
+    wanted = {"monitor.skip": "ctrl+q", "monitor.sort": "f5", "monitor.again": " ", "monitor.add": "esc"}
+    kept, problems = keymap.usable({**wanted, "monitor.back": "f6"})
+    assert kept == {"monitor.sort": "f5", "monitor.back": "f6,escape"}
+    assert problems == [
+        "keys: monitor.skip = 'ctrl+q': ctrl+q always leaves the app",
+        "keys: monitor.again = ' ': no key is given",
+        "keys: monitor.add = 'esc': esc always goes back",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", ["f5", "pgdn", "del", "/", "question_mark", "ctrl+k", "shift+f3", "ä", "K, f6"]
+)
+def test_keys_may_be_written_as_they_are_shown(given: str) -> None:
+    kept, problems = keymap.usable({"monitor.skip": given})
+    assert not problems and kept["monitor.skip"].split(",")[0] not in ("pgdn", "del")
+
+
+@pytest.mark.parametrize("given", ["hyperspace", "f99", "strg+k", "ctrl+", "a b"])
+def test_a_key_that_there_is_not_is_told(given: str) -> None:
+    kept, problems = keymap.usable({"monitor.skip": given})
+    assert not kept
+    assert problems == [
+        f"keys: monitor.skip = {given!r}: {given!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+    ]
+
+
+def test_mistakes_are_told_a_line_each() -> None:
+    lines = keymap.mistakes({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
+    assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
+    assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+    assert keymap.mistakes({"monitor.skip": "f5"}, OWNERS) == []
+
+
+def test_a_clash_with_a_key_of_every_place_is_told_once() -> None:
+    assert keymap.mistakes({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
+        "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
+    ]
+    assert keymap.mistakes({"monitor.sort": "t"}, OWNERS) == [
+        "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
+    ]
+    assert keymap.mistakes({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
+        "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
+    ]
+
+
+def test_what_a_replay_has_in_place_of_a_key_of_the_monitor_is_no_clash() -> None:
+    assert keymap.mistakes({"replay.moment": "f9"}, OWNERS) == []
+    assert keymap.mistakes({"monitor.sort": "right_square_bracket"}, OWNERS) == [
+        "keys: ] would do replay.step and monitor.sort; the mapped one wins"
+    ]
+
+
+def test_keys_may_change_places() -> None:
+    assert keymap.mistakes({"monitor.earlier": "J", "monitor.later": "K"}, OWNERS) == []
+
+
+async def test_a_mapped_key_works_and_the_help_shows_it(
+    story: Any, engine: Any, opened: Any, surroundings: Any
+) -> None:
+    story.begin().start(0)
+    keys = {"monitor.skip": "f5", "monitor.help": "f2", "monitor.quit": "f10", "monitor.cost": "ctrl+c"}
+    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
+    async with opened(story.path, engine, surroundings=mine) as seen:
+        await seen.press("x")
+        assert engine.told == []
+        await seen.press("f5")
+        await seen.app.workers.wait_for_complete()
+        assert engine.told == ["skip 0"]
+        await seen.press("f2")
+        assert any(row.split()[:4] == ["f5", "Skip", "a", "running"] for row in seen.text.split("\n"))
+        await seen.press("escape", "ctrl+q")
+        assert "d: detach" in seen.panel("log")[-1]
+        await seen.press("escape", "f10")
+        assert "d: detach" in seen.panel("log")[-1]
+
+
+async def test_a_clash_is_told_and_the_app_goes_on(
+    story: Any, engine: Any, opened: Any, surroundings: Any
+) -> None:
+    story.begin().start(0)
+    mine = replace(surroundings, preferences=Preferences(Settings(keys={"monitor.sort": "x"})))
+    async with opened(story.path, engine, surroundings=mine) as seen:
+        await seen.app.workers.wait_for_complete()
+        for _ in range(20):
+            await seen.pilot.pause(0.05)
+        told = [toast.message for toast in seen.app._notifications]
+        assert told == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
+        await seen.press("x")
+        assert engine.told == [] and "▴case" in seen.panel("header")[0]
+
+
+async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(
+    story: Any, opened: Any, surroundings: Any
+) -> None:
+    preferences = Preferences()
+    preferences.problems = ("config.toml: hz: [oops] is not known",)
+    story.begin().case(0).end()
+    async with opened(story.path, surroundings=replace(surroundings, preferences=preferences)) as seen:
+        await seen.pilot.pause(0.2)
+        assert [toast.message for toast in seen.app._notifications] == ["config.toml: hz: [oops] is not known"]
+
+
+async def test_sentences_name_the_keys_as_they_are_mapped(opened: Any, surroundings: Any) -> None:
+    keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn"}
+    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
+    async with opened(surroundings=mine) as seen:
+        welcome = "f5 starts this sweep. enter changes a line, o opens another sweep, f2 explains the rest."
+        assert welcome in seen.text
+        await seen.press("down", "up")
+        assert "pgdn: on or off" in seen.text

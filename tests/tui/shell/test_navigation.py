@@ -1,0 +1,56 @@
+"""What holds in every place: footers are short and whole, and words are in colours for reading."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.library import paths
+from benchtui.tui.shell.keymap import TITLES
+from benchtui.tui.widgets.key_bar import KeyBar
+
+EVERYWHERE = [place for place in TITLES if place != "app"]
+MOST_KEYS = 7
+
+
+@pytest.fixture
+def around(surroundings: Any) -> Any:
+    return replace(surroundings, recorded=paths.entries)
+
+
+@pytest.mark.parametrize("place", EVERYWHERE)
+@pytest.mark.parametrize("ascii_only", [False, True])
+async def test_the_footer_is_short_and_whole(stage: Any, around: Any, place: str, ascii_only: bool) -> None:
+    async with stage.app(place, around, ascii_only=ascii_only).run_test(size=(80, 24)) as pilot:
+        seen = await stage.enter(place, pilot)
+        keys = seen.app.screen.query_one(KeyBar)._told
+        assert keys is not None and 1 <= len(keys) <= MOST_KEYS
+        assert seen.text.split("\n")[-1].split() == [
+            word for entry in keys for part in entry for word in part.split()
+        ]
+        assert not ascii_only or seen.text.isascii()
+
+
+@pytest.mark.parametrize("place", EVERYWHERE)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_no_word_is_in_the_colour_of_lines(
+    stage: Any, around: Any, place: str, size: tuple[int, int]
+) -> None:
+    async with stage.app(place, around).run_test(size=size) as pilot:
+        seen = await stage.enter(place, pilot)
+        screen = seen.app.screen
+        faint = screen.get_component_rich_style("ink--faint").color
+        pieces = [piece for strip in screen._compositor.render_strips() for piece in strip]
+        words = [piece.text for piece in pieces if piece.style and piece.style.color == faint]
+        assert not [word for word in words if any(letter.isalnum() for letter in word)]
+
+
+async def test_the_chosen_row_can_be_read_in_the_terminals_own_colours(stage: Any, around: Any) -> None:
+    async with stage.app("monitor", around, theme="terminal").run_test(size=(80, 24)) as pilot:
+        seen = await stage.enter("monitor", pilot)
+        await seen.settle("G")
+        pieces = [piece for strip in seen.app.screen._compositor.render_strips() for piece in strip]
+        assert any("queued" in piece.text for piece in pieces)
+        assert not [
+            piece.text for piece in pieces if piece.text.strip() and piece.style.color == piece.style.bgcolor
+        ]

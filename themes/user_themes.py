@@ -1,0 +1,112 @@
+"""The reader's own themes: TOML files in a folder of their configuration, beside those that ship."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from benchtui.sessions.files.input_file import read_text
+from benchtui.themes import COLOURS, DEFAULT, LIGHT, LINES, TERMINAL, Theme, load, names
+
+SHIPPED = "shipped"
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+ANSI = ("ansi_default", *(f"ansi_{hue}" for hue in _HUES), *(f"ansi_bright_{hue}" for hue in _HUES))
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """All themes there are."""
+
+    themes: dict[str, Theme]
+    """By name: the default, the others that ship, the reader's own."""
+    sources: dict[str, str]
+    """Where each is from: its file, or ``shipped``."""
+    problems: dict[str, str]
+    """By name, for each file that is no theme: what is wrong with it, in one line that begins with the file."""
+
+
+def folder() -> Path:
+    """Where the reader's own themes are looked for."""
+    return Path(platformdirs.user_config_dir("benchtui")) / "themes"
+
+
+def shelf(place: Path | None = None) -> Shelf:
+    """Every theme that ships and every one in a folder, by default that of the reader's configuration."""
+    found = Shelf({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
+    for path in sorted((place or folder()).glob("*.toml")):
+        try:
+            found.themes[path.stem] = _own(path)
+            found.sources[path.stem] = str(path)
+        except OSError as error:
+            found.problems[path.stem] = f"{path}: it can't be read: {error.strerror}"
+        except (ValueError, RecursionError) as error:
+            found.problems[path.stem] = f"{path}: {error}"
+    return found
+
+
+def refusal(name: str) -> str | None:
+    """Why a theme can't be had by this name, in one line; None for one that can."""
+    found = shelf()
+    if name in found.themes:
+        return None
+    return found.problems.get(name) or f"{name!r} is not known; themes: {', '.join(found.themes)}"
+
+
+def parse(name: str, text: str) -> Theme:
+    """A theme out of TOML; a colour that it leaves out is that of the dark, light or terminal theme that ships.
+
+    Raises:
+        ValueError: in one line, what is wrong with it and what is allowed.
+    """
+    table = tomllib.loads(text)
+    _refuse_unknown(table, "", ("dark", "ansi", "colours"))
+    ansi, colours = _flag(table, "ansi", False), table.get("colours", {})
+    dark = _flag(table, "dark", True)
+    if not isinstance(colours, dict):
+        raise ValueError(f"colours: {colours!r} is no table; allowed: [colours] with {', '.join(COLOURS)}")
+    _refuse_unknown(colours, "colours.", (*COLOURS, "lines"))
+    given = {key: _colour(f"colours.{key}", value, ansi) for key, value in colours.items() if key != "lines"}
+    base = load(TERMINAL if ansi else DEFAULT if dark else LIGHT)
+    lines = _lines(colours["lines"], ansi) if "lines" in colours else base.lines
+    return replace(base, name=name, dark=dark, ansi=ansi, lines=lines, **given)
+
+
+def _own(path: Path) -> Theme:
+    if path.stem in names():
+        raise ValueError(f"a theme named {path.stem} ships with benchtui; give the file another name")
+    return parse(path.stem, read_text(path))
+
+
+def _refuse_unknown(table: Mapping[str, object], where: str, known: Iterable[str]) -> None:
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise ValueError(f"{where}{unknown[0]} is not known; allowed: {', '.join(known)}")
+
+
+def _flag(table: Mapping[str, Any], key: str, usual: bool) -> bool:
+    value = table.get(key, usual)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key}: {value!r} is not allowed; allowed: true, false")
+    return value
+
+
+def _colour(where: str, value: object, ansi: bool) -> str:
+    good = value in ANSI if ansi else isinstance(value, str) and bool(_HEX.fullmatch(value))
+    if not good or not isinstance(value, str):
+        allowed = ", ".join(ANSI) if ansi else '"#rrggbb"'
+        raise ValueError(f"{where}: {value!r} is no colour; allowed: {allowed}")
+    return value
+
+
+def _lines(values: object, ansi: bool) -> tuple[str, ...]:
+    """As many colours as lines take turns with; fewer are repeated."""
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"colours.lines: {values!r} is not allowed; allowed: a list of colours")
+    return tuple(islice(cycle(_colour("colours.lines", value, ansi) for value in values), LINES))

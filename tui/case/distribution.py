@@ -1,0 +1,117 @@
+"""How a case's steps are spread: a histogram with the percentiles beside it; knows no Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.bars import bar
+from benchtui.tui.drawing.format import milliseconds, percent
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, flowing, line
+from benchtui.tui.shell.keymap import key
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+
+BINS = 16
+MARKS = ("p50", "p90", "p95", "p99")
+SLIP = 1e-6
+"""Share of a span by which rounding may put the least and the most value outside."""
+LABELS = 36
+"""Cells before the bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Steps counted in spans of equal width, those that are outliers apart."""
+
+    low_ms: float
+    width_ms: float
+    counts: tuple[int, ...]
+
+    def place(self, time_ms: float) -> int | None:
+        """The span that a time falls into; None outside of all."""
+        place = (time_ms - self.low_ms) / self.width_ms
+        if not -SLIP <= place <= len(self.counts) + SLIP:
+            return None
+        return min(max(int(place), 0), len(self.counts) - 1)
+
+
+def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
+    """The steps but for the outliers at these places; None where they are too few or all alike."""
+    import numpy as np  # a tenth of a second, in a thread
+
+    kept = np.delete(np.asarray(times_ms, dtype=float), list(outliers))
+    if len(kept) < BINS or kept.min() == kept.max():
+        return None
+    counts, edges = np.histogram(kept, bins=BINS)
+    return Bins(float(edges[0]), float(edges[1] - edges[0]), tuple(int(count) for count in counts))
+
+
+def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
+    """Figures, histogram, and what lies outside of it."""
+    lines = [drawn for facts in _figures(known, symbols) for drawn in flowing(facts, width)]
+    if bins is None:
+        return [*lines, BLANK, line(("too few different steps for a histogram", "muted"))]
+    return [*lines, BLANK, *_histogram(known, bins, width, symbols), *_outside(known, symbols)]
+
+
+def percentiles(spread: Distribution) -> dict[str, float]:
+    """The percentiles that there are enough steps for, in milliseconds."""
+    values = (spread.median, spread.p90, spread.p95, spread.p99)
+    return {name: value for name, value in zip(MARKS, values, strict=True) if value is not None}
+
+
+def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Piece, Piece]]]:
+    spread = known.latency_ms
+    marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
+    ends = [(name, _ms(value, symbols)) for name, value in (("least", spread.least), ("most", spread.most))]
+    interval = f"{_ms(spread.low, symbols)} to {_ms(spread.high, symbols)}"
+    rows = [
+        [("n", f"{spread.n:,}"), *ends[:1], *marks, *ends[1:]],
+        [
+            ("mean", _ms(spread.mean, symbols)),
+            ("std", _ms(spread.std, symbols)),
+            ("jitter", f"{percent(spread.jitter_percent, symbols)} %"),
+            ("95 % interval of p50", interval),
+            (symbols.plus_minus, f"{percent(spread.interval_percent, symbols)} %"),
+        ],
+        [("p50 of each round", "  ".join(_ms(median, symbols) for median in known.rounds_ms))],
+    ]
+    return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
+
+
+def _fact(label: str, said: str) -> tuple[Piece, Piece]:
+    return (f"{label} ", "muted"), (said, "plain")
+
+
+def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:
+    marks: dict[int, list[str]] = {}
+    for name, value in percentiles(known.latency_ms).items():
+        if (place := bins.place(value)) is not None:
+            marks.setdefault(place, []).append(name)
+    most, room = max(bins.counts), max(10, width - LABELS - 18)
+    rows = []
+    for place, count in enumerate(bins.counts):
+        low, high = (bins.low_ms + bins.width_ms * end for end in (place, place + 1))
+        ends = f"{low:>10,.3f} to {high:>10,.3f} ms {count:>9,} "
+        named = " ".join(marks.get(place, ()))
+        (fill, role), _ = bar(count / most, room, symbols)
+        rows.append(line((ends, "muted"), (fill.ljust(room), role), (f" {named}", "bright")))
+    return rows
+
+
+def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
+    """The outliers, which the histogram leaves out and no figure does."""
+    count = len(known.outliers)
+    if not count:
+        return [line(("no outliers", "muted"))]
+    outliers = f"{symbols.above} {count:,} outlier{'s' if count > 1 else ''}"
+    where = f", not drawn here, and in all figures; {key('case.outlier')} goes through them"
+    return [line((outliers, "warning"), (where, "muted"))]
+
+
+def _ms(value: float | None, symbols: Symbols) -> str:
+    return milliseconds(value, symbols)

@@ -1,0 +1,17 @@
+"""Help for the page of a case: its signs."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.pages.help import Section
+
+
+def case_help(symbols: Symbols) -> Sequence[Section]:
+    """Signs of a case."""
+    signs = (
+        (symbols.ok, "asked for, and read back as such"),
+        (symbols.failed, "asked for, and not in force"),
+        (symbols.absent, "not read back"),
+        (symbols.above, "outlier: so far off that something else must have happened; it stays in all figures"),
+    )
+    return (("Signs", signs),)

@@ -1,0 +1,326 @@
+"""One case with everything known of it: sections side by side, the case before and after a key away."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.machine import MachineState
+from benchtui.themes import Symbols
+from benchtui.tui.case.distribution import Bins, bins_of, distribution_lines
+from benchtui.tui.case.steps import StepTable
+from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
+from benchtui.tui.case.telemetry import readings_held, trace_lines
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, spread_out
+from benchtui.tui.live import metrics_worker
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.model.case_rows import ROLES
+from benchtui.tui.model.session_view import READING
+from benchtui.tui.shell import keymap
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.small import small_lines
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.case_metrics import Metrics
+
+RENEW_S = 1.0
+SOON_S = 0.1
+"""How often to look for steps that are being read again."""
+READINGS = "taking its readings from the record again"
+SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What takes long to say of a case."""
+
+    metrics: "Metrics | None" = None
+    bins: Bins | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Which case, in which state, and which section of it."""
+
+    name: str
+    position: str
+    state: Piece
+    section: str
+
+
+class CaseScreen(Screen[None]):
+    """A case of a session; the screen below goes on reading, and this one draws once a second."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "case",
+        ("tab,l", "section", "section(1)", "Next section"),
+        ("shift+tab,h", "section_before", "section(-1)", "Section before"),
+        ("right,n", "next", "case(1)", "Next case", "in the same section"),
+        ("left,p", "previous", "case(-1)", "Case before"),
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(20)", "Twenty lines on"),
+        ("pageup", "page_up", "move(-20)", "Twenty lines back"),
+        ("home,g", "first", "move(-1000000000)", "First line"),
+        ("end,G", "last", "move(1000000000)", "Last line"),
+        ("o,slash", "outlier", "outlier(1)", "Next outlier", "among the steps"),
+        ("O", "outlier_before", "outlier(-1)", "Outlier before"),
+        ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
+        ("question_mark,f1", "help", "help", "Help"),
+        ("escape,q,enter", "back", "leave", "Back"),
+    )
+
+    def __init__(self, feed: Feed, index: int, symbols: Symbols) -> None:
+        super().__init__()
+        self._feed = feed
+        self._index = index
+        self._symbols = symbols
+        self._section = 0
+        self._at = 0
+        """The first line in view; of the steps, the row that the reader is at."""
+        self._computed: dict[int, Computed] = {}
+        self._seen = metrics_worker.Seen()
+        self._sound: tuple[int, tuple[Peaks, ...]] | None = None
+        """The peaks that no case exceeded, and how many cases had ended then."""
+        self._busy = False
+        self._word = ""
+
+    def compose(self) -> ComposeResult:
+        """Header, the section's lines, a word, the keys."""
+        signs = self._symbols
+        yield Panel[str](small_lines, signs, id="small")
+        with Vertical(classes="body"):
+            yield Panel[Header](_header, signs, id="heading")
+            yield Panel[Sequence[Line]](_as_they_are, signs, id="page")
+            yield Panel[str](_word, signs, id="word")
+            yield KeyBar(signs)
+
+    def on_mount(self) -> None:
+        """Show what is known at once, and begin to compute the rest."""
+        self._panel("small").show("")
+        self.set_interval(RENEW_S, self.tick)
+        self.call_after_refresh(self.tick)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw once the panels have their new sizes."""
+        self.call_after_refresh(self._draw)
+
+    def tick(self) -> None:
+        """Draw what has come, and compute what is new of the case."""
+        if not self.is_current:
+            return
+        self._draw(self._feed.holding.problem or None)
+        if self._looked is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
+            self._read_again()
+        elif not self._busy and self._seen.is_due(self._case):
+            self.run_worker(self._compute())
+
+    def action_leave(self) -> None:
+        """Back to the screen below."""
+        self.dismiss()
+
+    def action_section(self, by: int) -> None:
+        """Show another section, from its beginning."""
+        self._section = (self._section + by) % len(SECTIONS)
+        self._at = 0
+        self._draw("")
+
+    def action_case(self, by: int) -> None:
+        """Show the next case or the one before, in the same section."""
+        self._index = min(max(self._index + by, 0), len(self._feed.session.cases) - 1)
+        self._at = 0
+        self._word = ""
+        self.tick()
+
+    def action_move(self, lines: int) -> None:
+        """Scroll by lines, or by steps."""
+        self._at += lines
+        self._draw("")
+
+    def action_outlier(self, by: int) -> None:
+        """Go to the next outlier among the steps, or to the one before."""
+        if SECTIONS[self._section] != "steps":
+            self._section, self._at = SECTIONS.index("steps"), 0
+        row = self._steps().next_outlier(self._at, by)
+        if row is None:
+            known = self._known.metrics
+            return self._draw("no further outlier" if known and known.outliers else "no outlier known")
+        self._at = row
+        self._draw("")
+
+    def action_copy(self) -> None:
+        """Copy what is known of the case as markdown."""
+        self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
+        self._draw("copied as markdown")
+
+    def action_help(self) -> None:
+        """What the keys and signs mean."""
+        from benchtui.tui.case.help import case_help  # no picture waits for it
+        from benchtui.tui.pages.help import open_help
+
+        open_help(self, self._symbols, case_help)
+
+    @property
+    def _held(self) -> CaseState:
+        """The case with as many of its steps as are held."""
+        return self._feed.session.cases[self._index]
+
+    @property
+    def _case(self) -> CaseState:
+        """The case, with its steps as soon as they are there."""
+        return self._looked or self._held
+
+    @property
+    def _looked(self) -> CaseState | None:
+        """The case with its steps; None while they are read again."""
+        if self._held.steps_held:
+            return self._held
+        looked = self._feed.looked_at(self._held)
+        return looked.case if looked else None
+
+    @property
+    def _machine(self) -> MachineState | None:
+        """The machine it ran on, with its readings; None while they are read again."""
+        machine = self._feed.session.ran_on(self._held)
+        if readings_held(self._held, machine, self._feed.now_s):
+            return machine
+        looked = self._feed.looked_at(self._held)
+        return looked.machine if looked else None
+
+    def _read_again(self) -> None:
+        """Have the steps read, and look soon whether they are there."""
+        if self._feed.holding.waits:
+            self.run_worker(self._feed.holding.go_on())
+        self.set_timer(SOON_S, self.tick)
+
+    @property
+    def _reached(self) -> Limit | None:
+        session = self._feed.session
+        if self._sound is None or self._sound[0] != session.done:
+            self._sound = (session.done, sound_peaks(session.cases, session.peaks))
+        return limit(self._case, self._sound[1])
+
+    @property
+    def _known(self) -> Computed:
+        return self._computed.get(self._index, Computed(self._case.figures))
+
+    async def _compute(self) -> None:
+        self._busy = True
+        case = self._case
+        self._seen.note(case)
+        try:
+            (self._computed[case.index],) = await metrics_worker.compute([case], _computed)
+        finally:
+            self._busy = False
+        self.tick()
+
+    def _draw(self, word: str | None = None) -> None:
+        self._word = self._word if word is None else word
+        if not self.is_current:
+            return
+        page = self._panel("page")
+        width, height = page.size
+        with self.app.batch_update():
+            self._panel("heading").show(self._header())
+            page.show(self._window(width, height))
+            self._panel("word").show(self._word or self._note())
+            self._panel("keys").show(self._keys())
+
+    def _window(self, width: int, height: int) -> Sequence[Line]:
+        """The lines in view."""
+        if SECTIONS[self._section] == "steps":
+            steps = self._steps()
+            if not steps.count:
+                return [line((READING if self._looked is None else "no step was taken", "muted"))]
+            self._at = min(max(self._at, 0), steps.count - 1)
+            return steps.lines(self._at, width, height, self._symbols)
+        lines = self._lines(width)
+        self._at = max(0, min(self._at, len(lines) - height))
+        return lines[self._at : self._at + height]
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        case, known, symbols = self._case, self._known, self._symbols
+        match SECTIONS[self._section]:
+            case "summary":
+                return detail_lines(case, known.metrics, width, symbols)
+            case "distribution":
+                if known.metrics is None or self._looked is None:
+                    return [line((self._why_nothing(), "muted"))]
+                return distribution_lines(known.metrics, known.bins, width, symbols)
+            case "telemetry":
+                if (machine := self._machine) is None:
+                    return [line((READINGS, "muted"))]
+                return trace_lines(self._feed.session, case, machine, self._feed.now_s, width, symbols)
+            case "machine":
+                return machine_lines(case, self._reached, width, symbols)
+            case _:
+                return error_lines(case, width, symbols)
+
+    def _why_nothing(self) -> str:
+        if self._looked is None:
+            return READING
+        return "computing" if self._busy else "no step was measured"
+
+    def _steps(self) -> StepTable:
+        known = self._known.metrics
+        return StepTable(self._case, known.outliers if known else ())
+
+    def _header(self) -> Header:
+        case, session = self._case, self._feed.session
+        state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
+        position = f"case {case.index + 1} of {len(session.cases)}"
+        return Header(clean(case.name), position, state, SECTIONS[self._section])
+
+    def _note(self) -> str:
+        if SECTIONS[self._section] != "steps":
+            return ""
+        known = self._known.metrics
+        outliers = f", {len(known.outliers):,} of them outliers" if known else ""
+        return f"{self._steps().count:,} steps{outliers}"
+
+    def _keys(self) -> Keys:
+        last = ("o", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
+        scroll = (self._symbols.arrows, "scroll")
+        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n p", "case"), scroll, last)
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)
+
+
+def _computed(case: CaseState) -> Computed:
+    from benchtui.sessions.stats.case_metrics import metrics  # numpy: a tenth of a second that no key waits for
+
+    found = metrics(case)
+    return Computed(found, bins_of(case.measured.wall_ms, found.outliers) if found else None)
+
+
+def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:
+    left = [(header.name, "strong"), ("   ", "plain"), header.state]
+    first = spread_out(left, [(header.position, "muted")], width, symbols)
+    tabs: list[Piece] = []
+    for section in SECTIONS:
+        here = section == header.section
+        mark = symbols.chosen if here else " "
+        tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
+    return [first, crop(tabs, width, symbols)]
+
+
+def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    return lines
+
+
+def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+    return [crop([(word, "plain")], width, symbols)]

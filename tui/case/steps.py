@@ -1,0 +1,138 @@
+"""Every step of a case as a row; only those in view are made, so that ten million cost no more than ten."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.sweep import MOST_ROUNDS
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import clean, milliseconds
+from benchtui.tui.drawing.styled_text import Line, Piece, crop
+
+WIDTH = 10
+"""Cells of a figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Neighbouring steps of one phase and round: places of their columns, from and up to."""
+
+    columns: Columns
+    phase: str
+    round: int
+    start: int
+    end: int
+
+
+class StepTable:
+    """The steps of a case in the order in which they were taken: a round's warm-up, then what was measured."""
+
+    def __init__(self, case: CaseState, outliers: Sequence[int]) -> None:
+        """``outliers`` are places among the measured steps, in order."""
+        self._stretches = _stretches(case)
+        self._measured = case.measured
+        self._outliers = outliers
+        self._parts = tuple(case.measured.parts_ms or case.warmup.parts_ms)
+        self.count = sum(each.end - each.start for each in self._stretches)
+
+    def lines(self, at: int, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """The header, and the rows around the one that the reader is at."""
+        titles = self._titles(width)
+        head = "".join(f"{title:>{size}}" for title, size in titles)
+        top = max(0, min(at - (height - 1) // 2, self.count - (height - 1)))
+        rows = range(top, min(top + height - 1, self.count))
+        header: list[Piece] = [(head, "muted")]
+        drawn = (self._row(row, row == at, titles, symbols) for row in rows)
+        return [crop(pieces, width, symbols) for pieces in (header, *drawn)]
+
+    def next_outlier(self, at: int, by: int) -> int | None:
+        """The row of the next outlier, or with ``by`` -1 of the one before; None where there is no other."""
+        rows = (self._row_of(place) for place in self._near(at, by))
+        return next((row for row in rows if (row - at) * by > 0), None)
+
+    def _near(self, at: int, by: int) -> Sequence[int]:
+        """A few outliers on both sides of a row, in the order to be tried."""
+        stretch, place = self._found(at)
+        if stretch.columns is not self._measured:  # of a warm-up: the measured steps of its round follow
+            later = (each.start for each in self._stretches if each.columns is self._measured)
+            place = next((start for start in later if self._row_of(start) > at), len(self._measured))
+        near = bisect_left(self._outliers, place)
+        around = self._outliers[max(0, near - 2) : near + 3]
+        return around if by > 0 else around[::-1]
+
+    def _row_of(self, place: int) -> int:
+        """The row of a measured step."""
+        before = 0
+        for stretch in self._stretches:
+            if stretch.columns is self._measured and stretch.start <= place < stretch.end:
+                return before + place - stretch.start
+            before += stretch.end - stretch.start
+        raise IndexError(place)
+
+    def _found(self, row: int) -> tuple[Stretch, int]:
+        """The stretch that a row is in, and its place in the columns."""
+        for stretch in self._stretches:
+            size = stretch.end - stretch.start
+            if row < size:
+                return stretch, stretch.start + row
+            row -= size
+        raise IndexError(row)
+
+    def _titles(self, width: int) -> list[tuple[str, int]]:
+        """The columns that there is room for; parts come last, in their order."""
+        measured = self._measured
+        counted = [("step", 11), (" phase", 9), (" round", 6), ("wall ms", WIDTH + 2)]
+        device = [("device ms", WIDTH + 1)] if len(measured.device_ms) else []
+        more = [
+            (name, WIDTH) for name, has in (("tokens", measured.tokens), ("loss", measured.loss)) if len(has)
+        ]
+        parts = [(clean(part)[:WIDTH], max(WIDTH, len(part[:WIDTH]) + 1)) for part in self._parts]
+        kept: list[tuple[str, int]] = []
+        for title, size in [*counted, *device, *more, *parts]:
+            if sum(each for _, each in kept) + size + 2 <= width:
+                kept.append((title, size))
+        return kept
+
+    def _row(self, row: int, chosen: bool, titles: Sequence[tuple[str, int]], symbols: Symbols) -> list[Piece]:
+        stretch, place = self._found(row)
+        outlier = self._is_outlier(stretch, place)
+        role = "warning" if outlier else "muted" if stretch.phase == "warm-up" else "plain"
+        cells = self._cells(stretch, place, row, symbols)
+        said = "".join(f"{cells.get(title, ''):>{size}}" for title, size in titles)
+        mark = symbols.chosen if chosen else " "
+        sign = f" {symbols.above}" if outlier else ""
+        return [(mark, "accent"), (said[1:], "strong" if chosen and not outlier else role), (sign, "warning")]
+
+    def _is_outlier(self, stretch: Stretch, place: int) -> bool:
+        near = bisect_left(self._outliers, place)
+        return stretch.columns is self._measured and self._outliers[near : near + 1] == (place,)
+
+    def _cells(self, stretch: Stretch, place: int, row: int, symbols: Symbols) -> dict[str, str]:
+        columns = stretch.columns
+        times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms}
+        times |= {clean(name)[:WIDTH]: column for name, column in columns.parts_ms.items()}
+        cells = {name: milliseconds(_entry(columns, column, place), symbols) for name, column in times.items()}
+        tokens, loss = _entry(columns, columns.tokens, place), _entry(columns, columns.loss, place)
+        cells |= {"tokens": "" if tokens is None else f"{tokens:,}"}
+        cells |= {"loss": symbols.absent if loss is None or loss != loss else f"{loss:.4f}"}
+        return cells | {"step": f"{row:,}", " phase": stretch.phase, " round": f"{stretch.round:,}"}
+
+
+def _stretches(case: CaseState) -> tuple[Stretch, ...]:
+    """The steps by round; within one, those of the warm-up come first."""
+    found = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
+    return tuple(sorted(found, key=lambda stretch: stretch.round))
+
+
+def _of_phase(columns: Columns, phase: str) -> list[Stretch]:
+    spans = columns.spans()
+    if len(spans) > MOST_ROUNDS:  # no engine numbers its rounds so; a file may
+        spans = [(0, 0, len(columns))]
+    return [Stretch(columns, phase, turn, first, end) for turn, first, end in spans]
+
+
+def _entry(columns: Columns, column: Sequence[float], place: int) -> float | None:
+    """A step's entry in a column that has one for every step."""
+    return column[place] if len(column) == len(columns) else None

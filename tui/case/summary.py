@@ -1,0 +1,369 @@
+"""What a session knows of a case but for steps and readings, as lines and as markdown; knows no Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.state.case import CaseState
+from benchtui.themes import Symbols
+from benchtui.tui.case.distribution import percentiles
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line
+from benchtui.tui.panels.case_panel import Part, part_table
+
+if TYPE_CHECKING:
+    from benchtui.sessions.analysis.roofline import Limit
+    from benchtui.sessions.stats.case_metrics import Distribution, Metrics
+
+Facts = list[tuple[str, str]]
+Sections = Sequence[tuple[str, list[Line]]]
+
+CHECKED = ("precision", "attention", "compile", "threads", "padding")
+"""Options that are read back."""
+
+
+def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
+    """How it ended, options asked for and in force, figures, parts, model and text."""
+    return _together(
+        [
+            ("End", _table(_ended(case), width)),
+            ("Options", _options(case, width, symbols)),
+            ("Figures", _table(_figures(known, symbols), width)),
+            ("Parts of a step, ms", _indented(part_table(_parts(known), width - 4, symbols))),
+            ("Rounds", _table(_rounds(case), width)),
+            ("Model and text", _table(_model(case), width)),
+        ]
+    )
+
+
+def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
+    """Limits, memory, energy, what went on around the case, and what the compiler did."""
+    sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
+    return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
+
+
+def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
+    """Why a case ended as it did, whole."""
+    facts = _table(_error(case), width)
+    if not facts:
+        word = "it hasn't ended" if case.finished is None else "no error"
+        return [line((f"{word}: {case.state}", "muted"))]
+    return facts
+
+
+def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
+    """The same facts as tables of markdown."""
+    options = [
+        (option, str(getattr(case.config, option)), said, sign) for option, said, sign, _ in _read_back(case)
+    ]
+    tables = [heading(f"{case.name}: {case.state}")]
+    tables.append(pipe_table(("option", "asked for", "in force", "so"), options))
+    parts = [(part.name, f"{part.mean_ms:.3f}") for part in _parts(known)]
+    facts = {"figures": _figures(known, symbols), "parts of a step, ms": parts, "end": _ended(case)}
+    facts |= {
+        **_machine(case, reached, symbols),
+        "error": _error(case),
+        "rounds": _rounds(case),
+        "model and text": _model(case),
+    }
+    tables += [pipe_table((title.lower(), ""), rows) for title, rows in facts.items() if rows]
+    return "\n\n".join(tables) + "\n"
+
+
+def _together(sections: Sections) -> list[Line]:
+    lines: list[Line] = []
+    for title, body in sections:
+        if body:
+            lines += [*([BLANK] if lines else []), line((title, "strong")), *body]
+    return lines
+
+
+def _table(facts: Facts, width: int) -> list[Line]:
+    """Labels and values below each other; a long value goes on in the next line, so that none is cut."""
+    size = max((len(label) for label, _ in facts), default=0)
+    lines: list[Line] = []
+    for label, value in facts:
+        rows = wrap(format.clean(value), max(width - size - 5, 20), break_on_hyphens=False) or [""]
+        for number, row in enumerate(rows):
+            name = format.clean(label) if number == 0 else ""
+            lines.append(line((f"  {name:<{size}}   ", "muted"), (row, "plain")))
+    return lines
+
+
+def _indented(lines: list[Line]) -> list[Line]:
+    return [line(("  ", "plain"), *pieces) for pieces in lines]
+
+
+def _known(*facts: tuple[str, object]) -> Facts:
+    return [(label, str(value)) for label, value in facts if value not in (None, "", ())]
+
+
+def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
+    """What was asked for beside what was read back; a mismatch has a sign, a word and a colour."""
+    signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
+    lines = [crop([(f"  {'':<16} {'asked for':<18} in force", "muted")], width, symbols)]
+    for option, said, so, known in _read_back(case):
+        sign, role = signs[known]
+        pieces: list[Piece] = [
+            (f"  {option:<16} ", "muted"),
+            (f"{format.clean(str(getattr(case.config, option))):<18} ", "plain"),
+        ]
+        if known is None and not said:
+            lines.append(crop([*pieces, (f"{sign} {so}", "muted")], width, symbols))
+        else:
+            more = f"   {so}" if known is False else ""
+            lines.append(crop([*pieces, (f"{sign} ", role), (said, "plain"), (more, role)], width, symbols))
+    return lines
+
+
+def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
+    """Each option with what was read back of it, whether it was in force in words, and whether it was."""
+    effective = case.effective
+    if effective is None:
+        return [(option, "", "not read back", None) for option in CHECKED]
+    compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
+    dtypes = (
+        effective.weights_dtype,
+        effective.autocast_dtype,
+        effective.output_dtype,
+        "tf32" if effective.tf32 else None,
+    )
+    named = zip(("weights", "autocast", "output", "products"), dtypes, strict=True)
+    said = {
+        "precision": ", ".join(f"{name} {format.clean(dtype)}" for name, dtype in named if dtype),
+        "attention": format.clean(effective.attention or ""),
+        "compile": compiled or "",
+        "threads": "" if effective.threads is None else str(effective.threads),
+        "padding": format.clean(effective.padding or ""),
+    }
+    words = {True: "in force", False: "not in force", None: "not read back"}
+    return [(option, said[option], words[so], so) for option in CHECKED for so in (in_force(case, option),)]
+
+
+def _ended(case: CaseState) -> Facts:
+    finished = case.finished
+    repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
+    facts = _known(("marks", ", ".join(case.marks)), ("measured again", ", ".join(repeated)))
+    if finished is None:
+        return facts
+    return [
+        *_known(
+            ("outcome", finished.outcome),
+            ("node", case.node),
+            ("reason", finished.reason),
+            ("stopped by", finished.stop),
+            ("warm-up until", finished.warmup_stop),
+        ),
+        *facts,
+    ]
+
+
+def _error(case: CaseState) -> Facts:
+    finished = case.finished
+    if finished is None or finished.outcome == "ok":
+        return []
+    return _known(
+        ("outcome", finished.outcome),
+        ("reason", finished.reason),
+        ("signal", finished.signal),
+        ("exit code", finished.exit_code),
+        ("last word", finished.stderr_line),
+    )
+
+
+def _rounds(case: CaseState) -> Facts:
+    if not case.rounds:
+        return []
+    rounds = [(each.round, each.stop, each.marks) for each in case.rounds]
+    if case.finished is not None:
+        rounds.append((rounds[-1][0] + 1, case.finished.stop, ()))
+    return [
+        (f"round {number + 1}", ", ".join(word for word in (stop or "", *marks) if word) or "ended")
+        for number, stop, marks in rounds
+    ]
+
+
+def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
+    if known is None:
+        return []
+    latency = known.latency_ms
+    return [
+        ("steps", f"{latency.n:,}, {format.amount(known.samples_per_step, 'sample')} each"),
+        *((name, f"{format.milliseconds(value, symbols)} ms") for name, value in percentiles(latency).items()),
+        ("interval", _interval(latency, symbols)),
+        *_rates(known, symbols),
+        *_spread("to first token", known.time_to_first_token_ms, symbols),
+        *_spread("per output token", known.time_per_output_token_ms, symbols),
+        *_known(
+            ("first step", _ms(known.first_step_ms, symbols)),
+            ("beyond a steady one", _ms(known.cold_cost_ms, symbols)),
+            ("loss", None if known.loss is None else f"{known.loss:.4f}"),
+        ),
+    ]
+
+
+def _interval(latency: Distribution, symbols: Symbols) -> str:
+    low, high = (format.milliseconds(bound, symbols) for bound in (latency.low, latency.high))
+    half = format.percent(latency.interval_percent, symbols)
+    return f"{low} to {high} ms, {symbols.plus_minus}{half} %: 95 % interval of p50"
+
+
+def _rates(known: Metrics, symbols: Symbols) -> Facts:
+    rates = {
+        "samples/s": known.samples_per_s,
+        "tokens/s": known.tokens_per_s,
+        "with padding": known.padded_tokens_per_s,
+        "new tokens/s": known.new_tokens_per_s,
+    }
+    return [(name, format.rate(value, symbols)) for name, value in rates.items() if value is not None]
+
+
+def _spread(name: str, spread: Distribution | None, symbols: Symbols) -> Facts:
+    return [(name, f"{format.milliseconds(spread.median, symbols)} ms")] if spread else []
+
+
+def _ms(value: float | None, symbols: Symbols) -> str | None:
+    return None if value is None else f"{format.milliseconds(value, symbols)} ms"
+
+
+def _parts(known: Metrics | None) -> tuple[Part, ...]:
+    whole = known.latency_ms.mean if known else 0.0
+    if known is None or not whole:
+        return ()
+    return tuple(
+        Part(format.clean(name), spread.mean, spread.mean / whole) for name, spread in known.parts_ms.items()
+    )
+
+
+def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:
+    finished = case.finished
+    if finished is None:
+        return {}
+    return {
+        "Limits": _limits(reached, symbols),
+        "Memory, peaks while measured": _memory(case),
+        "Energy": _energy(case),
+        "Around the case": _environment(case, symbols),
+        "Compiler": _compiling(case),
+    }
+
+
+def _memory(case: CaseState) -> Facts:
+    memory = case.finished.memory if case.finished else None
+    if memory is None:
+        return []
+    sizes = {
+        "allocated by tensors": memory.peak_allocated_mb,
+        "reserved by torch": memory.peak_reserved_mb,
+        "on the device": memory.peak_device_mb,
+        "RSS of the worker": memory.peak_rss_mb,
+        "keys and values": memory.kv_cache_mb,
+    }
+    unseen = case.config.uses_cuda_graphs and memory.peak_allocated_mb is None
+    graphs = [("allocated by tensors", "not seen in CUDA graphs")] if unseen else []
+    return [*graphs, *((label, f"{mb:,.0f} MB") for label, mb in sizes.items() if mb is not None)]
+
+
+def _energy(case: CaseState) -> Facts:
+    energy = case.finished.energy if case.finished else None
+    if energy is None:
+        return []
+    return _known(
+        ("mean power", _unit(energy.mean_power_w, "W", 1)),
+        ("energy", _unit(energy.energy_j, "J", 1)),
+        ("source", energy.source),
+        ("memory modules", _unit(energy.dram_j, "J", 1)),
+        ("none because", energy.absent),
+    )
+
+
+def _environment(case: CaseState, symbols: Symbols) -> Facts:
+    around = case.finished.environment if case.finished else None
+    if around is None:
+        return []
+    clocks = (
+        ("mean", around.sm_clock_mhz),
+        ("least", around.sm_clock_least_mhz),
+        ("default", around.sm_clock_default_mhz),
+    )
+    return _known(
+        ("worker's processors", _unit(around.worker_cpu, "of one", 2)),
+        ("involuntary switches", _unit(around.involuntary_switches, "", 0)),
+        (
+            "used by others",
+            _unit(around.others_cpu_percent, f"% of one of {around.processors or 'the'} processors", 0),
+        ),
+        ("load average", _unit(around.load_average, "", 2)),
+        ("clock", ", ".join(f"{name} {mhz:,.0f} MHz" for name, mhz in clocks if mhz is not None)),
+        ("held down by", ", ".join(around.throttle).replace("_", " ")),
+        ("temperature, highest", _unit(around.temperature_c, symbols.degree, 0)),
+        ("power limit", _unit(around.power_limit_w, "W", 0)),
+        ("others on the GPU", _unit(around.gpu_processes, "processes", 0)),
+    )
+
+
+def _compiling(case: CaseState) -> Facts:
+    compiling = case.finished.compiling if case.finished else None
+    if compiling is None:
+        return []
+    return _known(
+        ("graphs", compiling.graphs),
+        ("graph breaks", compiling.graph_breaks),
+        ("recompiles", compiling.recompiles),
+        ("unsteady steps", ", ".join(map(str, compiling.unsteady))),
+    )
+
+
+def _unit(value: float | None, unit: str, digits: int) -> str | None:
+    return None if value is None else f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
+    """What a step does, what share of its device's peaks that is, and what holds it back."""
+    if limit is None:
+        return []
+    work, peaks, shares = limit.work, limit.peaks, limit.shares
+    flops = _against(limit.flops_per_s, peaks.flops_per_s if peaks else None, "GFLOP/s", symbols)
+    moved = _against(limit.bytes_per_s, peaks.bytes_per_s if peaks else None, "GB/s", symbols)
+    return _known(
+        ("a step", None if work.flops is None else f"{_giga(work.flops)} GFLOP"),
+        ("arithmetic", flops),
+        ("moves", None if work.bytes_moved is None else f"{_giga(work.bytes_moved)} GB at most"),
+        ("memory", moved and f"{moved} at most"),
+        ("device", None if shares.busy is None else f"at work in {100 * shares.busy:.0f} % of a step"),
+        ("held back by", limit.bound),
+        ("not known", limit.reason),
+    )
+
+
+def _against(rate: float | None, peak: float | None, unit: str, symbols: Symbols) -> str | None:
+    if rate is None:
+        return None
+    share = f", {format.percent(100 * rate / peak, symbols)} % of {_giga(peak)}" if peak else ""
+    return f"{_giga(rate)} {unit}{share}"
+
+
+def _giga(amount: float) -> str:
+    return f"{amount / 1e9:,.{2 if amount < 1e11 else 0}f}"
+
+
+def _model(case: CaseState) -> Facts:
+    prepared = case.prepared
+    if prepared is None:
+        return []
+    model, data = prepared.model, prepared.data
+    parameters = None if model.parameters is None else f"{model.parameters:,}"
+    return _known(
+        ("model", model.name),
+        ("architecture", model.architecture),
+        ("parameters", parameters),
+        ("weights", model.weights),
+        ("source", model.source),
+        ("loaded in", None if prepared.load_s is None else f"{prepared.load_s:.1f} s"),
+        ("text", f"{data.dataset}, {data.samples:,} samples" if data else None),
+        ("tokenizer", data.tokenizer if data else None),
+    )

@@ -1,0 +1,176 @@
+"""What the machine's readings were while a case was measured: a small trace each; knows no Textual."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Held, Trace
+from benchtui.sessions.state.machine import MachineState
+from benchtui.sessions.state.session import Session
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.axis_scale import Scale, linear, tick_text
+from benchtui.tui.drawing.canvas import Canvas
+from benchtui.tui.drawing.format import amount, clean, duration
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, width_of
+
+HEIGHT = 3
+GAP = 4
+LABELS = 9
+"""Cells before a trace."""
+MOST_POINTS = 4000
+"""Readings of a trace that are looked at one by one; of more, every so many."""
+
+ABREAST = 100
+"""Width from which two traces stand beside each other."""
+DEGREES = "degrees"
+"""Stands for the sign of the symbols."""
+
+GPU = (
+    ("power_w", "power", "W"),
+    ("sm_clock_mhz", "clock", "MHz"),
+    ("temperature_c", "temperature", DEGREES),
+    ("memory_used_mb", "VRAM", "MB"),
+    ("utilisation_percent", "use", "%"),
+)
+HOST = (
+    ("worker_cpu_percent", "worker CPU", "%"),
+    ("cpu_percent", "all CPUs", "%"),
+    ("worker_rss_mb", "worker RSS", "MB"),
+    ("memory_used_mb", "memory", "MB"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reading over a span of session time."""
+
+    label: str
+    unit: str
+    at_s: Sequence[float]
+    values: Sequence[float]
+
+
+def span_of(case: CaseState, now_s: float) -> tuple[float, float] | None:
+    """Session time over which a case was measured; of one without it, from its start to its end or to now."""
+    if case.finished and case.finished.measured_s:
+        return case.finished.measured_s
+    if case.started is None:
+        return None
+    return case.started.t, case.finished.t if case.finished else now_s
+
+
+def trace_lines(
+    session: Session, case: CaseState, machine: MachineState, now_s: float, width: int, symbols: Symbols
+) -> list[Line]:
+    """A trace for every reading of the case's device and of its worker, and what held the clock down.
+
+    ``machine`` has the readings of the one it runs on, or ran on last.
+    """
+    span = span_of(case, now_s)
+    if span is None:
+        return [line(("the case wasn't started: nothing was read for it", "muted"))]
+    gpu = session.gpu_of(case)
+    readings = _readings(machine, gpu, span)
+    if not readings:
+        return [line(("no readings: the measured span was shorter than the time between two", "muted"))]
+    count = max(len(reading.values) for reading in readings)
+    when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
+    words = f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"
+    across = 2 if width >= ABREAST else 1
+    each = (width - GAP * (across - 1)) // across
+    drawn = [_drawn(reading, span, each, symbols) for reading in readings]
+    lines = [line((words, "muted"))]
+    if machine.begun_s > span[0]:
+        lines.append(
+            line((f"those before {machine.begun_s:,.1f} s can be read again once it has ended", "muted"))
+        )
+    for at in range(0, len(drawn), across):
+        lines += [BLANK, *_beside(drawn[at : at + across], each)]
+    return lines if gpu is None else [*lines, *_held(machine.held.get(gpu, ()), span, width, symbols)]
+
+
+def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
+    """Whether a machine has all readings of a case that there are, or can't have them before the case ends."""
+    span = span_of(case, now_s)
+    return case.finished is None or span is None or machine.begun_s <= span[0]
+
+
+def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:
+    device = [] if gpu is None else [(machine.gpus.get(gpu, Trace()), names) for names in GPU]
+    host = [(machine.trace, names) for names in HOST]
+    found = (_within(trace, names, span) for trace, names in [*device, *host])
+    return [reading for reading in found if len(reading.values)]
+
+
+def _within(trace: Trace, names: tuple[str, str, str], span: tuple[float, float]) -> Reading:
+    key, label, unit = names
+    column = trace.columns.get(key, ())
+    start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
+    every = max(1, (end - start) // MOST_POINTS)
+    places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
+    return Reading(label, unit, [trace.at_s[place] for place in places], [column[place] for place in places])
+
+
+def _drawn(reading: Reading, span: tuple[float, float], width: int, symbols: Symbols) -> list[Line]:
+    values = reading.values
+    least, mean, most = min(values), sum(values) / len(values), max(values)
+    unit = symbols.degree if reading.unit == DEGREES else reading.unit
+    stats = (("min", least), ("mean", mean), ("max", most))
+    said = [piece for name, value in stats for piece in ((f" {name} ", "muted"), (_figure(value), "plain"))]
+    head = crop([(f"{reading.label} {unit}".ljust(15), "plain"), *said], width, symbols)
+    return [head, *_curve(reading, span, _scale(least, most), width, symbols)]
+
+
+def _beside(drawn: Sequence[Sequence[Line]], width: int) -> list[Line]:
+    """Traces of the same height in one row."""
+    padded = ([(*part, (" " * (width + GAP - width_of(part)), "plain")) for part in lines] for lines in drawn)
+    return [line(*(piece for part in row for piece in part)) for row in zip(*padded, strict=True)]
+
+
+def _figure(value: float) -> str:
+    return f"{value:>8,.0f}" if abs(value) >= 100 else f"{value:>8,.1f}"
+
+
+def _scale(least: float, most: float) -> Scale:
+    """Around the values; what hardly changes isn't blown up."""
+    room = max(most - least, 0.05 * abs(most), 1.0)
+    return linear(max(0.0, (least + most - room) / 2), (least + most + room) / 2, 3, from_zero=False)
+
+
+def _curve(
+    reading: Reading, span: tuple[float, float], scale: Scale, width: int, symbols: Symbols
+) -> list[Line]:
+    canvas = Canvas(max(width - LABELS - 1, 10), HEIGHT, symbols)
+    across, down = canvas.width * canvas.across - 1, HEIGHT * canvas.down - 1
+    length = max(span[1] - span[0], 1e-9)
+    before: tuple[int, int] | None = None
+    for at, value in zip(reading.at_s, reading.values, strict=True):
+        now = round((at - span[0]) / length * across), round((1 - scale.share(value)) * down)
+        canvas.stroke(before or now, now, "accent")
+        before = now
+    ends = {0: tick_text(scale.high), HEIGHT - 1: tick_text(scale.low)}
+    return [
+        line((f"{ends.get(row, ''):>{LABELS - 1}} ", "muted"), (symbols.axis, "faint"), *drawn)
+        for row, drawn in enumerate(canvas.lines())
+    ]
+
+
+def _held(held_spans: Iterable[Held], span: tuple[float, float], width: int, symbols: Symbols) -> list[Line]:
+    """The spans in which something held the GPU's clock down."""
+    spans = [held for held in held_spans if held.reasons]
+    within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]
+    if not within:
+        return [BLANK, line(("nothing held the clock down", "muted"))]
+    rows = [
+        crop(
+            [
+                (f"  {max(held.start_s, span[0]):>9,.1f} s to {min(held.end_s, span[1]):>9,.1f} s   ", "muted"),
+                (clean(held.reasons).replace("_", " ").replace("+", ", "), "warning"),
+            ],
+            width,
+            symbols,
+        )
+        for held in within
+    ]
+    return [BLANK, line((f"{symbols.flag} the clock was held down", "warning")), *rows]

@@ -1,0 +1,16 @@
+"""Help for the Charts: their signs."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.pages.help import Section
+
+
+def charts_help(symbols: Symbols) -> Sequence[Section]:
+    """Signs of the Charts."""
+    signs = (
+        ("a b c", "a point of that line; a bar through it is its 95 % interval"),
+        (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),
+        ("front", "no other case has more samples/s at no higher cost"),
+    )
+    return (("Signs", signs),)

@@ -1,0 +1,317 @@
+"""What the Charts show: the reader's choices, and snapshots of the session under them; knows no Textual."""
+
+from dataclasses import dataclass
+from string import ascii_letters
+
+from benchtui.sessions.analysis.chart_series import (
+    SAMPLES,
+    WORDS,
+    Axis,
+    Chart,
+    Figure,
+    Known,
+    Point,
+    Value,
+    axes_of,
+    chart,
+    figures_of,
+)
+from benchtui.sessions.analysis.chart_series import Line as ChartLine
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
+from benchtui.sessions.state.session import Session
+from benchtui.themes import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.listing import Listing
+from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.plot import Curve, Dot, Lost, Plot
+from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.model.case_rows import ROLES, SIGNS
+from benchtui.tui.shell.keymap import key
+
+LINE_ROLES = tuple(f"line{number}" for number in range(6))
+"""Colours that take turns; what tells lines apart for certain is the letter."""
+
+
+ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
+
+
+@dataclass(slots=True)
+class Choice:
+    """What the reader asked to see."""
+
+    figure: Figure = SAMPLES
+    axis: Axis = "batch_size"
+    line: tuple[object, ...] = ()
+    x: int | None = None
+    logarithmic: bool = False
+    wanted: str = ""
+    """Words that a line's label must have, each of them."""
+
+
+def shown(figure: Figure, value: float | None, symbols: Symbols) -> str:
+    """A value of a figure, without its unit."""
+    if figure.unit == "1/s":
+        return format.rate(value, symbols)
+    if figure.unit == "J" and value is not None:
+        return f"{value:,.4g}"
+    return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
+
+
+def title(figure: Figure) -> str:
+    """A figure with its unit, where the name doesn't say it."""
+    return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
+
+
+class LineChart:
+    """Lines over an axis; one of them is chosen, and a point on it."""
+
+    def __init__(self, session: Session, known: Known, symbols: Symbols, judge: Judge | None = None) -> None:
+        self._session = session
+        self._known = known
+        self._symbols = symbols
+        self._judge = judge or Judge(session, LEFT_TO_THE_SWEEP)
+        self.choice = Choice()
+        self._letters: dict[tuple[object, ...], int] = {}
+        self._all = 0
+        """Lines that there are without the filter."""
+        self.chart = Chart(SAMPLES, self.choice.axis, ())
+        self.renew()
+
+    def renew(self) -> None:
+        """Take in what has become known, and keep what is chosen within it."""
+        choice = self.choice
+        axes = axes_of(case.config for case in self._session.cases)
+        choice.axis = choice.axis if choice.axis in axes else axes[0]
+        found = chart(self._session.cases, self._known, choice.figure, choice.axis)
+        self._letters = {line.key: place for place, line in enumerate(found.lines)}
+        self._all = len(found.lines)
+        wanted = choice.wanted.lower().split()
+        kept = tuple(line for line in found.lines if all(word in line.label.lower() for word in wanted))
+        self.chart = Chart(choice.figure, choice.axis, kept)
+        if kept and self.line is None:
+            choice.line = kept[0].key
+        if self.line is not None and self.point is None:
+            choice.x = next((point.x for point in self.line.points if point.value), self.line.points[0].x)
+
+    @property
+    def line(self) -> ChartLine | None:
+        """The chosen line."""
+        return next((line for line in self.chart.lines if line.key == self.choice.line), None)
+
+    @property
+    def point(self) -> Point | None:
+        """The chosen point."""
+        points = self.line.points if self.line else ()
+        return next((point for point in points if point.x == self.choice.x), None)
+
+    @property
+    def case(self) -> CaseState | None:
+        """The case of the chosen point."""
+        return self.point.case if self.point else None
+
+    def next_figure(self, by: int) -> None:
+        """Change to another of the figures that any case has."""
+        figures = figures_of(self._session.cases, self._known)
+        at = figures.index(self.choice.figure) if self.choice.figure in figures else 0
+        self.choice.figure = figures[(at + by) % len(figures)]
+        self.renew()
+
+    def next_axis(self) -> str:
+        """Change to the next axis that has several values; a word where there is but one."""
+        axes = axes_of(case.config for case in self._session.cases)
+        if axes == (self.choice.axis,):
+            return f"{_words(self.choice.axis)} is the only axis of numbers with several values"
+        at = axes.index(self.choice.axis) if self.choice.axis in axes else -1
+        self.choice.axis = axes[(at + 1) % len(axes)]
+        self.choice.line, self.choice.x = (), None
+        self.renew()
+        return ""
+
+    def move_line(self, by: int) -> None:
+        """Choose another line; the point stays at its place on the axis where the line has one there."""
+        keys = [line.key for line in self.chart.lines]
+        if keys:
+            at = keys.index(self.choice.line) if self.choice.line in keys else 0
+            self.choice.line = keys[min(max(at + by, 0), len(keys) - 1)]
+            self.renew()
+
+    def move_point(self, by: int) -> None:
+        """Choose another point of the line."""
+        places = [point.x for point in self.line.points] if self.line else []
+        if places:
+            at = places.index(self.choice.x) if self.choice.x in places else 0
+            self.choice.x = places[min(max(at + by, 0), len(places) - 1)]
+
+    @property
+    def title(self) -> str:
+        """What is drawn."""
+        return f"{title(self.choice.figure)} over {_words(self.choice.axis)}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader has asked for beside it."""
+        choice = self.choice
+        kept = [f"filter {choice.wanted}", f"{len(self.chart.lines)} of {self._all} lines"]
+        return [*(kept if choice.wanted else []), *(["logarithmic"] if choice.logarithmic else [])]
+
+    def readout(self) -> list[Piece]:
+        """The chosen point in figures."""
+        line, point = self.line, self.point
+        if line is None or point is None:
+            return []
+        name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
+        return [(f"{format.clean(name)}   ", "plain"), *self._said(point), *self._against_base(point.case)]
+
+    def _against_base(self, case: CaseState) -> list[Piece]:
+        """The case against its baseline, with the word that the report has for it."""
+        if self._judge.is_base(case):
+            return [("   the baseline", "muted")]
+        found = self._judge.verdict(case)
+        if found is None:
+            why = format.clean(self._judge.why_no_base(case))
+            return [(f"   {why}", "muted")] if why else []
+        word = (f"   {found.verdict}", ROLE_OF[found.verdict])
+        return [word, (f": {found.value:.2f}x the baseline", "muted")]
+
+    def plot(self) -> Plot:
+        """The picture."""
+        chosen, figure = self.line, self.choice.figure
+        last = [line for line in self.chart.lines if line is not chosen] + ([chosen] if chosen else [])
+        curves = tuple(self._curve(line, line is chosen) for line in last)
+        at = self.point
+        return Plot(
+            curves=curves,
+            lost=self._lost(),
+            title=title(figure),
+            x_title=_words(self.choice.axis),
+            x_values=tuple(sorted({float(point.x) for line in self.chart.lines for point in line.points})),
+            logarithmic=self.choice.logarithmic,
+            chosen=_dot(at) if at and at.value else None,
+            hint=self._hint(),
+        )
+
+    def lines(self) -> Listing:
+        """Every line with its letter, and its value at the place of the chosen point."""
+        choice = self.choice
+        rows = tuple(
+            (self._letter(line), (format.clean(line.label), "plain"), self._at(line))
+            for line in self.chart.lines
+        )
+        keys = [line.key for line in self.chart.lines]
+        at = keys.index(choice.line) if choice.line in keys else None
+        return Listing(("", "line", f"at {choice.x}" if choice.x is not None else ""), rows, 1, at)
+
+    def points(self) -> Listing:
+        """The points of the chosen line in numbers."""
+        points = self.line.points if self.line else ()
+        at = next((place for place, point in enumerate(points) if point.x == self.choice.x), None)
+        return Listing(self._titles(), tuple(self._row(point) for point in points), 2, at)
+
+    def markdown(self) -> str:
+        """The chosen line as a table."""
+        if self.line is None:
+            return ""
+        rows = [[said for said, _ in self._row(point)] for point in self.line.points]
+        return f"{heading(f'{self.title}: {self.line.label}')}\n\n{pipe_table(self._titles(), rows, 2)}\n"
+
+    def _titles(self) -> tuple[str, ...]:
+        short = WORDS[self.choice.axis].rstrip("=")
+        return (short, title(self.choice.figure), "state", "from", "to", "n")
+
+    def _said(self, point: Point) -> list[Piece]:
+        figure, value = self.choice.figure, point.value
+        if value is None:
+            return [self._state(point)]
+        unit = "" if figure.unit == "1/s" else f" {figure.unit}"
+        name = f" {figure.name}" if figure.unit == "1/s" else unit
+        bounds = ""
+        if value.low is not None and value.high is not None:
+            low, high = (shown(figure, bound, self._symbols) for bound in (value.low, value.high))
+            bounds = f"   95 %: {low} to {high}"
+        return [(shown(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
+
+    def _row(self, point: Point) -> tuple[Piece, ...]:
+        figure, value, symbols = self.choice.figure, point.value or Value(0), self._symbols
+        known = point.value is not None
+        low, high = (
+            shown(figure, bound, symbols) if known and bound is not None else symbols.absent
+            for bound in (value.low, value.high)
+        )
+        middle = shown(figure, value.middle if known else None, symbols)
+        n = point.case.steps_measured
+        return (
+            (f"{point.x:,}", "plain"),
+            (middle, "bright" if known else "muted"),
+            self._state(point),
+            (low, "muted"),
+            (high, "muted"),
+            (f"{n:,}" if n else symbols.absent, "muted"),
+        )
+
+    def _at(self, line: ChartLine) -> Piece:
+        point = next((point for point in line.points if point.x == self.choice.x), None)
+        if point is None:
+            return (self._symbols.absent, "muted")
+        if point.value is None:
+            return self._state(point)
+        return (shown(self.choice.figure, point.value.middle, self._symbols), "plain")
+
+    def _state(self, point: Point) -> Piece:
+        state = point.case.state
+        return (f"{getattr(self._symbols, state)} {state}", ROLES[state])
+
+    def _letter(self, line: ChartLine) -> Piece:
+        return letter_of(self._letters[line.key])
+
+    def _curve(self, line: ChartLine, chosen: bool) -> Curve:
+        letter, role = self._letter(line)
+        dots = tuple(dot for point in line.points if (dot := _dot(point)))
+        return Curve(letter, "strong" if chosen else role, dots)
+
+    def _lost(self) -> tuple[Lost, ...]:
+        """Where on the axis cases ended without a value; the first of a place gives the sign."""
+        found: dict[int, list[tuple[Point, str]]] = {}
+        for line in self.chart.lines:
+            for point in line.points:
+                if point.value is None and point.case.finished is not None and point.case.state != "ok":
+                    found.setdefault(point.x, []).append((point, self._letter(line)[0]))
+        return tuple(
+            Lost(
+                float(x),
+                getattr(self._symbols, ended[0][0].case.state),
+                ROLES[ended[0][0].case.state],
+                "".join(letter for _, letter in ended),
+            )
+            for x, ended in sorted(found.items())
+        )
+
+    def _hint(self) -> str:
+        if not self.chart.lines:
+            return (
+                f"no line has {self.choice.wanted!r}: {key('charts.filter')} changes the filter, esc drops it"
+            )
+        count = len(self.chart.drawable)
+        if count > 1:
+            return ""
+        pending = sum(case.finished is None for case in self._session.cases)
+        name = self.choice.figure.name
+        if pending:
+            return f"{count or 'no'} case has a figure for {name} yet; {pending} are to come"
+        ways = f"{key('charts.figure')} shows another, {key('app.monitor')} tells how the cases ended"
+        return f"{count or 'no'} case has a figure for {name}: {ways}"
+
+
+def letter_of(place: int) -> Piece:
+    """Letter and colour of a line."""
+    return (ascii_letters[place % len(ascii_letters)], LINE_ROLES[place % len(LINE_ROLES)])
+
+
+def _dot(point: Point) -> Dot | None:
+    value = point.value
+    return None if value is None else Dot(float(point.x), value.middle, value.low, value.high)
+
+
+def _words(axis: str) -> str:
+    return axis.replace("_", " ")

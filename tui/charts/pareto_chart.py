@@ -1,0 +1,140 @@
+"""The Pareto front as the Charts show it: every case by what it brings and costs; knows no Textual."""
+
+from benchtui.sessions.analysis.chart_series import SAMPLES, Known, line_labels
+from benchtui.sessions.analysis.pareto import COSTS, Trade, fronts, trades
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.themes import Symbols
+from benchtui.tui.charts.line_chart import letter_of, shown, title
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.listing import Listing
+from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.plot import Curve, Dot, Plot
+from benchtui.tui.drawing.styled_text import Piece
+
+
+class FrontChart:
+    """All measured cases, the front brought out; one case of the front is chosen."""
+
+    def __init__(self, session: Session, known: Known, symbols: Symbols) -> None:
+        self._session = session
+        self._known = known
+        self._symbols = symbols
+        self._cost = COSTS[0]
+        self._chosen = 0
+        self._wanted = ""
+        self._logarithmic = False
+        self._all: tuple[Trade, ...] = ()
+        self._fronts: dict[int, tuple[Trade, ...]] = {}
+        self._front: tuple[Trade, ...] = ()
+        self._labels: dict[int, str] = {}
+        """Of each case."""
+
+    def renew(self, wanted: str, logarithmic: bool) -> None:
+        """Take in what has become known, and what the reader asked for."""
+        self._wanted, self._logarithmic = wanted, logarithmic
+        cases = self._session.cases
+        labels = line_labels([case.config for case in cases])
+        words = wanted.lower().split()
+        self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
+        kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
+        self._all = trades(kept, self._known, self._cost)
+        self._fronts = fronts(self._all)
+        self._front = tuple(trade for row in self._fronts.values() for trade in row)
+        self._chosen = min(self._chosen, max(len(self._front) - 1, 0))
+
+    @property
+    def case(self) -> CaseState | None:
+        """The chosen case."""
+        return self._front[self._chosen].case if self._front else None
+
+    def next_cost(self) -> str:
+        """Weigh throughput against something else; a word where nothing else was measured."""
+        at = COSTS.index(self._cost)
+        others = [*COSTS[at + 1 :], *COSTS[:at]]
+        found = next((cost for cost in others if trades(self._session.cases, self._known, cost)), None)
+        if found is None:
+            return f"no case has another figure than {self._cost.name} to weigh samples/s against"
+        self._cost, self._chosen = found, 0
+        return ""
+
+    def move(self, by: int) -> None:
+        """Choose another case of the front."""
+        self._chosen = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0))
+
+    @property
+    def title(self) -> str:
+        """What is drawn."""
+        return f"Pareto front: samples/s against {title(self._cost)}"
+
+    @property
+    def notes(self) -> list[str]:
+        """How many cases are on the front, and what the reader asked for."""
+        count = f"{len(self._front)} of {len(self._all)} cases"
+        filtered = [f"filter {self._wanted}"] if self._wanted else []
+        return [*filtered, count, *(["logarithmic"] if self._logarithmic else [])]
+
+    def readout(self) -> list[Piece]:
+        """The chosen case in figures."""
+        if not self._front:
+            return []
+        trade = self._front[self._chosen]
+        return [
+            (f"{format.clean(trade.case.name)}   ", "plain"),
+            (shown(SAMPLES, trade.gain.middle, self._symbols), "bright"),
+            (" samples/s at ", "muted"),
+            (shown(self._cost, trade.cost.middle, self._symbols), "bright"),
+            (f" {self._cost.unit}", "muted"),
+        ]
+
+    def plot(self) -> Plot:
+        """The picture."""
+        best = {trade.case.index: place for place, trade in enumerate(self._front)}
+        others = tuple(_dot(trade) for trade in self._all if trade.case.index not in best)
+        joined = tuple(Curve("", "accent", tuple(map(_dot, row))) for row in self._fronts.values())
+        named = [Curve(*letter_of(place), (_dot(trade),)) for place, trade in enumerate(self._front)]
+        chosen = named[self._chosen : self._chosen + 1]
+        last = [curve for curve in named if curve not in chosen] + chosen
+        return Plot(
+            curves=(Curve(self._symbols.dot, "muted", others, joined=False), *joined, *last),
+            lost=(),
+            title="samples/s",
+            x_title=title(self._cost),
+            x_values=None,
+            logarithmic=self._logarithmic,
+            chosen=chosen[0].dots[0] if chosen else None,
+            hint=self._hint(),
+        )
+
+    def lines(self) -> Listing:
+        """The cases of the front, the cheapest first."""
+        rows = tuple(
+            (
+                letter_of(place),
+                (format.clean(self._labels[trade.case.index]), "plain"),
+                (shown(SAMPLES, trade.gain.middle, self._symbols), "plain"),
+                (shown(self._cost, trade.cost.middle, self._symbols), "plain"),
+            )
+            for place, trade in enumerate(self._front)
+        )
+        return Listing(self._titles(), rows, 1, self._chosen)
+
+    def markdown(self) -> str:
+        """The front as a table."""
+        rows = [[said for said, _ in row] for row in self.lines().rows]
+        return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
+
+    def _titles(self) -> tuple[str, ...]:
+        return ("", "case on the front", "samples/s", title(self._cost))
+
+    def _hint(self) -> str:
+        if len(self._all) > 1:
+            return ""
+        count = len(self._all)
+        if self._wanted:
+            return f"{count or 'no'} case with {self._wanted!r} has both figures: / changes the filter"
+        return f"{count or 'no'} case has samples/s and {self._cost.name} yet; a front needs two"
+
+
+def _dot(trade: Trade) -> Dot:
+    return Dot(trade.cost.middle, trade.gain.middle)

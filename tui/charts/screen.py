@@ -1,0 +1,263 @@
+"""The Charts: figures of the session over its axes, and the Pareto front; they grow while a sweep runs."""
+
+import time
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Input
+
+from benchtui.themes import Symbols
+from benchtui.tui.charts.line_chart import LineChart
+from benchtui.tui.charts.pareto_chart import FrontChart
+from benchtui.tui.drawing.listing import Listing, listing_lines
+from benchtui.tui.drawing.plot import Plot, plot_lines
+from benchtui.tui.drawing.styled_text import Line, Piece, crop, spread_out
+from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.live.metrics_worker import CaseFigures
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.navigation import Place
+from benchtui.tui.shell.terminal import Link
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.nav_bar import place_lines
+from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.small import small_lines
+
+RENEW_S = 1.0
+
+Heading = tuple[tuple[Piece, ...], ...]
+"""What is drawn, what was asked for beside it, and the chosen point."""
+
+
+class Charts(Screen[None]):
+    """Shows what the Monitor has read of a session, once a second while it is in front."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "charts",
+        ("f", "figure", "figure(1)", "Next figure"),
+        ("F", "figure_before", "figure(-1)", "Figure before"),
+        ("x", "axis", "axis", "Next axis", "of a Pareto front, what throughput is weighed against"),
+        ("down,j", "down", "move_line(1)", "Next line, or next case of the front"),
+        ("up,k", "up", "move_line(-1)", "Line before"),
+        ("home,g", "first", "move_line(-100000)", "First line"),
+        ("end,G", "last", "move_line(100000)", "Last line"),
+        ("right", "right", "move_point(1)", "Next point of the line"),
+        ("left", "left", "move_point(-1)", "Point before"),
+        ("enter", "detail", "detail", "All about the chosen case"),
+        ("p", "pareto", "pareto", "Pareto front, or lines", "the cases that no other beats"),
+        ("l", "logarithmic", "logarithmic", "Logarithmic or linear"),
+        ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc drops them"),
+        ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
+        ("escape", "back", "back", "Back", "from the filter, from the front, then to the Monitor"),
+        ("question_mark,f1", "help", "help", "Help"),
+        ("q", "quit", "app.leave", "Quit"),
+    )
+
+    def __init__(self, feed: Feed, symbols: Symbols, link: Link) -> None:
+        super().__init__()
+        self._feed = feed
+        self._symbols = symbols
+        self._link = link
+        self._begin()
+        self._pareto = False
+        self._busy = False
+        self._drew_s = 0.0
+        self._word = ""
+
+    def compose(self) -> ComposeResult:
+        """Heading; the picture beside its lines and the points of one of them; filter, a word, the keys."""
+        signs = self._symbols
+        yield Panel[str](small_lines, signs, id="small")
+        with Vertical(classes="body"):
+            yield Panel[Place](place_lines, signs, id="places")
+            yield Panel[Heading](_heading, signs, id="heading")
+            with Horizontal(id="middle"):
+                yield Panel[Plot](plot_lines, signs, id="plot")
+                with Vertical(id="lists"):
+                    yield Panel[Listing](listing_lines, signs, id="lines")
+                    yield Panel[Listing](listing_lines, signs, id="points")
+            yield Input(
+                placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
+            )
+            yield Panel[str](_word, signs, id="word")
+            yield KeyBar(signs)
+
+    def on_mount(self) -> None:
+        """Begin to compute, and draw what there is."""
+        self._panel("small").show("")
+        self._panel("places").show("charts")
+        self.query_one(Input).cursor_blink = False
+        self.set_interval(RENEW_S, self.tick)
+        self.call_after_refresh(self.tick)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw once the panels have their new sizes."""
+        self.call_after_refresh(self._draw)
+
+    def on_screen_resume(self) -> None:
+        """Draw what has come while another screen was in front."""
+        self.tick()
+
+    def tick(self) -> None:
+        """Compute what has come since the last time, and draw."""
+        if self.is_current and not self._busy:
+            self.run_worker(self._learn())
+
+    def action_figure(self, by: int) -> None:
+        """Show another figure; from the front, back to the lines."""
+        if not self._pareto:
+            self._lines.next_figure(by)
+        self._pareto = False
+        self._draw("")
+
+    def action_axis(self) -> None:
+        """Draw over another axis; of a front, weigh against something else."""
+        self._draw(self._front.next_cost() if self._pareto else self._lines.next_axis())
+
+    def action_move_line(self, by: int) -> None:
+        """Choose another line, or another case of the front."""
+        if self._pareto:
+            self._front.move(by)
+        else:
+            self._lines.move_line(by)
+        self._draw("")
+
+    def action_move_point(self, by: int) -> None:
+        """Choose another point of the line, or another case of the front."""
+        if self._pareto:
+            self._front.move(by)
+        else:
+            self._lines.move_point(by)
+        self._draw("")
+
+    def action_pareto(self) -> None:
+        """Show the front, or the lines again."""
+        self._pareto = not self._pareto
+        self._draw("")
+
+    def action_logarithmic(self) -> None:
+        """Change the scale of the vertical axis."""
+        self._lines.choice.logarithmic = not self._lines.choice.logarithmic
+        self._draw("")
+
+    def action_filter(self) -> None:
+        """Ask for the words that a line must have."""
+        self.query_one(Input).add_class("-asked").focus()
+
+    @on(Input.Changed)
+    def filter_by(self, event: Input.Changed) -> None:
+        """Show the lines with these words."""
+        self._lines.choice.wanted = event.value
+        self._draw("")
+
+    @on(Input.Submitted)
+    def close_filter(self) -> None:
+        """Keep the filter, and have the keys of the place back."""
+        self.query_one(Input).remove_class("-asked")
+        self.set_focus(None)
+
+    def action_back(self) -> None:
+        """Drop the filter; without one, leave the front; else go back to the Monitor."""
+        asked = self.query_one(Input)
+        if asked.value or asked.has_class("-asked"):
+            asked.value = ""
+            self.close_filter()
+        elif self._pareto:
+            self.action_pareto()
+        else:
+            self.run_worker(self.app.run_action("app.go('monitor')"))
+
+    def action_copy(self) -> None:
+        """Copy the points of the line, or the front, as markdown."""
+        table = (self._front if self._pareto else self._lines).markdown()
+        if table:
+            self.app.copy_to_clipboard(table)
+        self._draw("copied as markdown" if table else "nothing to copy yet")
+
+    def action_detail(self) -> None:
+        """All that is known of the chosen case."""
+        from benchtui.tui.case.screen import CaseScreen  # the first picture doesn't wait for it
+
+        case = (self._front if self._pareto else self._lines).case
+        if case is None:
+            self._draw("no case to show yet")
+        else:
+            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols))
+
+    def action_help(self) -> None:
+        """What the keys and signs of this place mean."""
+        from benchtui.tui.charts.help import charts_help  # the first picture doesn't wait for it
+        from benchtui.tui.pages.help import open_help
+
+        open_help(self, self._symbols, charts_help)
+
+    def _begin(self) -> None:
+        self._session = self._feed.session
+        self._figures = CaseFigures(self._session)
+        self._judge = Judge(self._session, self._feed.judging)
+        self._taken = 0
+        self._lines = LineChart(self._session, self._figures.of, self._symbols, self._judge)
+        self._front = FrontChart(self._session, self._figures.of, self._symbols)
+
+    async def _learn(self) -> None:
+        self._busy = True
+        if self._session is not self._feed.session:  # it was read anew
+            self._begin()
+        try:
+            while self._session.started is not None and await self._figures.renew():
+                if time.monotonic() - self._drew_s > RENEW_S:
+                    self._draw()
+        finally:
+            self._busy = False
+        self._draw()
+
+    def _draw(self, word: str | None = None) -> None:
+        """Draw what differs, unless the screen is covered or the terminal hasn't taken the last picture yet."""
+        self._word = self._word if word is None else word
+        if not self.is_current or self._link.congested:
+            return
+        self._drew_s = time.monotonic()
+        ended = self._feed.ended
+        for case in ended[self._taken :]:
+            self._judge.take_in(case)
+        self._taken = len(ended)
+        self._lines.renew()
+        if self._pareto:
+            self._front.renew(self._lines.choice.wanted, self._lines.choice.logarithmic)
+        shown = self._front if self._pareto else self._lines
+        with self.app.batch_update():
+            self.set_class(self._pareto, "-pareto")
+            self._panel("heading").show(_heading_of(shown))
+            self._panel("plot").show(shown.plot())
+            self._panel("lines").show(shown.lines())
+            self._panel("points").show(self._lines.points())
+            self._panel("word").show(self._word)
+            self._panel("keys").show(self._keys())
+
+    def _keys(self) -> Keys:
+        other, back = ("against", "lines") if self._pareto else ("axis", "Pareto")
+        always = (("q", "quit"), ("?", "help"), ("f", "figure"))
+        return (*always, ("x", other), ("p", back), ("/", "filter"), ("enter", "detail"))
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)
+
+
+def _heading_of(shown: LineChart | FrontChart) -> Heading:
+    return ((shown.title, "strong"),), (("   ".join(shown.notes), "muted"),), tuple(shown.readout())
+
+
+def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    title, notes, readout = heading
+    return [spread_out(title, notes, width, symbols), crop(readout, width, symbols)]
+
+
+def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+    return [crop([(word, "plain")], width, symbols)]

@@ -1,0 +1,82 @@
+"""The commands that steer a running sweep. As in ``cli``, only click is imported here."""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from benchtui.tui.cli.options import complete_session, printable
+
+if TYPE_CHECKING:
+    from benchtui.engine.client import Engine
+
+END_S = 45.0
+"""How long to wait for the end of an engine, which may have to wait for what it has killed."""
+_LOOK_S = 0.05
+
+_running_argument = click.argument("session", required=False, shell_complete=complete_session)
+
+
+@click.command()
+@_running_argument
+def stop(session: str | None) -> None:
+    """Stop a running sweep: the only one that runs, or the one that writes SESSION.
+
+    Returns once its engine has ended; with status 1 where that takes longer than 45 seconds.
+    """
+    engine = _meant(session)
+    engine.stop()
+    due_s = time.monotonic() + END_S
+    while engine.alive():
+        if time.monotonic() > due_s:
+            click.echo(printable(f"still ending after {END_S:g} s; session {engine.path}"), err=True)
+            raise SystemExit(1)
+        time.sleep(_LOOK_S)
+    click.echo(printable(f"stopped; session {engine.path}"), err=True)
+
+
+@click.command()
+@_running_argument
+def pause(session: str | None) -> None:
+    """Let a running sweep start no further case; what runs is finished first."""
+    engine = _meant(session)
+    engine.pause()
+    click.echo(printable(f"paused; `benchtui continue` goes on; session {engine.path}"), err=True)
+
+
+@click.command("continue")
+@_running_argument
+def go_on(session: str | None) -> None:
+    """Let a paused sweep go on."""
+    engine = _meant(session)
+    engine.go_on()
+    click.echo(printable(f"continued; session {engine.path}"), err=True)
+
+
+def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
+    """Start an engine that goes on with a session; None, said in a line, where nothing of it is left."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions.errors import NothingLeftError
+    from benchtui.sessions.library import paths
+
+    try:
+        return client.resume(paths.resolve(session), retry_failed=retry_failed, anyway=anyway)
+    except NothingLeftError as error:
+        click.echo(printable(str(error)), err=True)
+        return None
+
+
+def _meant(session: str | None) -> "Engine":
+    """The engine that is meant: the only one that runs, or the one that writes this session."""
+    from benchtui.engine import client  # after the command is known
+    from benchtui.sessions.errors import BenchtuiError
+    from benchtui.sessions.library import paths
+
+    running = client.running()
+    if session:
+        wanted = paths.resolve(session).absolute()
+        running = [engine for engine in running if engine.path == wanted]
+    if len(running) != 1:
+        names = ", ".join(str(engine.path) for engine in running) or "none"
+        raise BenchtuiError(f"{len(running)} sweeps fit, and one must be meant; running: {names}")
+    return running[0]

@@ -1,0 +1,231 @@
+"""What ``benchtui export`` writes: a form of a session, to a file or to standard output, and its figures."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
+
+import click
+
+from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
+from benchtui.sessions.files.output_file import check_output, output_file
+from benchtui.tui.cli.options import Judged, baseline_option, complete_session, judging, same_within_option
+from benchtui.tui.cli.sessions import write
+from benchtui.tui.shell import gc_control
+
+if TYPE_CHECKING:
+    from benchtui.sessions.plots import Picture
+    from benchtui.sessions.state.judging import Judging
+    from benchtui.sessions.state.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMS = ("md", "html", "csv", "json", "parquet")
+SCHEMAS = ("results", "steps", "session")
+STEP_FORMS = ("csv", "json", "parquet")
+REPORTS = ("md", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user asked for."""
+
+    form: str
+    output: Path | None
+    steps: bool
+    figures: Path | None
+    price: float | None
+    """Of an hour of the machine, in any currency."""
+    judging: "Judging"
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
+    if of:
+        click.echo(schema(of), nl=False)
+        context.exit()
+
+
+_OPTIONS = (
+    click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMS),
+        default="md",
+        show_default=True,
+        help="md and html: the report; csv, json and parquet: the results, a row a case.",
+    ),
+    click.option("--steps", is_flag=True, help="Every recorded step in place of the results."),
+    click.option(
+        "--figures",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Folder for the figures, as SVG and PNG.",
+    ),
+    click.option(
+        "--price",
+        type=click.FloatRange(0, 1e9, min_open=True),
+        metavar="PER_HOUR",
+        help="Price of an hour of the machine: the report says what a million samples cost.",
+    ),
+    baseline_option,
+    same_within_option,
+    click.option(
+        "--schema",
+        type=click.Choice(SCHEMAS),
+        is_eager=True,
+        expose_value=False,
+        callback=_print_schema,
+        help="Print the JSON Schema of this instead.",
+    ),
+)
+
+
+def options(command: Command) -> Command:
+    """Gives a command what ``Wanted`` is made of."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check(wanted: Wanted, sessions: int) -> None:
+    """Raise BenchtuiError for what doesn't go together."""
+    form, steps, several = wanted.form, wanted.steps, sessions > 1
+    alone = f"{sessions} sessions: --format {form}, --steps and --figures take one"
+    no_steps = f"--steps with --format {form}: steps come as {', '.join(STEP_FORMS)}"
+    priceless = "--price: costs are in the report of one session, md or html"
+    rules = (
+        (several and (form != "md" or steps or wanted.figures), alone),
+        (steps and form not in STEP_FORMS, no_steps),
+        (steps and wanted.figures, "--figures with --steps: figures go with results; leave one of the two out"),
+        (wanted.price and (form not in REPORTS or several), priceless),
+        (form == "parquet" and not wanted.output, "--format parquet without -o: it is no text; name a file"),
+    )
+    refused = next((why for broken, why in rules if broken), None)
+    if refused:
+        raise BenchtuiError(refused)
+
+
+def schema(of: str) -> str:
+    """The JSON Schema of results, of steps or of a session file."""
+    from benchtui.sessions import events  # each is loaded by who asks for it
+    from benchtui.sessions.export import case_export
+    from benchtui.sessions.export import step_export as steps
+
+    found = {"results": case_export.json_schema, "steps": steps.json_schema, "session": events.json_schema}
+    return json.dumps(found[of](), indent=2) + "\n"
+
+
+def export_one(path: Path, wanted: Wanted) -> None:
+    """Write one session in the form that is wanted; raises BenchtuiError where it can't be read or written."""
+    if wanted.steps:
+        _export_steps(path, wanted)
+    else:
+        with gc_control.left_alone():
+            _export_results(path, wanted)
+
+
+def _export_steps(path: Path, wanted: Wanted) -> None:
+    from benchtui.sessions.export import step_export as steps  # this form alone needs it
+
+    recorded = steps.recorded(path)
+    if wanted.form == "parquet" and wanted.output:
+        steps.write_parquet(recorded, wanted.output, (path,))
+        return
+    write = steps.write_csv if wanted.form == "csv" else steps.write_json
+    with _opened(wanted.output, path) as out:
+        write(recorded, out)
+
+
+def _export_results(path: Path, wanted: Wanted) -> None:
+    from benchtui.sessions.state.session import Session  # after the command is known
+
+    session = Session.load(path, keep_steps=False)
+    session.judge_by(wanted.judging)
+    found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
+    if wanted.form == "parquet" and wanted.output:
+        from benchtui.sessions.export.case_export import write_parquet  # this form alone needs it
+
+        write_parquet(session, wanted.output, (path,))
+        return
+    pieces = _pieces(session, wanted, found)
+    with _opened(wanted.output, path) as out:
+        out.writelines(piece.encode() for piece in pieces)
+
+
+def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]":
+    """The figures, written into their folder where one is named; those without data are told of."""
+    from benchtui.sessions import plots  # matplotlib is loaded for figures alone
+
+    found, lacking = plots.pictures(session, png=wanted.figures is not None)
+    if wanted.figures:
+        plots.write(found, wanted.figures, (path,))
+    if lacking:
+        reasons = "; ".join(f"{each.name} ({each.reason})" for each in lacking)
+        click.echo(f"figures left out: {reasons}", err=True)
+    return found
+
+
+def _pieces(session: "Session", wanted: Wanted, found: "list[Picture]") -> Iterable[str]:
+    """The text to write, the page in parts."""
+    if wanted.form in ("csv", "json"):
+        from benchtui.sessions.export import case_export  # each form loads what it alone needs
+
+        return [case_export.as_csv(session) if wanted.form == "csv" else case_export.as_json(session)]
+    from benchtui.sessions.report import markdown, report
+
+    if wanted.form == "html":
+        from benchtui.sessions.report.html import page
+
+        return page(report(session, wanted.price), found)
+    text = markdown(session, wanted.price)
+    if wanted.figures and wanted.output:
+        from benchtui.sessions.report.figure_links import folder_from, illustrated
+
+        text = illustrated(text, found, folder_from(wanted.output, wanted.figures))
+    return [text]
+
+
+@contextmanager
+def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
+    """The file to write, which isn't the session, or standard output."""
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with output_file(output, (session,)) as out:
+        yield out
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
+@options
+def export(
+    sessions: tuple[str, ...],
+    output: Path | None,
+    form: str,
+    steps: bool,
+    figures: Path | None,
+    price: float | None,
+    **judged: Unpack[Judged],
+) -> None:
+    """Write the report of a session, its results or its steps; of several, the comparison with the first.
+
+    SESSION is a path, a name of the library, or `latest`.
+    """
+    from benchtui.sessions.compare.align import compared, loaded
+    from benchtui.sessions.library import paths as library  # after the command is known
+    from benchtui.sessions.report import compare
+
+    wanted = Wanted(form, output, steps, figures, price, judging(judged))
+    check(wanted, len(sessions))
+    paths = [library.resolve(session) for session in sessions]
+    if output:
+        check_output(output, paths)
+    if len(paths) == 1:
+        export_one(paths[0], wanted)
+    else:
+        write(compare.markdown(compared(loaded(paths, wanted.judging))), output, paths)

@@ -1,0 +1,232 @@
+"""The commands that choose a configuration and take results in. As in ``cli``, only click is imported here."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from benchtui.tui.cli.options import (
+    baseline_option,
+    complete_session,
+    judging,
+    printable,
+    same_within_option,
+)
+
+if TYPE_CHECKING:
+    from benchtui.sessions.advice.optimal import Need, Wish
+    from benchtui.sessions.state.session import Session
+    from benchtui.sessions.sweep import Sweep
+
+NOTHING_FITS = 1
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
+_LARGEST = 1e12
+_SIZES_MB = {"mb": 1.0, "gb": 1000.0, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
+_TIMES_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+_POWERS_W = {"w": 1.0, "kw": 1000.0}
+
+
+_Callback = Callable[[click.Context, click.Parameter, str | None], float | None]
+
+
+def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
+    """A check of a number with one of these units; it gives how many of the unit whose factor is 1."""
+
+    def convert(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+        match = _NUMBER.fullmatch((text or "").strip())
+        factor = units.get(match[2].lower()) if match else None
+        if text is None:
+            return None
+        if match is None or factor is None or not 0 < float(match[1]) < _LARGEST:
+            known = ", ".join(units)
+            raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {known}")
+        return float(match[1]) * factor
+
+    return convert
+
+
+objective_option = click.option(
+    "--objective",
+    "need",
+    type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
+    default="throughput",
+    show_default=True,
+    help="What to look for: samples/s, the time of a step, samples/s per MB of peak memory, joules a sample,"
+    " the least spread of the steps over their mean, or the least product of time a sample, time of a step,"
+    " peak memory and joules.",
+)
+_size = _quantity("size", _SIZES_MB, "8GB")
+_time = _quantity("time", _TIMES_MS, "50ms")
+_power = _quantity("power", _POWERS_W, "300W")
+
+
+class _Limits(TypedDict):
+    """The constraints as options."""
+
+    vram_mb: float | None
+    p99_ms: float | None
+    latency_ms: float | None
+    power_w: float | None
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_session)
+@objective_option
+@click.option("--max-vram", "vram_mb", callback=_size, help="Peak memory on the device, such as 8GB.")
+@click.option("--max-p99", "p99_ms", callback=_time, help="p99 of the steps, such as 50ms.")
+@click.option("--max-latency", "latency_ms", callback=_time, help="Median step, such as 50ms.")
+@click.option("--max-power", "power_w", callback=_power, help="Mean power, such as 300W.")
+@click.option("--steps", type=click.IntRange(1, 10**9), help="Length of the job: its first step compiles.")
+@click.option(
+    "--sequence-length", "length", type=click.IntRange(1), help="Choose from cases of this length alone."
+)
+@baseline_option
+@same_within_option
+@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
+@click.option("--toml", "toml_path", metavar="FILE", help="Write a sweep of that one case; - is stdout.")
+def optimal(
+    session: str,
+    need: "Need",
+    steps: int | None,
+    length: int | None,
+    as_json: bool,
+    toml_path: str | None,
+    baseline: tuple[str, ...],
+    same_within: float | None,
+    **limits: Unpack[_Limits],
+) -> None:
+    """Say which of the measured cases to run, and how sure that is.
+
+    SESSION is a path, a name of the library, or `latest`. A case that lacks a figure which a constraint looks
+    at is left out. Exit status 1: no case keeps to the constraints.
+    """
+    from benchtui import sessions  # after the command is known
+    from benchtui.sessions.advice.constraints import Constraints
+    from benchtui.sessions.advice.optimal import Wish, decide, lengths
+    from benchtui.tui.cli.text import optimal as deciding
+
+    loaded = sessions.load(session)
+    loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
+    wish = Wish(need, Constraints(**limits), steps, length)
+    wishes = [wish] if toml_path else _by_length(wish, lengths(loaded))
+    decisions = [decide(loaded, each) for each in wishes]
+    text = _sweep_text(loaded, wish) if toml_path and decisions[0].best else None
+    if as_json:
+        click.echo(deciding.json_text(decisions), err=toml_path == "-")
+    else:
+        for decision in decisions:
+            for line in deciding.lines(loaded, decision):
+                click.echo(printable(line), err=toml_path == "-")
+    if text is not None and toml_path is not None:
+        _write(text, toml_path)
+    sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
+
+
+@click.command("import")
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Session file to write; one that exists is never overwritten.",
+)
+@click.option("--from", "kind", help="The tool that wrote FILE; without it the content tells.")
+def import_results(source: Path, path: Path, kind: str | None) -> None:
+    """Turn the results of another tool into a session.
+
+    FILE is from one of: optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
+    batch-sweep runner (JSONL), or a table of training runs (CSV). What it doesn't say stays unknown.
+    """
+    from benchtui.sessions import importers  # after the command is known
+    from benchtui.tui.drawing.format import amount
+
+    found = importers.read(source, kind)
+    importers.write(found, path)
+    cases = amount(len(found.cases), "case")
+    click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
+    for note in importers.notes(found):
+        click.echo(printable(note), err=True)
+
+
+class Choice(TypedDict):
+    """A case of a recorded session as what to run."""
+
+    chosen: str | None
+    need: "Need"
+
+
+def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[Choice]) -> "Sweep":
+    """The sweep that a command is to run: the one named, or the best case of a session."""
+    from benchtui import sessions  # after the command is known
+    from benchtui.sessions.advice.optimal import Wish
+    from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
+
+    session = choice["chosen"]
+    if (sweep is None) is (session is None):
+        raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
+    if session is None:
+        return load_sweep(str(sweep), overrides)
+    text = _sweep_text(sessions.load(session), Wish(choice["need"]), overrides)
+    return parse_sweep(text, f"{session}: its best case", overrides)
+
+
+def _by_length(wish: "Wish", lengths: tuple[int, ...]) -> list["Wish"]:
+    """One wish for each sequence length: another length is other work, and no choice."""
+    from dataclasses import replace
+
+    if wish.sequence_length or len(lengths) < 2:
+        return [wish]
+    return [replace(wish, sequence_length=length) for length in lengths]
+
+
+def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = ()) -> str:
+    """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
+    from benchtui.sessions.advice.optimal import decide, lengths, narrowed
+    from benchtui.sessions.errors import BenchtuiError
+    from benchtui.sessions.sweep import toml_writer  # after the command is known
+    from benchtui.sessions.sweep.toml_reader import parse_sweep
+
+    if session.cases and all(case.config.label for case in session.cases):
+        raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
+    known = lengths(session)
+    if wish.sequence_length is None and len(known) > 1:
+        named = ", ".join(map(str, known))
+        raise BenchtuiError(
+            f"cases of {len(known)} sequence lengths, which are other work: name one of {named}"
+        )
+    best = decide(session, wish).best
+    if best is None:
+        raise BenchtuiError("the session has no measured case to choose")
+    text = toml_writer.toml_of(narrowed(session.start.sweep, best.config))
+    _require_named(session, parse_sweep(text, f"{best.name}: can't be run again", overrides))
+    return text
+
+
+def _require_named(session: "Session", sweep: "Sweep") -> None:
+    """Raises BenchtuiError for a sweep from another tool's results that lacks what they don't say."""
+    from benchtui.sessions.errors import BenchtuiError  # after the command is known
+    from benchtui.sessions.sweep import UNKNOWN
+
+    unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
+    if unsaid:
+        settings = " ".join(f"--set {key}=…" for key in unsaid)
+        raise BenchtuiError(
+            f"imported from {session.start.source}, which doesn't say its {' or '.join(unsaid)}:"
+            f" the sweep can't be run; name it: benchtui run --optimal-from SESSION {settings}"
+        )
+
+
+def _write(text: str, path: str) -> None:
+    """Print a document, or write it to a file that isn't there yet."""
+    from benchtui.sessions.files.output_file import write_text  # after the command is known
+
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    write_text(Path(path), text, over=False)

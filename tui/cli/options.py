@@ -1,0 +1,149 @@
+"""Options and arguments that several commands share. As in ``cli``, only click is imported here."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import click
+
+if TYPE_CHECKING:
+    from benchtui.sessions.state.judging import Judging
+
+
+def printable(text: str) -> str:
+    """Text of a session without the characters that could command a terminal."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """What a sweep can be named by: presets and files."""
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions.sweep.toml_reader import preset_names
+
+    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
+    return [*presets, CompletionItem(word, type="file")]
+
+
+def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """What a session can be named by."""
+    from click.shell_completion import CompletionItem  # needed while completing alone
+
+    from benchtui.sessions.library import paths
+
+    names = [paths.LATEST, paths.DEMO, *(entry.path.stem for entry in paths.entries())]
+    return [
+        *(CompletionItem(name) for name in names if name.startswith(word)),
+        CompletionItem(word, type="file"),
+    ]
+
+
+sweep_argument = click.argument("sweep", shell_complete=complete_sweep)
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override an entry: --set batch_size=1..64*2.",
+)
+resume_option = click.option(
+    "--resume",
+    "resumed",
+    metavar="SESSION",
+    shell_complete=complete_session,
+    help="Go on with a session that was stopped or cut off: a path, a name of the library, or `latest`.",
+)
+retry_option = click.option(
+    "--retry-failed", is_flag=True, help="With --resume: begin cases again that failed or took too long."
+)
+anyway_option = click.option(
+    "--anyway", is_flag=True, help="With --resume: go on although machine or software have changed."
+)
+session_option = click.option(
+    "-o",
+    "--output",
+    "session_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Session file to write; without it one in the library is made.",
+)
+
+
+def known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Check a theme before anything is started on its account."""
+    from benchtui.themes import user_themes  # after the command is known
+
+    if name is not None and (refusal := user_themes.refusal(name)):
+        raise click.BadParameter(refusal)
+    return name
+
+
+theme_option = click.option(
+    "--theme", callback=known_theme, help="Colours of the screen; `benchtui themes` lists them."
+)
+ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
+plain_option = click.option(
+    "--plain", "as_lines", is_flag=True, help="Print the same facts as lines; needs no terminal."
+)
+speed_option = click.option(
+    "--speed", type=click.FloatRange(0.25, 64), help="How fast to play; 1 is as it was."
+)
+
+
+baseline_option = click.option(
+    "--baseline",
+    "baseline",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Case to hold the others against, such as precision=fp32; repeat it for several options.",
+)
+
+
+def share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    """A percentage such as ``5%`` as a share."""
+    if text is None:
+        return None
+    try:
+        percent = float(text.strip().removesuffix("%"))
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent < 1000:
+        raise click.BadParameter(f"{text!r} is not a percentage from 0 to below 1000, such as 5%")
+    return percent / 100
+
+
+same_within_option = click.option(
+    "--same-within",
+    "same_within",
+    callback=share,
+    metavar="PERCENT",
+    help="Margin within which a whole interval must lie for cases to be called the same.  [default: 2%]",
+)
+
+
+class Judged(TypedDict):
+    """By what the reader wants cases judged."""
+
+    baseline: tuple[str, ...]
+    same_within: float | None
+
+
+def judging(judged: Judged) -> "Judging":
+    """The same, checked; raises BenchtuiError naming the option."""
+    from benchtui.sessions.state.judging import Judging  # after the command is known
+    from benchtui.sessions.sweep.toml_reader import baseline_from
+
+    return Judging(baseline_from(judged["baseline"]), judged["same_within"])
+
+
+class Resume(TypedDict):
+    """A session to go on with, and how."""
+
+    resumed: str | None
+    retry_failed: bool
+    anyway: bool
+
+
+class Look(TypedDict):
+    """How the screen is to look."""
+
+    theme: str | None
+    ascii_only: bool

@@ -1,0 +1,73 @@
+"""A comparison as lines for a terminal: the facts of the markdown document, laid out in columns."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from benchtui.sessions.compare.align import LETTERS, Against, Compared, Side
+from benchtui.sessions.report.compare import differing, report
+from benchtui.sessions.report.compare_columns import short_columns
+from benchtui.sessions.text.tables import Table
+from benchtui.sessions.text.text import MISSING, count
+from benchtui.tui.drawing.format import clean
+
+GAP = "  "
+
+
+def comparison_text(compared: Compared) -> str:
+    """The whole comparison, the differences first."""
+    said = report(compared, short_columns)
+    lines = [*_systems(compared), ""]
+    differences = differing(compared)
+    lines += ["differences:", *table_lines(differences)] if differences else [said.alike]
+    lines += [said.silence] if differences and said.silence else []
+    for block in said.against:
+        above = "ratio above 1: the new session is the faster one"
+        lines += ["", f"{block.title}   ({above})", *block.leads]
+        lines += [*(table_lines(block.table) if block.table else ()), *block.others]
+    lines += ["", *said.conclusion]
+    return "\n".join(clean(line).rstrip() for line in lines) + "\n"
+
+
+def gate_line(against: Against, threshold: float) -> str | None:
+    """Which cases fail a gate, or None where none does."""
+    failed = against.regressions(threshold)
+    if not failed:
+        return None
+    slower = [row for row in failed if not row.lost]
+    lost = len(failed) - len(slower)
+    words = [f"{count(len(slower), 'case')} surely more than {100 * threshold:g}% slower"] if slower else []
+    words += [f"{count(lost, 'case')} measured in A and not in {against.new_letter}"] if lost else []
+    first = failed[0].case.name
+    return f"{against.new.name}: {', '.join(words)}, such as {first}"
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """A table in columns as wide as their widest cell."""
+    rows = [table.titles, *([clean(cell or MISSING) for cell in row] for row in table.rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + GAP.join(
+            _aligned(cell, width, right) for cell, width, right in zip(row, widths, table.right, strict=True)
+        )
+
+
+def _aligned(cell: str, width: int, right: bool) -> str:
+    blank = " " * (width - cell_len(cell))
+    return blank + cell if right else cell + blank
+
+
+def _systems(compared: Compared) -> Iterator[str]:
+    sides = list(zip(LETTERS, compared.sides, strict=False))
+    width = max(cell_len(clean(side.name)) for _, side in sides)
+    for letter, side in sides:
+        role = "base" if letter == LETTERS[0] else "    "
+        yield f"{letter}  {role}  {_aligned(clean(side.name), width, right=False)}  {GAP.join(_about(side))}"
+
+
+def _about(side: Side) -> Sequence[str]:
+    start, runtime = side.session.start, side.session.runtime
+    gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
+    torch = f"torch {runtime.torch}" if runtime else None
+    known = (start.host.hostname, *gpus, torch, start.created)
+    return [word for word in known if word]

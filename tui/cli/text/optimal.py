@@ -1,0 +1,182 @@
+"""A decision as lines of text and as JSON: which case to run, how sure that is, and what was left out."""
+
+from collections.abc import Iterator
+from math import ceil
+
+import msgspec
+
+from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxed
+from benchtui.sessions.advice.optimal import Decision, job_ms
+from benchtui.sessions.export.dataframe import row
+from benchtui.sessions.report.compare_json import ratio_said
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baseline_of, why_none
+from benchtui.sessions.stats.ratios import throughput_ratio
+from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.text.wording import costs, doubt, times, verdict_cell, why_unsure
+
+MOST_LINES = 20
+"""Cases named in a list before the rest is only counted; the JSON has them all."""
+
+OPTIONS = {
+    "vram_mb": "--max-vram",
+    "p99_ms": "--max-p99",
+    "latency_ms": "--max-latency",
+    "power_w": "--max-power",
+}
+_QUANTITIES = {
+    "throughput": "the throughput",
+    "latency": "the speed of a step",
+    "memory": "the throughput per MB",
+    "energy": "the samples per joule",
+    "steadiness": "the steadiness",
+    "balanced": "the balanced score",
+}
+
+
+def lines(session: Session, decision: Decision) -> Iterator[str]:
+    """The decision in words, the answer first; text of the session is in it as it was read."""
+    best = decision.best
+    if best is None:
+        yield f"no case to choose for {_asked(decision)}"
+        yield from _in_the_way(decision)
+    else:
+        yield f"{_asked(decision)}: {best.name}: {figures(best, decision)}"
+        yield from _against_next(decision)
+        yield from _against_baseline(session, best)
+        yield from (f"  marked: {mark}" for mark in best.case.marks)
+        yield from _listed("not beaten in all of samples/s, step and memory:", _front(decision))
+    yield from _listed("left out:", [f"{each.case.name}: {each.reason}" for each in decision.left_out])
+
+
+def figures(result: Result, decision: Decision) -> str:
+    """What a case was measured at, with units."""
+    found = result.metrics
+    kind = "mean" if found.latency_ms.median is None else "median"
+    parts = [
+        _with(found.samples_per_s, "samples/s", ".2f"),
+        _with(*result.token_rate),
+        f"{kind} step {result.typical_ms:,.2f} ms",
+        _with(result.case.peak_memory_mb, "MB"),
+        _with(*result.per_mb, ".2f") if decision.wish.need == "memory" else None,
+        _with(found.energy_per_sample_j, "J/sample", ".4f"),
+        _job(result, decision.wish.steps),
+        f"n {found.latency_ms.n:,}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def document(decision: Decision) -> dict[str, object]:
+    """The decision as values for JSON; cases as the rows of ``Session.to_frame``."""
+    wish = decision.wish
+    return {
+        "objective": wish.need,
+        "constraints": wish.constraints,
+        "steps": wish.steps,
+        "sequence_length": wish.sequence_length,
+        "best": row(decision.best.case) if decision.best else None,
+        "runner_up": row(decision.runner_up.case) if decision.runner_up else None,
+        "ahead": ratio_said(decision.ahead),
+        "verdict": decision.verdict,
+        "clear": decision.clear,
+        "leader": row(decision.leader.case) if decision.leader else None,
+        "tail": decision.tail,
+        "ties": [result.name for result in decision.ties],
+        "front": [row(result.case) for result in decision.front],
+        "left_out": [
+            {"case": each.case.index, "name": each.case.name, "reason": each.reason}
+            for each in decision.left_out
+        ],
+        "relaxed": [
+            {"constraint": each.field, "value": each.value, "case": each.result.name}
+            for each in decision.relaxed
+        ],
+    }
+
+
+def json_text(decisions: list[Decision]) -> str:
+    """Decisions as JSON: an array with one for each sequence length."""
+    return msgspec.json.format(msgspec.json.encode([document(each) for each in decisions])).decode()
+
+
+def _asked(decision: Decision) -> str:
+    wish = decision.wish
+    length = f" at {wish.sequence_length:,} tokens" if wish.sequence_length else ""
+    steps = f" over {wish.steps:,} steps" if wish.steps else ""
+    return f"{wish.need}{steps}{length}"
+
+
+def _against_next(decision: Decision) -> Iterator[str]:
+    second, ahead = decision.runner_up, decision.ahead
+    if second is None or ahead is None:
+        yield "  no other case to choose from"
+        return
+    yield f"  next: {second.name}: {figures(second, decision)}"
+    yield f"  {times(ahead)} {_QUANTITIES[decision.wish.need]}: {verdict_cell(ahead)}"
+    if decision.leader is not None:
+        yield (
+            f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
+            f" {100 * ahead.same_within:.2g}%; the simpler case is chosen"
+        )
+    if decision.tail is not None:
+        best, other = decision.tail.best_ms, decision.tail.other_ms
+        yield f"  but its {decision.tail.name} is longer: {best:,.2f} against {other:,.2f} ms"
+    if (why := why_unsure(ahead)) is not None:
+        yield f"  unsure: {why}"
+    others = [result.name for result in decision.ties if result is not second]
+    yield from _listed("  can't be told apart from the best:", others)
+
+
+def _against_baseline(session: Session, best: Result) -> Iterator[str]:
+    """The ratio to the baseline with its word, and what the case asks for beyond it."""
+    named, rows = session.start.sweep.measure.baseline, measured(session)
+    baseline = baseline_of(best.config, rows, named)
+    if baseline is None:
+        yield f"  no ratio to a baseline: {why_none(best.config, session.cases, named)}"
+    own = next(each for each in rows if each.case is best.case)
+    ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
+    if baseline and ratio:
+        yield f"  {times(ratio)} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
+    asks = costs(own, baseline)
+    if asks:
+        yield f"  it costs {asks}"
+    if unverified := doubt(own):
+        yield f"  {unverified[0].lower()}{unverified[1:]}"
+
+
+def _front(decision: Decision) -> list[str]:
+    return [f"{result.name}: {figures(result, decision)}" for result in decision.front]
+
+
+def _in_the_way(decision: Decision) -> Iterator[str]:
+    yield from (_relaxed(each) for each in decision.relaxed)
+    if not decision.relaxed and decision.wish.constraints != NONE:
+        yield "  no constraint is alone in the way"
+
+
+def _relaxed(each: Relaxed) -> str:
+    option, unit = OPTIONS[each.field], KINDS[each.field].unit
+    if each.value is None:
+        return f"  {option} alone is in the way: no case that keeps to the rest has that figure"
+    least = ceil(100 * each.value) / 100  # rounded up, so that what is said lets the case through
+    return f"  {option} alone widened to {least:.12g}{unit} would let {each.result.name} through"
+
+
+def _listed(title: str, texts: list[str]) -> Iterator[str]:
+    if texts:
+        yield title
+        yield from (f"  {text}" for text in texts[:MOST_LINES])
+    if len(texts) > MOST_LINES:
+        yield f"  and {len(texts) - MOST_LINES:,} more; --json has them all"
+
+
+def _job(result: Result, steps: int | None) -> str | None:
+    total_ms = job_ms(result, steps) if steps else None
+    if total_ms is None:
+        return None
+    cold_s = (result.metrics.cold_cost_ms or 0.0) / 1000
+    return f"{steps:,} steps in {total_ms / 1000:,.2f} s, {cold_s:,.2f} s of it for the first"
+
+
+def _with(value: float | None, unit: str, form: str = ".0f") -> str | None:
+    return None if value is None else f"{value:,{form}} {unit}"

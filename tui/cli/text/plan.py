@@ -1,0 +1,37 @@
+"""A sweep's plan as lines of text: its cases with what is expected of each, and the totals."""
+
+from collections.abc import Iterator
+
+from benchtui import themes
+from benchtui.sessions.estimates.history import Precedents
+from benchtui.sessions.sweep import Sweep
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.editor.case_grid import Cell, Matrix, basis_text, memory_cell, time_cell, totals_text
+
+SIGNS = themes.UNICODE
+
+
+def plan_lines(sweep: Sweep, precedents: Precedents) -> Iterator[str]:
+    """A line a case, then the totals."""
+    matrix = Matrix(sweep, precedents)
+    digits = len(f"{matrix.count:,}")
+    yield clean(
+        f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
+    )
+    yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
+    for index in range(matrix.count):
+        yield f"{index + 1:>{digits},}  {_case(matrix.cell(index))}"
+    *_, totals = matrix.survey()
+    yield totals_text(totals, sweep, SIGNS)
+    if basis := basis_text(totals):
+        yield basis
+
+
+def _case(cell: Cell) -> str:
+    if cell.status == "off":
+        return f"{'off':>10} {'':>11}  {cell.config.name}"
+    if cell.status == "skipped":
+        return f"{'skipped':>10} {'':>11}  {cell.config.name}: {cell.reason}"
+    figures = f"{time_cell(cell.prediction, SIGNS):>11}{memory_cell(cell.prediction, SIGNS):>12}"
+    ran_out = ": ran out of memory before" if cell.prediction and cell.prediction.ran_out else ""
+    return f"{figures} {cell.config.name}{ran_out}"

@@ -1,0 +1,268 @@
+"""The sweep as lines of text: progress on standard error, results as JSON lines."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchtui.engine.client import Engine
+from benchtui.sessions.analysis.roofline import limit
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.memory import MemoryForecast
+from benchtui.sessions.events import (
+    CaseAdded,
+    CaseFinished,
+    CaseStarted,
+    Continued,
+    Message,
+    NodeJoined,
+    NodeLost,
+    OrderChanged,
+    Paused,
+    Resumed,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.journal.backup import place_of
+from benchtui.sessions.journal.journal import Read, Tail
+from benchtui.sessions.payloads import Host
+from benchtui.sessions.replay.markers import Mark, Marks, words
+from benchtui.sessions.replay.timeline import Timeline
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import Metrics, metrics
+from benchtui.tui.drawing.format import amount
+from benchtui.tui.replay.player import Aim
+
+_PERIOD_S = 0.25
+_BATCH_BYTES = 1 << 16
+_SAVED_S = 2.0
+
+
+def follow(engine: Engine, session: Session) -> Iterator[Read]:
+    """Fold the record of a running engine to its end, and pass on its own events as they come.
+
+    What stood there before the engine went on with it is folded alone.
+    """
+    since_s = engine.resumed_s
+    own = since_s is None
+    for event in told(engine.path, engine, session):
+        own = own or (isinstance(event, Resumed) and event.t == since_s)
+        if own:
+            yield event
+
+
+def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
+    """Fold the events of a record and pass them on, as they come while an engine writes it."""
+    tail = Tail(path)
+    try:
+        while session.finished is None or not tail.at_end:
+            alive = engine is not None and engine.alive()  # first: what a dying engine wrote last is still read
+            try:
+                events = tail.read(_BATCH_BYTES)
+            except BenchtuiError:
+                if not (alive and _follows(tail)):
+                    raise
+                continue
+            for event in events:
+                session.apply(event)
+                yield event
+            for machine in session.machines:
+                machine.forget(session.now_s)  # no line tells of readings
+            if not events:
+                if not tail.at_end:
+                    continue
+                if not alive:
+                    return
+                time.sleep(_PERIOD_S)
+    finally:
+        tail.close()
+
+
+def _follows(tail: Tail) -> bool:
+    """Wait for a running engine to save the session from a file that something else wrote to."""
+    due_s = time.monotonic() + _SAVED_S
+    while not (followed := tail.follow()) and time.monotonic() < due_s:
+        time.sleep(_PERIOD_S)
+    return followed
+
+
+def lines(
+    path: Path, engine: Engine | None, session: Session, begin_s: float, speed: float | None
+) -> Iterator[str]:
+    """What the Monitor shows of a session, as lines, each with its session time.
+
+    Begins at a moment; waits between events as long as passed between them at this speed, or not at all.
+    """
+    marks, began = Marks(), time.monotonic()
+    for event in told(path, engine, session):
+        seen = len(marks.all)
+        if not isinstance(event, Steps):  # of these come outliers, of which no line tells
+            marks.see(event, session)
+        if session.now_s < begin_s:
+            continue
+        if speed is not None:
+            time.sleep(max(0.0, (session.now_s - begin_s) / speed - (time.monotonic() - began)))
+        for text in _texts(session, event, marks.all[seen:]):
+            yield f"{session.now_s:9.1f} s  {text}"
+
+
+def when(path: Path, moment: str | None) -> float:
+    """The session time of a moment as a reader names it; raises BenchtuiError for one that isn't there."""
+    if moment is None:
+        return 0.0
+    aim = Aim.parse(moment)
+    timeline = Timeline(path)
+    try:
+        while not timeline.complete:
+            timeline.read()
+        return aim.moment(timeline)
+    finally:
+        timeline.close()
+
+
+def _texts(session: Session, event: Read, marks: Sequence[Mark]) -> Iterator[str]:
+    text = progress_line(session, event)
+    if text is not None:
+        yield text.strip()
+    else:
+        yield from (words(mark, session) for mark in marks)
+    match event:
+        case SessionStarted():
+            yield _machine_text(event.host)
+        case CaseFinished() if session.cases[event.case].marks:
+            yield f"  marked: {', '.join(session.cases[event.case].marks)}"
+
+
+def _machine_text(host: Host) -> str:
+    gpus = [gpu.name for gpu in host.gpus] or [host.absent.get("gpu", "no GPU")]
+    parts = (host.hostname, host.processor, f"{host.cpu_count} processors" if host.cpu_count else None, *gpus)
+    return f"on {', '.join(part for part in parts if part)}"
+
+
+def progress_line(session: Session, event: Read) -> str | None:
+    """What an event adds to the progress, in one line, or None when it says nothing new."""
+    match event:
+        case SessionStarted():
+            return f"session {event.id}: {event.sweep.name}, {amount(len(event.plan), 'case')}"
+        case Message():
+            return f"  {event.level}: {event.text}"
+        case CaseFinished():
+            case = session.cases[event.case]
+            return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
+        case CaseStarted():
+            return _start_text(session, event)
+        case CaseAdded():
+            return f"  added: {session.cases[event.case].name} ({event.why})"
+        case OrderChanged():
+            return f"  new order of {len(event.cases)} pending cases"
+        case Paused() | Continued():
+            return "  paused: no further case starts" if isinstance(event, Paused) else "  continued"
+        case NodeJoined() | NodeLost():
+            return f"  node {event.node} {_node_text(event)}"
+        case Resumed():
+            left = f"{session.left} of {len(session.cases)} cases left"
+            return f"resumed after {event.t:,.1f} s: {left}, {len(event.cases)} begin again"
+    return None
+
+
+def _node_text(event: NodeJoined | NodeLost) -> str:
+    if isinstance(event, NodeLost):
+        return f"is lost: {event.reason}"
+    return f"is there: {event.kind}, {event.host.processor or 'processor not known'}"
+
+
+def _start_text(session: Session, event: CaseStarted) -> str:
+    case = session.cases[event.case]
+    predicted = MemoryForecast(session.cases).predict(case.config)
+    memory = f", predicted peak {predicted.peak_mb:,.0f} MB {predicted.quantity}" if predicted else ""
+    turn = f", round {event.round + 1}" if event.round else ""
+    node = f" on {event.node}" if event.node else ""
+    return f"  starts: {case.name}{node}{turn}{memory}"
+
+
+def outcome_text(case: CaseState) -> str:
+    """How a case ended: its figures, or its outcome with the reason."""
+    figures = metrics(case) if case.state == "ok" else None
+    if figures is None:
+        reason = case.finished.reason if case.finished else None
+        return f"{case.state}: {reason}" if reason else case.state
+    return _figures_text(case, figures)
+
+
+def _figures_text(case: CaseState, figures: Metrics) -> str:
+    latency = figures.latency_ms
+    centre = latency.mean if latency.median is None else latency.median
+    parts = [f"p50 {centre:,.2f} ms"]
+    if latency.interval_percent is not None:
+        parts.append(f"±{latency.interval_percent:.1f}%")
+    parts.append(f"n {latency.n}")
+    if figures.samples_per_s is not None:
+        parts.append(f"{figures.samples_per_s:,.1f} samples/s")
+    parts += _generation_texts(figures)
+    if figures.loss is not None:
+        parts.append(f"loss {figures.loss:.3f}")
+    memory = case.finished.memory if case.finished else None
+    if memory and memory.peak_allocated_mb is not None:
+        parts.append(f"VRAM {memory.peak_allocated_mb:,.0f} MB")
+    elif memory and memory.peak_reserved_mb is not None:
+        parts.append(f"VRAM {memory.peak_reserved_mb:,.0f} MB reserved")
+    elif memory and memory.peak_rss_mb is not None:
+        parts.append(f"RSS {memory.peak_rss_mb:,.0f} MB")
+    if figures.mean_power_w is not None:
+        parts.append(f"{figures.mean_power_w:,.0f} W")
+    return "  ".join(parts)
+
+
+def _generation_texts(figures: Metrics) -> list[str]:
+    """Time to the first token and to those after it, and the rate of new tokens, where tokens are generated."""
+    spreads = (
+        ("first token", figures.time_to_first_token_ms),
+        ("per token", figures.time_per_output_token_ms),
+    )
+    texts = [
+        f"{name} {spread.median:,.2f} ms" for name, spread in spreads if spread and spread.median is not None
+    ]
+    if figures.new_tokens_per_s is not None:
+        texts.append(f"{figures.new_tokens_per_s:,.0f} new tokens/s")
+    return texts
+
+
+def result_json(case: CaseState, session: Session) -> str:
+    """One finished case of a session as a JSON object in a line."""
+    finished = case.finished
+    row = {
+        "case": case.index,
+        "name": case.name,
+        "config": case.config,
+        "outcome": case.state,
+        "reason": finished.reason if finished else None,
+        "marks": case.marks,
+        "metrics": metrics(case),
+        "memory": finished.memory if finished else None,
+        "energy": finished.energy if finished else None,
+        "limit": limit(case, session.peaks),
+    }
+    return msgspec.json.encode(row).decode()
+
+
+def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
+    """How the sweep went, and where its session is; of one cut off, what its engine said last."""
+    counts: dict[str, int] = {}
+    for case in session.cases:
+        counts[case.state] = counts.get(case.state, 0) + 1
+    if session.cut_off and "running" in counts:
+        counts["unfinished"] = counts.pop("running")
+    outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
+    path = place_of(path, session.started.id) if session.started else path
+    onward = f"; benchtui run --resume {path} goes on" if session.left else ""
+    cases = amount(len(session.cases), "case")
+    return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"
+
+
+def _cut_off_text(session: Session, engine: Engine | None) -> str:
+    if session.finished:
+        return ""
+    said = engine.last_words() if engine else None
+    return "; the engine is gone and the record was cut off" + (f": {said}" if said else "")

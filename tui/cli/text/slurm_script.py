@@ -1,0 +1,177 @@
+"""The text of a batch script that has Slurm run a sweep unattended."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jinja2
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library.paths import safe_name
+from benchtui.sessions.sanitize import quoted, visible
+
+MOST_RESTARTS = 10
+"""How often a job is put back into the queue when its time is over."""
+LEAD_S = 60
+"""How long before its time limit a job is told of it; Slurm does so up to a minute earlier."""
+LEAST_MIN, MOST_DAYS = 3, 366
+"""Time limits that can be asked for: a shorter one would be over with the signal that announces it."""
+PATIENCE_S = 300
+"""How long Ray may take to come up on all nodes."""
+
+_TIME = re.compile(r"(?:(\d{1,9})d)? *(?:(\d{1,9})h)? *(?:(\d{1,9})m)? *(?:(\d{1,9})s)?", re.ASCII)
+_SLURM_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
+_GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?[1-9]\d{0,3}", re.ASCII)
+_OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What Slurm is asked for, as it was typed; what is None or empty is left to it."""
+
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    """Features of the nodes, such as ``a100``."""
+    time: str | None = None
+    """See ``slurm_time``."""
+    gpus: str | None = None
+    """Of each node: a number, or such as ``a100:2``."""
+    nodes: int = 1
+    shared: bool = False
+    """Whether other jobs may run on the nodes."""
+    further: tuple[str, ...] = ()
+    """Options of sbatch that have no entry here, such as ``--mem=64G``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a script is to run, where, and with which resources."""
+
+    made_by: str
+    """The command line that makes it."""
+    name: str
+    """Of the sweep."""
+    sweep: tuple[str, ...]
+    """The sweep as words of ``benchtui run``: a preset or an absolute path, and overrides."""
+    folder: Path
+    """Where the job runs and leaves log, session and report."""
+    commands: Path
+    """Folder of the commands: benchtui's, and Ray's where there are several nodes."""
+    resources: Resources
+    session: Path | None = None
+    """The session file; None names it after the sweep and the job."""
+
+    @property
+    def title(self) -> str:
+        """The sweep's name as that of a job and of files."""
+        return safe_name(self.name) or "sweep"
+
+    def session_of(self, job: str) -> Path:
+        """Where the session of a job is found."""
+        return self.session or self.folder / f"{self.title}-{job}.json"
+
+
+def script(batch: Batch) -> str:
+    """The batch script; raises BenchtuiError where something is asked for that can't be."""
+    wanted = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
+    ray = [word for each in wanted for word in ("--set", each)]
+    named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
+    return _template().render(
+        made_by=visible(batch.made_by),
+        options=[_line(option) for option in _options(batch)],
+        commands=shlex.quote(str(batch.commands)),
+        session=shlex.quote(str(batch.session)) if batch.session else named_by_job,
+        most_restarts=MOST_RESTARTS,
+        nodes=batch.resources.nodes,
+        patience_s=PATIENCE_S,
+        run=shlex.join(("run", *batch.sweep, *ray)),
+    )
+
+
+def slurm_time(text: str) -> str:
+    """A time limit as Slurm writes it, from ``90m``, ``1d12h``, or Slurm's ``90``, ``2:00:00``, ``1-12``.
+
+    It counts in whole minutes, rounded up. Raises BenchtuiError.
+    """
+    minutes = -(-_seconds(text.strip()) // 60)
+    if not LEAST_MIN <= minutes <= MOST_DAYS * 24 * 60:
+        raise BenchtuiError(
+            f"--time: {quoted(text)} is not a time from {LEAST_MIN}m to {MOST_DAYS}d;"
+            " write such as 90m, 2h, 1d12h, or as Slurm does: 90, 2:00:00, 1-12:00:00"
+        )
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    return f"{days}-{hour:02}:{minute:02}:00" if days else f"{hour:02}:{minute:02}:00"
+
+
+def _seconds(text: str) -> int:
+    """A time in seconds, 0 where it is none."""
+    match = _TIME.fullmatch(text) or _SLURM_TIME.fullmatch(text)
+    if match is None:
+        return 0
+    first, second, third, fourth = (int(count or 0) for count in match.groups())
+    if match.re is _SLURM_TIME and not (match[1] or match[4]):
+        return 60 * second + third  # without days or a third part Slurm's first is minutes
+    return 86400 * first + 3600 * second + 60 * third + fourth
+
+
+def _options(batch: Batch) -> Iterator[str]:
+    asked, several = batch.resources, batch.resources.nodes > 1
+    yield f"--job-name={batch.title}"
+    yield f"--chdir={batch.folder}"
+    yield f"--output={batch.title}-%j.log"
+    yield "--open-mode=append"
+    named = {
+        "partition": asked.partition,
+        "account": asked.account,
+        "qos": asked.qos,
+        "constraint": asked.constraint,
+        "time": asked.time and slurm_time(asked.time),
+        "nodes": several and str(asked.nodes),
+        "ntasks-per-node": several and "1",
+        "gpus-per-node": asked.gpus and _gpus(asked.gpus),
+    }
+    yield from (f"--{name}={value}" for name, value in named.items() if value)
+    if not asked.shared:
+        yield "--exclusive"
+    yield "--requeue"
+    yield f"--signal=B:USR1@{LEAD_S}"
+    yield from map(_option, asked.further)
+
+
+def _gpus(text: str) -> str:
+    if not _GPUS.fullmatch(text):
+        raise BenchtuiError(f"--gpus: {quoted(text)} is not a number of GPUs of each node, such as 2 or a100:2")
+    return text
+
+
+def _option(text: str) -> str:
+    if not _OPTION.fullmatch(text):
+        raise BenchtuiError(f"--sbatch: {quoted(text)} is not an option of sbatch, such as --mem=64G")
+    return text
+
+
+def _line(option: str) -> str:
+    """An option as it stands in the script, its value in quotes where that is needed."""
+    if not option.isprintable():
+        raise BenchtuiError(f"{quoted(option)}: a line of a batch script can't hold that")
+    name, equals, value = option.partition("=")
+    return f"{name}{equals}{shlex.quote(value) if value else ''}"
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("benchtui.tui.cli.text", ""),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # that is for HTML; what comes from outside is quoted for the shell
+    )
+    return environment.get_template("slurm_script.sh.j2")

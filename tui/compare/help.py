@@ -1,0 +1,25 @@
+"""Help for the comparison: its figures and verdicts."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.pages.help import Section
+
+
+def compare_help(symbols: Symbols) -> Sequence[Section]:
+    """Figures and verdicts of the comparison."""
+    figures = (
+        ("ratio", "how many times as fast; above 1 the new session is the faster one"),
+        ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
+        ("p50", "median step; the mean where the source kept no steps"),
+        ("MB", "peak memory: on the device; on the processor, resident memory of the worker"),
+        ("J/1k", "joules for a thousand samples"),
+    )
+    verdicts = (
+        ("F faster", "the whole 99 % interval lies above 1 by more than 0.5 %"),
+        ("S slower", "the whole 99 % interval lies below 1 by more than 0.5 %"),
+        ("= same", "the whole 95 % interval lies within the margin (2 %)"),
+        ("? unsure", "all else; the chosen row says why, and what would decide it"),
+        (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
+    )
+    return (("Figures", figures), ("Verdicts", verdicts))

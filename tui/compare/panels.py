@@ -1,0 +1,242 @@
+"""Around the table of a comparison: the sessions, what differs, one pair in full; knows no Textual."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+import numpy as np
+
+from benchtui.sessions.compare.align import LETTERS, Against, Compared, Side
+from benchtui.sessions.compare.environment_diff import unsaid
+from benchtui.sessions.report.compare import alike, silence
+from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.wording import why_unsure
+from benchtui.themes import Symbols
+from benchtui.tui.compare.distributions import Times, overlay_lines
+from benchtui.tui.compare.rows import VERDICTS, Entry, arrangement, interval, times, why_unpaired
+from benchtui.tui.drawing.format import clean, fit, milliseconds, rate, whole
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
+from benchtui.tui.drawing.table_layout import Row
+from benchtui.tui.shell.keymap import key
+from benchtui.tui.widgets.long_list import SCROLL_BAR
+
+LABEL = 18
+"""Cells of what a difference is about."""
+UNSURE = "unsure: "
+MOST_REASON = 3
+"""Lines of the reason for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the table shows, and what it comes to."""
+
+    compared: Compared
+    shown: int
+    all: int
+    words: str
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """The chosen pair; None where no row is chosen."""
+
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """What the columns' titles depend on."""
+
+    longest: int
+    """Cells of the longest name."""
+    letter: str
+    """That of the new session, or ``new`` for several."""
+
+
+def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The titles of the cases' columns."""
+    columns = arrangement(width - SCROLL_BAR, titles.longest, titles.letter)
+    cells = {column.key: (column.title, "muted") for column in columns.columns}
+    return [columns.line(Row(("case", "muted"), cells), width, symbols)]
+
+
+def side_lines(compared: Compared, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Each session with its machine."""
+    lines = []
+    for letter, side in zip(LETTERS, compared.sides, strict=False):
+        role = ("base", "accent") if letter == LETTERS[0] else ("    ", "muted")
+        head: list[Piece] = [(f"{letter} ", "accent"), role, (f"  {clean(side.name)}", "strong")]
+        lines.append(crop([*head, (f"   {_machine(side, symbols)}", "muted")], width, symbols))
+    return _up_to(lines, height, "sessions")
+
+
+def difference_lines(compared: Compared, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """What isn't the same in all sessions, the machine first; as many as there is room for."""
+    rows = compared.differences
+    if not rows:
+        role = "plain" if any(map(unsaid, _sessions(compared))) else "good"
+        return [crop([(alike(compared), role)], width, symbols)]
+    share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
+    title = [("differs".ljust(LABEL + 10), "muted")]
+    head = line(
+        *title, *((fit(letter, share, symbols) + "  ", "muted") for letter in LETTERS[: len(compared.sides)])
+    )
+    lines = [head]
+    for row in rows:
+        values = [clean(value) if value is not None else symbols.absent for value in row.values]
+        cells = ((fit(value, share, symbols) + "  ", "plain") for value in values)
+        label = fit(clean(row.what), LABEL - 1, symbols)
+        lines.append(line((f"{row.group:<10}", "muted"), (f"{label} ", "bright"), *cells))
+    return _up_to(lines, height, f"{key('compare.differences')} shows all")
+
+
+def all_differences(compared: Compared, width: int) -> list[Line]:
+    """Every difference in full, a line for each session."""
+    lines = [line(("What differs", "strong"))]
+    for row in compared.differences:
+        lines += [BLANK, line((f"{row.group}: ", "muted"), (clean(row.what), "bright"))]
+        for letter, value in zip(LETTERS, row.values, strict=False):
+            text = "not said" if value is None else clean(value)
+            room = max(10, width - 6)
+            parts = [text[at : at + room] for at in range(0, max(len(text), 1), room)]
+            leads = (f"  {letter}  ", *["     "] * (len(parts) - 1))
+            lines += [line((lead, "accent"), (part, "plain")) for lead, part in zip(leads, parts, strict=True)]
+    if not compared.differences:
+        return [line((alike(compared), "plain"))]
+    return [*lines, BLANK, line((clean(said), "plain"))] if (said := silence(compared)) else lines
+
+
+def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """How many cases became faster and slower; by what the table is filtered and sorted."""
+    pieces: list[Piece] = []
+    for against in summary.compared.against:
+        pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
+    shown = f'{summary.shown} of {summary.all} with "{clean(summary.words)}"   ' if summary.words else ""
+    right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
+    fits = summary.words or width_of(pieces) + width_of(right) < width
+    lines = [spread_out(pieces, right if fits else [], width, symbols)]
+    ignored = [
+        f"{against.new_letter}: cases correspond leaving aside {', '.join(against.ignored)}"
+        for against in summary.compared.against
+        if against.ignored
+    ]
+    return [*lines, crop([("; ".join(ignored), "warning")], width, symbols)][:height]
+
+
+def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The chosen pair: ratio and verdict, the figures of both, and their steps on one scale."""
+    entry = detail.entry
+    if entry is None:
+        return []
+    pair, letter = entry.row.pair, entry.against.new_letter
+    if pair is None:
+        return [line((entry.name, "strong")), line((why_unpaired(entry), "muted"))]
+    verdict = VERDICTS[entry.row.verdict or Verdict.UNSURE]
+    ratio, bounds = times(entry.row.ratio, symbols), interval(entry.row.ratio, symbols)
+    said: list[Piece] = [
+        (f"{letter} is ", "muted"),
+        (ratio, "strong"),
+        (f" as fast ({bounds})  ", "muted"),
+        verdict,
+    ]
+    name: list[Piece] = [
+        (entry.name, "strong"),
+        (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
+    ]
+    head = spread_out(name, said, width, symbols)
+    both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
+    lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
+    why = why_unsure(entry.row.ratio) if entry.row.ratio else None
+    if why:
+        lines[1:1] = _reason_lines(_on_screen(why), width, symbols)
+    marks = own_marks(entry.row, pair, letter)
+    if marks:
+        lines.append(crop([(f"{symbols.flag} {_on_screen(marks)}", "warning")], width, symbols))
+    return [*lines, *_steps(both, width, height - len(lines), symbols)]
+
+
+def _reason_lines(why: str, width: int, symbols: Symbols) -> list[Line]:
+    """Why a pair is unsure, over some lines where it is long."""
+    parts = wrap(why, max(width - len(UNSURE), 20), break_long_words=False) or [""]
+    whole = [*parts[: MOST_REASON - 1], " ".join(parts[MOST_REASON - 1 :])]
+    leads = (UNSURE, *[" " * len(UNSURE)] * (MOST_REASON - 1))
+    pairs = zip(leads, filter(None, whole), strict=False)
+    return [crop([(lead, "warning"), (part, "plain")], width, symbols) for lead, part in pairs]
+
+
+def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
+    """What is wrong or under way, and how to fill the place."""
+    return [
+        *(line(piece) for piece in words),
+        BLANK,
+        line(("4", "accent"), ("  go to the Library, mark two sessions with ", "plain"), ("space", "accent")),
+        line(("   and compare them with ", "plain"), ("c", "accent")),
+        BLANK,
+        line(("without the screen: ", "muted"), ("benchtui compare BASE NEW", "plain")),
+    ]
+
+
+def _on_screen(text: str) -> str:
+    """Words of the report with the screen's sign for a ratio, which plain terminals have too."""
+    return clean(text).replace(" ×", "x")
+
+
+def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, symbols: Symbols) -> list[Line]:
+    known = [
+        Times(letter, np.asarray(result.case.measured.wall_ms), result.typical_ms, role)
+        for letter, result, role in both
+        if len(result.case.measured)
+    ]
+    if len(known) < len(both):
+        return [line(("no steps to draw: a source kept none", "muted"))]
+    return overlay_lines(known, width, height, symbols)
+
+
+def _figures_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
+    spread = result.metrics.latency_ms
+    middle = "mean" if spread.median is None else "p50"
+    least, most = (milliseconds(value, symbols) for value in (spread.least, spread.most))
+    words = [
+        f"n {spread.n:,}",
+        f"{middle} {milliseconds(result.typical_ms, symbols)} ms",
+        f"{least} to {most} ms" if spread.least is not None else "",
+        f"{rate(result.metrics.samples_per_s, symbols)} samples/s",
+        f"{whole(result.case.peak_memory_mb, symbols)} MB" if result.case.peak_memory_mb is not None else "",
+        f"{result.metrics.mean_power_w:,.1f} W" if result.metrics.mean_power_w is not None else "",
+    ]
+    known = [word for word in words if word]
+    said = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))
+    return crop([(f"{letter}  ", role), (said, "plain")], width, symbols)
+
+
+def _counts(against: Against) -> Iterator[Piece]:
+    for verdict, (word, role) in VERDICTS.items():
+        if amount := against.count(verdict):
+            yield (f"{amount} {word[2:]}  ", role)
+    if lost := sum(row.lost for row in against.rows):
+        yield (f"{lost} lost  ", "bad")
+    if not against.compared:
+        yield ("no case was measured in both  ", "warning")
+
+
+def _sessions(compared: Compared) -> list[Session]:
+    return [side.session for side in compared.sides]
+
+
+def _machine(side: Side, symbols: Symbols) -> str:
+    start, runtime = side.session.start, side.session.runtime
+    gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
+    words = [start.host.hostname, *gpus, f"torch {runtime.torch}" if runtime else None, start.created[:16]]
+    return f" {symbols.dot} ".join(clean(word) for word in words if word)
+
+
+def _up_to(lines: list[Line], height: int, rest: str) -> list[Line]:
+    """As many lines as there is room for, the last of which says how many there are besides."""
+    if len(lines) <= height:
+        return lines
+    return [*lines[: height - 1], line((f"and {len(lines) - height + 1} more: {rest}", "muted"))]

@@ -1,0 +1,165 @@
+"""The cases of compared sessions as the screen lists them: rows, filter, order; knows no Textual."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchtui.sessions.compare.align import Against, Compared
+from benchtui.sessions.compare.align import Row as Aligned
+from benchtui.sessions.report.compare_columns import kinds_of
+from benchtui.sessions.stats.ratios import Ratio, Verdict
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.labels import case_label, outcome
+from benchtui.sessions.text.wording import ratio_digits
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import clean, milliseconds, rate, whole
+from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.table_layout import Arrangement, Column, Row
+
+ORDERS = ("plan", "slowest first", "fastest first", "verdict")
+"""What the cases can be sorted by, in the order in which a key goes through them."""
+VERDICTS: dict[Verdict, Piece] = {
+    Verdict.FASTER: ("F faster", "good"),
+    Verdict.SLOWER: ("S slower", "bad"),
+    Verdict.SAME: ("= same", "muted"),
+    Verdict.UNSURE: ("? unsure", "warning"),
+}
+"""Letter, word and role of each verdict."""
+WIDEST = 56
+"""Cells that a case's name takes at most."""
+WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A case of the base beside that of one of the other sessions."""
+
+    against: Against
+    row: Aligned
+    name: str
+    """What the case is called among the others, cleaned."""
+    other: str = ""
+    """What the new session calls its case, where that is something else."""
+
+
+def arrangement(width: int, longest: int, letter: str) -> Arrangement:
+    """The columns that a width has room for; ``longest`` are the cells of the longest name."""
+    return Arrangement.of(width, min(longest, WIDEST), columns(letter))
+
+
+def columns(letter: str) -> tuple[Column, ...]:
+    """What stands beside a case; ``letter`` is that of the new session, or ``new`` for several."""
+    return (
+        Column("state", "verdict", 8, 0, words=True),
+        Column("ratio", "ratio", 7, 1),
+        Column("base", "A p50 ms", 9, 2),
+        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), 3),
+        Column("interval", "interval", 15, 4),
+        Column("base_rate", "A samples/s", 11, 5),
+        Column("new_rate", f"{letter} samples/s", max(11, len(letter) + 10), 6),
+        Column("base_memory", "A MB", 8, 7),
+        Column("new_memory", f"{letter} MB", 8, 8),
+        Column("base_energy", "A J/1k", 8, 9),
+        Column("new_energy", f"{letter} J/1k", 8, 10),
+    )
+
+
+def entries(compared: Compared) -> list[Entry]:
+    """A row for each case and session, in the order of the base's plan."""
+    several = len(compared.against) > 1
+    found = [
+        _entry(against, row, kinds, several)
+        for against in compared.against
+        for kinds in [kinds_of(against)]
+        for row in against.rows
+    ]
+    return sorted(found, key=lambda entry: entry.row.base.index if entry.row.base else len(found))
+
+
+def shown(found: Sequence[Entry], words: str, order: str) -> list[Entry]:
+    """The entries that have all the words in their name or verdict, sorted."""
+    wanted = words.casefold().split()
+    kept = [entry for entry in found if all(word in _text(entry) for word in wanted)]
+    key = _KEYS.get(order)
+    return sorted(kept, key=key) if key else kept
+
+
+def row(entry: Entry, symbols: Symbols) -> Row:
+    """An entry as a row of the table."""
+    pair = entry.row.pair
+    if pair is None:
+        return Row((entry.name, "muted"), {"state": _unpaired(entry, symbols)}, instead=why_unpaired(entry))
+    cells = {
+        "ratio": times(entry.row.ratio, symbols),
+        "interval": interval(entry.row.ratio, symbols),
+        **_figures("base", pair.base, symbols),
+        **_figures("new", pair.new, symbols),
+    }
+    told: dict[str, Piece] = {
+        key: (text, "muted" if text == symbols.absent else "plain") for key, text in cells.items()
+    }
+    state = VERDICTS[entry.row.verdict or Verdict.UNSURE]
+    told |= {"state": state, "ratio": (cells["ratio"], state[1])}
+    return Row((entry.name, "plain"), told)
+
+
+def times(ratio: Ratio | None, symbols: Symbols) -> str:
+    """A ratio with the sign for times."""
+    return symbols.absent if ratio is None else f"{_digits(ratio.value, ratio)}x"
+
+
+def interval(ratio: Ratio | None, symbols: Symbols) -> str:
+    """The bounds of a ratio."""
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return symbols.absent
+    return f"{_digits(ratio.low, ratio)} to {_digits(ratio.high, ratio)}"
+
+
+def _digits(value: float, ratio: Ratio) -> str:
+    return f"{value:,.{ratio_digits(ratio)}f}"
+
+
+def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
+    energy = result.metrics.energy_per_sample_j
+    return {
+        side: milliseconds(result.typical_ms, symbols),
+        f"{side}_rate": rate(result.metrics.samples_per_s, symbols),
+        f"{side}_memory": whole(result.case.peak_memory_mb, symbols),
+        f"{side}_energy": symbols.absent if energy is None else f"{1000 * energy:,.1f}",
+    }
+
+
+def _entry(against: Against, row: Aligned, kinds: tuple[str, ...], several: bool) -> Entry:
+    letter = f"{against.new_letter} " if several else ""
+    base, new = (clean(case_label(case.config, kinds)) if case else "" for case in (row.base, row.new))
+    return Entry(against, row, f"{letter}{base or new}", new if base and new != base else "")
+
+
+def _unpaired(entry: Entry, symbols: Symbols) -> Piece:
+    if entry.row.lost:
+        return (f"{symbols.failed} lost", "bad")
+    return (symbols.absent, "muted")
+
+
+def why_unpaired(entry: Entry) -> str:
+    """What became of a case that has no pair."""
+    base, new, letter = entry.row.base, entry.row.new, entry.against.new_letter
+    if base is None or new is None:
+        return f"only in {letter if base is None else 'A'}: {outcome(entry.row.case)}"
+    return f"A: {outcome(base)}; {letter}: {outcome(new)}"
+
+
+def _text(entry: Entry) -> str:
+    word = VERDICTS[entry.row.verdict][0] if entry.row.verdict else "lost" if entry.row.lost else "only"
+    return f"{entry.name} {word}".casefold()
+
+
+def _speed(entry: Entry) -> float:
+    return entry.row.ratio.value if entry.row.ratio else float("inf")
+
+
+_KEYS: dict[str, Callable[[Entry], Any]] = {
+    "slowest first": _speed,
+    "fastest first": lambda entry: -_speed(entry) if entry.row.ratio else float("inf"),
+    "verdict": lambda entry: (WORST_FIRST.index(entry.row.verdict), _speed(entry)),
+}

@@ -1,0 +1,1 @@
+"""Drawing with characters; knows no Textual."""

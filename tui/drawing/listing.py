@@ -1,0 +1,82 @@
+"""A short table: its header, and as many rows around the chosen one as there is room for; knows no Textual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import fit
+from benchtui.tui.drawing.styled_text import Line, Piece, crop
+
+GAP = 2
+NARROWEST = 14
+"""Cells that the column of words keeps at least; before it gives way further, columns are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a table shows. Columns are named the most important first: the last give way."""
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[Piece, ...], ...]
+    words: int
+    """The column that stands at the left of its room and is shortened where it has to be."""
+    chosen: int | None = None
+
+
+def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The header and the rows; where not all are in view, the header tells how many there are."""
+    room = height - 1
+    top = max(0, min((listing.chosen or 0) - room // 2, len(listing.rows) - room))
+    shown = listing.rows[top : top + max(room, 0)]
+    header = _header(listing, room)
+    sizes = _sizes(listing, header, width)
+    head = _line(header, sizes, listing.words, width, symbols, " ")
+    return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
+
+
+def _header(listing: Listing, room: int) -> tuple[Piece, ...]:
+    cut = len(listing.rows) > room
+    place = f" {(listing.chosen or 0) + 1}/{len(listing.rows)}" if cut else ""
+    return tuple(
+        (title + (place if column == listing.words else ""), "muted")
+        for column, title in enumerate(listing.titles)
+    )
+
+
+def _row(
+    listing: Listing, at: int, row: Sequence[Piece], sizes: Sequence[int], width: int, symbols: Symbols
+) -> Line:
+    chosen = at == listing.chosen
+    mark = symbols.chosen if chosen else " "
+    drawn = [(text, "strong" if chosen and role == "plain" else role) for text, role in row]
+    return _line(drawn, sizes, listing.words, width, symbols, mark)
+
+
+def _line(
+    row: Sequence[Piece], sizes: Sequence[int], words: int, width: int, symbols: Symbols, mark: str
+) -> Line:
+    pieces: list[Piece] = [(mark, "accent")]
+    for column, ((text, role), size) in enumerate(zip(row, sizes, strict=False)):
+        gap = " " * (GAP if column else 0)
+        shown = fit(text, size, symbols) if column == words else " " * (size - cell_len(text)) + text
+        pieces += [(gap, "plain"), (shown, role)]
+    return crop(pieces, width, symbols)
+
+
+def _sizes(listing: Listing, header: Sequence[Piece], width: int) -> list[int]:
+    """Width of each column that there is room for."""
+    columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
+    sizes = [max(map(cell_len, column)) for column in columns]
+    while len(sizes) > listing.words + 2 and _excess(sizes, listing.words, width) > 0:
+        sizes.pop()
+    over = sum(sizes) + GAP * (len(sizes) - 1) + 1 - width
+    sizes[listing.words] = max(1, sizes[listing.words] - max(over, 0))
+    return sizes
+
+
+def _excess(sizes: Sequence[int], words: int, width: int) -> int:
+    """Cells by which the columns don't fit, though that of words gives all it can."""
+    least = min(sizes[words], NARROWEST)
+    return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width

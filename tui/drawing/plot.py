@@ -1,0 +1,205 @@
+"""Lines over an axis, with a letter at each point and its interval; knows no Textual."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.axis_scale import Scale, labels, linear, logarithmic, of_values, tick_text
+from benchtui.tui.drawing.bars import bar
+from benchtui.tui.drawing.canvas import Canvas
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, width_of
+
+ROOMY = 14
+"""Lines from which the horizontal axis has a title of its own."""
+MARGIN = 3
+"""Cells between an edge of the field and the first or last value."""
+WIDE_RANGE = 10.0
+"""Values on a free axis that differ by more than this ratio are drawn by their logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    """The interval of ``y``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of one kind."""
+
+    letter: str
+    role: str
+    dots: tuple[Dot, ...]
+    joined: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Cases of one place on the axis that have no value: how they ended, and on which lines."""
+
+    x: float
+    sign: str
+    role: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What to draw."""
+
+    curves: tuple[Curve, ...]
+    """The last lies above the others."""
+    lost: tuple[Lost, ...]
+    title: str
+    """Of the vertical axis, with its unit."""
+    x_title: str
+    x_values: tuple[float, ...] | None
+    """Where the horizontal axis has its ticks; None where the axis is free."""
+    logarithmic: bool = False
+    chosen: Dot | None = None
+    hint: str = ""
+    """Why there is nothing to draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A canvas and the scales of its two axes."""
+
+    canvas: Canvas
+    x: Scale
+    y: Scale
+
+    def column(self, x: float) -> int:
+        """The cell in which a value of the horizontal axis stands."""
+        return self.place(x) // self.canvas.across
+
+    def place(self, x: float) -> int:
+        """The dot at which a value of the horizontal axis stands, counted from the left."""
+        margin = min(MARGIN, self.canvas.width // 4)
+        cells = self.canvas.width - 2 * margin - 1
+        return round((margin + self.x.share(x) * cells + 0.5) * self.canvas.across - 0.5)
+
+    def level(self, y: float) -> int:
+        """The dot at which a value of the vertical axis stands, counted from above."""
+        dots = self.canvas.height * self.canvas.down - 1
+        return round((1 - self.y.share(y)) * dots)
+
+    def row(self, y: float) -> int:
+        """The cell of that dot."""
+        return self.level(y) // self.canvas.down
+
+
+def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """The picture: title, field with its scale, axis with what was lost, labels."""
+    if plot.hint:
+        return [BLANK] * max(0, height // 2 - 1) + [line(("  ", "plain"), (plot.hint, "muted"))]
+    titled = height >= ROOMY
+    rows = height - 3 - titled
+    if plot.x_values is not None and len(plot.x_values) == 1:
+        return _bars(plot, width, height, symbols)
+    dots = [dot for curve in plot.curves for dot in curve.dots]
+    if rows < 3 or width < 24 or not dots:
+        return []
+    y = _vertical(dots, rows, plot.logarithmic)
+    room = max(len(tick_text(tick)) for tick in y.ticks)
+    frame = _Frame(Canvas(width - room - 2, rows, symbols), _horizontal(plot, dots), y)
+    for curve in plot.curves:
+        _draw(frame, curve, symbols)
+    if plot.chosen is not None:
+        _bring_out(frame, plot)
+    title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
+    lines = [title, *_field(frame, room, symbols), *_foot(frame, plot, room, symbols)]
+    return [*lines, line((f"{plot.x_title:>{width}}", "muted"))] if titled else lines
+
+
+def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """Where each line has but one point: a bar each, from zero."""
+    most = linear(0.0, max(dot.y for curve in plot.curves for dot in curve.dots), 5).high
+    bars = [
+        line((f" {curve.letter} ", curve.role), *bar(dot.y / most, width - 4, symbols, curve.role))
+        for curve in sorted(plot.curves, key=lambda curve: curve.letter)
+        for dot in curve.dots
+    ]
+    return [line((f" {plot.title}, from 0 to {tick_text(most)}", "muted")), BLANK, *bars][:height]
+
+
+def _vertical(dots: Sequence[Dot], rows: int, by_logarithm: bool) -> Scale:
+    lows = [dot.y if dot.low is None else dot.low for dot in dots]
+    highs = [dot.y if dot.high is None else dot.high for dot in dots]
+    count = max(2, min(9, (rows + 1) // 2))
+    positive = [value for value in (*lows, *(dot.y for dot in dots)) if value > 0]
+    if by_logarithm and positive:
+        return logarithmic(min(positive), max(highs), count)
+    return linear(0.0, max(highs), count)
+
+
+def _horizontal(plot: Plot, dots: Sequence[Dot]) -> Scale:
+    if plot.x_values is not None:
+        return of_values(plot.x_values)
+    least, most = min(dot.x for dot in dots), max(dot.x for dot in dots)
+    return logarithmic(least, most, 9) if 0 < least * WIDE_RANGE <= most else linear(0.0, most, 7)
+
+
+def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:
+    canvas = frame.canvas
+    at = [(frame.place(dot.x), frame.level(dot.y)) for dot in curve.dots]
+    if curve.joined:
+        for start, end in pairwise(at):
+            canvas.stroke(start, end, curve.role)
+    for dot, (x, _) in zip(curve.dots, at, strict=True):
+        if dot.low is not None and dot.high is not None:
+            canvas.stroke((x, frame.level(dot.high)), (x, frame.level(dot.low)), curve.role)
+        if curve.letter:
+            canvas.sign(frame.column(dot.x), frame.row(dot.y), curve.letter, curve.role)
+
+
+def _bring_out(frame: _Frame, plot: Plot) -> None:
+    chosen = plot.chosen
+    if chosen is not None:
+        letter = plot.curves[-1].letter
+        frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), letter, "chosen")
+
+
+def _field(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
+    ticks = {frame.row(tick): tick_text(tick) for tick in frame.y.ticks}
+    for row, drawn in enumerate(frame.canvas.lines()):
+        mark = symbols.tick if row in ticks else symbols.axis
+        yield line((f"{ticks.get(row, ''):>{room}} ", "muted"), (mark, "faint"), *drawn)
+
+
+def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
+    """The horizontal axis with what was lost, and its labels."""
+    width = frame.canvas.width
+    axis: list[Piece] = [(symbols.track, "faint")] * width
+    for tick in frame.x.ticks:
+        axis[frame.column(tick)] = (symbols.below, "faint")
+    for lost in plot.lost:
+        _mark(axis, frame.column(lost.x), lost)
+    texts = labels(frame.x.ticks, frame.column, width)
+    held = None if plot.chosen is None else frame.column(plot.chosen.x)
+    corner = (" " * (room + 1), "plain"), (symbols.corner, "faint")
+    return [line(*corner, *axis), line((" " * (room + 2), "plain"), *_written(texts, held))]
+
+
+def _mark(axis: list[Piece], column: int, lost: Lost) -> None:
+    """A sign at its place on the axis, and behind it the letters of the lines, as far as they have room."""
+    for offset, letter in enumerate(lost.sign + lost.letters):
+        free = column + offset < len(axis) and (offset == 0 or axis[column + offset][1] == "faint")
+        if not free or offset > MARGIN:
+            return
+        axis[column + offset] = (letter, lost.role)
+
+
+def _written(texts: Sequence[tuple[int, str]], held: int | None) -> list[Piece]:
+    """The labels at their places, that of the chosen point brought out."""
+    pieces: list[Piece] = []
+    for start, text in texts:
+        chosen = held is not None and start <= held < start + len(text)
+        pieces += [(" " * (start - width_of(pieces)), "plain"), (text, "bright" if chosen else "muted")]
+    return pieces

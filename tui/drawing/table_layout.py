@@ -1,0 +1,221 @@
+"""Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchtui.sessions.sweep import Config
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import fit
+from benchtui.tui.drawing.styled_text import Line, Piece, crop
+
+GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table; figures stand at the right, words at the left."""
+
+    key: str
+    title: str
+    width: int
+    rank: int
+    """The lower, the sooner it gets room."""
+    words: bool = False
+
+
+COLUMNS = (
+    Column("state", "state", 13, 0, words=True),
+    Column("p50", "p50 ms", 9, 1),
+    Column("p99", "p99 ms", 9, 5),
+    Column("samples", "samples/s", 9, 2),
+    Column("memory", "memory MB", 9, 3),
+    Column("power", "W", 4, 4),
+    Column("base", "vs base", 9, 6),
+    Column("notes", "notes", 16, 7, words=True),
+    Column("steps", "steps", 7, 8),
+    Column("interval", "+- %", 6, 8),
+    Column("outliers", "outliers", 8, 8),
+    Column("tokens", "tokens/s", 10, 8),
+    Column("energy", "J/1k", 8, 8),
+    Column("node", "node", 12, 8, words=True),
+)
+"""All there are; the reader chooses which are shown, and in what order."""
+KEYS = tuple(column.key for column in COLUMNS)
+USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
+"""What is shown until the reader chooses."""
+USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
+"""The same where cases run on the nodes of a cluster."""
+USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
+
+
+def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
+    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
+    wanted = [column for key in keys for column in COLUMNS if column.key == key]
+    if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
+        return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
+    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case in the table: the text and role of each cell by its column."""
+
+    case: Piece
+    cells: Mapping[str, Piece]
+    instead: str = ""
+    """What stands in place of figures: why there are none."""
+
+
+class Cells(Mapping[str, Piece]):
+    """Cells of all columns, each written when it is first looked at: most columns aren't shown."""
+
+    def __init__(self, write: Callable[[str], Piece]) -> None:
+        self._write = write
+        self._written: dict[str, Piece] = {}
+
+    def __getitem__(self, key: str) -> Piece:
+        if key not in self._written:
+            self._written[key] = self._write(key)
+        return self._written[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KEYS)
+
+    def __len__(self) -> int:
+        return len(KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """By which column the rows stand."""
+
+    key: str
+    """A column's, or ``case`` for the options."""
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the table shows."""
+
+    count: int
+    row: Callable[[int], Row]
+    """Gives a row by its place, counted from 0."""
+    case_width: int
+    chosen: int | None
+    """The row that the reader has chosen."""
+    running: int | None
+    """The row to keep in view while none is chosen."""
+    columns: tuple[str, ...] = USUAL
+    """Keys of the columns, in the order in which they stand."""
+    sorting: Sorting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The columns that a width has room for, the case at the left and notes in what is left over."""
+
+    case_width: int
+    columns: tuple[Column, ...]
+    sorting: Sorting | None = None
+
+    @classmethod
+    def of(
+        cls,
+        width: int,
+        case_width: int,
+        columns: Sequence[Column] = USUAL_COLUMNS,
+        sorting: Sorting | None = None,
+    ) -> "Arrangement":
+        """As many columns as fit, in the order of their rank."""
+        room = width - 1 - case_width
+        chosen: list[Column] = []
+        for column in sorted(columns, key=lambda column: column.rank):
+            if room < column.width + GAP:
+                break
+            room -= column.width + GAP
+            chosen.append(column)
+        return cls(case_width, tuple(column for column in columns if column in chosen), sorting)
+
+    def header(self, width: int, symbols: Symbols) -> Line:
+        """The titles of the columns, that by which the rows stand with a sign."""
+        cells = {column.key: self._title(column.key, column.title, symbols) for column in self.columns}
+        return self.line(Row(self._title("case", "case", symbols), cells), width, symbols)
+
+    def _title(self, key: str, title: str, symbols: Symbols) -> Piece:
+        title = title.replace("+-", symbols.plus_minus)
+        if self.sorting is None or self.sorting.key != key:
+            return (title, "muted")
+        sign = symbols.down if self.sorting.reverse else symbols.upward
+        return (f"{sign}{title}", "bright")
+
+    def line(self, row: Row, width: int, symbols: Symbols, mark: str = " ") -> Line:
+        """A row as a line; a figure wider than its column is never cut, it moves the rest."""
+        text, role = row.case
+        pieces: list[Piece] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
+        for column in self.columns:
+            pieces += self._cell(column, row.cells.get(column.key, ("", "plain")))
+            if column.key == "state" and row.instead:
+                return crop([*pieces, (" " * GAP, "plain"), (row.instead, "muted")], width, symbols)
+        return crop(pieces, width, symbols)
+
+    def _cell(self, column: Column, cell: Piece) -> Iterable[Piece]:
+        text, role = cell
+        if column.key == "notes":
+            return ((" " * GAP, "plain"), cell)
+        padded = text.ljust(column.width) if column.words else text.rjust(column.width)
+        return ((" " * GAP, "plain"), (padded, role))
+
+
+OPTIONS = (
+    ("machine", ""),
+    ("device", ""),
+    ("precision", ""),
+    ("compile", ""),
+    ("attention", ""),
+    ("threads", "threads "),
+    ("padding", ""),
+    ("sequence_length", "seq "),
+    ("batch_size", "bs "),
+    ("repeat", ""),
+)
+"""The options in the order in which they are shown, each with the word before it."""
+AGAIN = ("", "again")
+"""How the first and the second case of an A/A pair are told apart."""
+ALWAYS = ("device", "precision", "batch_size", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNames:
+    """How cases are written below each other: the options that differ, each as wide as its widest value."""
+
+    widths: tuple[tuple[str, str, int], ...]
+    """Each option, the word before it, and its width in cells."""
+
+    @classmethod
+    def of(cls, plan: Sequence[Config]) -> "CaseNames":
+        """What a plan needs: device, precision and batch size always; labels stand for all options."""
+        widths = []
+        for option, word in (("name", ""),) if any(config.label for config in plan) else OPTIONS:
+            values = {_value(config, option) for config in plan}
+            if len(values) > 1 or option in ALWAYS:
+                widths.append((option, word, max((len(str(value)) for value in values), default=0)))
+        return cls(tuple(widths))
+
+    @property
+    def width(self) -> int:
+        """Cells that a case takes."""
+        return sum(len(word) + size + 1 for _, word, size in self.widths) - 1
+
+    def text(self, config: Config) -> str:
+        """A case's options, aligned: names at the left, numbers at the right."""
+        return " ".join(word + _aligned(_value(config, option), size) for option, word, size in self.widths)
+
+
+def _value(config: Config, option: str) -> str | int:
+    value: str | int = AGAIN[config.repeat] if option == "repeat" else getattr(config, option)
+    return value
+
+
+def _aligned(value: str | int, size: int) -> str:
+    return f"{value:>{size}}" if isinstance(value, int) else f"{value:<{size}}"

@@ -1,0 +1,99 @@
+"""The entries of a sweep below each other, the chosen one with all its values; knows no Textual."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
+from benchtui.tui.editor.form import Row, Sheet
+
+LABEL = 17
+INDENT = 2
+"""Cells before the label: the mark of the chosen line."""
+VALUE = INDENT + LABEL + 1
+"""Cells before the value."""
+LONG_LABEL = 26
+"""Of the entries that only some tasks have."""
+
+
+def entry_lines(sheet: Sheet, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """As many lines as there is room for, the chosen one among them."""
+    lines, top = _titles(sheet), _top(sheet, height)
+    drawn = [
+        _title(found, width, symbols) if isinstance(found, str) else _entry(sheet, found, width, symbols)
+        for found in lines[top : top + height]
+    ]
+    for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
+        if left and drawn:
+            drawn[place] = spread_out(drawn[place], [(f"{left} more", "muted")], width, symbols)
+    return drawn
+
+
+def _entries_in(lines: Sequence[str | int]) -> int:
+    return sum(isinstance(found, int) for found in lines)
+
+
+def value_place(sheet: Sheet, height: int) -> tuple[int, int]:
+    """Column and line at which the chosen entry's value stands."""
+    return value_column(sheet.row), _titles(sheet).index(sheet.chosen) - _top(sheet, height)
+
+
+def value_column(row: Row) -> int:
+    """Cells before an entry's value."""
+    return VALUE if len(row.entry.label) <= LABEL else INDENT + LONG_LABEL + 1
+
+
+def _titles(sheet: Sheet) -> list[str | int]:
+    """The numbers of the lines, each group of them below its title, a blank line between two."""
+    found: list[str | int] = []
+    group = ""
+    for place, row in enumerate(sheet.rows):
+        if row.entry.group != group:
+            group = row.entry.group
+            found += ["", group] if found else [group]
+        found.append(place)
+    return found
+
+
+def _top(sheet: Sheet, height: int) -> int:
+    lines = _titles(sheet)
+    return max(0, min(lines.index(sheet.chosen) - height // 2, len(lines) - height))
+
+
+def _title(group: str, width: int, symbols: Symbols) -> Line:
+    return crop([(group, "muted")], width, symbols) if group else BLANK
+
+
+def _entry(sheet: Sheet, place: int, width: int, symbols: Symbols) -> Line:
+    row, here = sheet.rows[place], place == sheet.chosen
+    mark = (symbols.chosen if here else " ", "accent" if sheet.focused else "faint")
+    role = "strong" if here and sheet.focused else "plain" if row.changed else "muted"
+    label = row.entry.label.ljust(value_column(row) - INDENT - 1)
+    head = [mark, (" ", "plain"), (f"{label} ", role)]
+    room = width - width_of(head)
+    if here and sheet.focused and row.values and not row.unused:
+        return line(*head, *_choices(sheet, room, symbols))
+    return crop([*head, _value(row)], width, symbols)
+
+
+def _value(row: Row) -> Piece:
+    if row.unused:
+        return f"{row.text}  ({row.unused})", "muted"
+    return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
+
+
+def _choices(sheet: Sheet, room: int, symbols: Symbols) -> Line:
+    """All values, those that are on marked; from as far left as lets the cursor be in view."""
+    tokens = [
+        (f"{symbols.ok if on else ' '}{value} ", _role(on, value == sheet.value_at_cursor))
+        for value, on in sheet.row.values
+    ]
+    cursor = next((at for at, (value, _) in enumerate(sheet.row.values) if value == sheet.value_at_cursor), 0)
+    first = 0
+    while first < cursor and width_of(tokens[first : cursor + 1]) + 3 > room:
+        first += 1
+    lead: list[Piece] = [(symbols.ellipsis, "muted")] if first else []
+    return crop([*lead, *tokens[first:]], room, symbols)
+
+
+def _role(on: bool, here: bool) -> str:
+    return "chosen" if here else "bright" if on else "muted"

@@ -1,0 +1,98 @@
+"""A list of sweeps to open: presets, the files of the folder, or a path that is typed."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from benchtui.themes import Symbols
+from benchtui.tui.editor.choices import Choices, choice_lines
+from benchtui.tui.editor.offers import Offer, offers
+from benchtui.tui.shell import keymap
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.input_field import Field
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.message_line import Log, log_lines
+from benchtui.tui.widgets.panel import Panel
+
+PROMPT = "open: "
+ABOUT = "a part of a name, or a path to a TOML file or a session"
+
+
+class Opener(Screen[str | None]):
+    """Gives what was chosen: a preset's name or a path; None where nothing was."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "open",
+        ("down", "down", "move(1)", "Down"),
+        ("up", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Ten down"),
+        ("pageup", "page_up", "move(-10)", "Ten up"),
+        ("escape", "back", "back", "Back"),
+    )
+
+    def __init__(self, folder: Path, symbols: Symbols) -> None:
+        super().__init__()
+        self._folder = folder
+        self._symbols = symbols
+        self._all: tuple[Offer, ...] = ()
+        self._offers: tuple[Offer, ...] = ()
+        self._chosen = 0
+
+    def compose(self) -> ComposeResult:
+        """The line to type in, the list, what is wrong with the chosen one, the keys."""
+        yield Panel[Log](log_lines, self._symbols, id="prompt")
+        yield Panel[Choices](choice_lines, self._symbols, id="choices")
+        yield Panel[Log](log_lines, self._symbols, id="hint")
+        yield KeyBar(self._symbols)
+        yield Field(id="field")
+
+    async def on_mount(self) -> None:
+        """Look what there is."""
+        self._panel("prompt").show(Log(word=PROMPT, role="strong"))
+        self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
+        self.query_one(Field).open("")
+        self.call_after_refresh(self.on_resize)
+        self._all = self._offers = tuple(await asyncio.to_thread(offers, self._folder))
+        self.action_move(0)
+
+    def on_resize(self) -> None:
+        """Have the field stand behind its word."""
+        region = self._panel("prompt").region
+        self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
+
+    @on(Input.Changed)
+    def _narrow(self, event: Input.Changed) -> None:
+        """Keep to the sweeps that have the text in their name."""
+        text = event.value.strip().lower()
+        self._offers = tuple(offer for offer in self._all if text in offer.name.lower())
+        self.action_move(0)
+
+    @on(Input.Submitted)
+    def _open(self, event: Input.Submitted) -> None:
+        """Open the chosen sweep, or what was typed as a path."""
+        text = event.value.strip()
+        if self._offers:
+            self.dismiss(self._offers[self._chosen].source)
+        elif text:
+            self.dismiss(str(self._folder / Path(text).expanduser()))
+
+    def action_move(self, rows: int) -> None:
+        """Choose another line."""
+        self._chosen = min(max(self._chosen + rows, 0), max(len(self._offers) - 1, 0))
+        self._panel("choices").show(Choices(self._offers, self._chosen))
+        problem = self._offers[self._chosen].problem if self._offers else ""
+        self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
+
+    def action_back(self) -> None:
+        """Open nothing."""
+        self.dismiss(None)
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)

@@ -1,0 +1,108 @@
+"""What the library does to files: each work is done beside the screen, and leaves a word behind."""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+from benchtui.sessions.files.output_file import check_output, write_text
+from benchtui.sessions.library import operations
+from benchtui.sessions.replay import loading
+from benchtui.sessions.state.judging import Judging
+from benchtui.tui.library.rows import Item
+from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.widgets.action_bar import Done, Question, Work
+
+ASKED = {
+    "filter": "filter:",
+    "rename": "new name:",
+    "note": "note:",
+    "export": "report to:",
+    "import": "session file:",
+}
+"""What the reader is asked for, for each purpose."""
+WITHOUT_A_SESSION = ("filter", "import")
+"""The purposes that need no chosen session."""
+
+
+def begun(purpose: str, item: Item | None, words: str) -> str:
+    """What the field holds before the reader types; ``words`` are those of the filter."""
+    if purpose == "filter":
+        return words
+    if item is None:
+        return ""
+    return {"rename": item.path.stem, "note": item.note, "export": f"{item.path.stem}.md"}.get(purpose, "")
+
+
+def work(purpose: str, item: Item | None, text: str, here: Surroundings, busy: Collection[Path]) -> Work:
+    """What to do with the words that were typed; a file is meant from the working folder on."""
+    place = here.folder / Path(text).expanduser()
+    if purpose == "import" or item is None:
+        return partial(_import, place)
+    works: dict[str, Work] = {
+        "rename": partial(_rename, item, text, busy),
+        "note": partial(_note, item, text),
+        "export": partial(write, partial(_report, item, here.judging), place, (item.path,)),
+    }
+    return works[purpose]
+
+
+def deleting(item: Item, busy: Collection[Path]) -> Question:
+    """The question before a session is deleted."""
+    text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
+    return Question("X", text, "delete", partial(_delete, item, busy))
+
+
+def resuming(item: Item, surroundings: Surroundings, anyway: bool = False) -> Done | Question:
+    """Have an engine go on with a session; where another one runs, ask first whether to do so ``anyway``.
+
+    Raises:
+        BenchtuiError: where it can't be resumed.
+    """
+    if not anyway and surroundings.running():
+        text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
+        return Question("u", text, "resume all the same", partial(resuming, item, surroundings, True))
+    return Done(f"{item.name} goes on", item.path, surroundings.resume(item.path))
+
+
+def write(
+    make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
+) -> Done | Question:
+    """Write a document that is made of ``inputs`` now, or ask whether to write it ``over`` what is there.
+
+    Raises:
+        BenchtuiError: where it can't be made or written, or a session is there.
+    """
+    check_output(place, inputs)
+    if place.exists() and not over:
+        text = f"{place} is there already.  E: write over it.  esc: keep."
+        return Question("E", text, "write over", partial(write, make, place, inputs, True))
+    write_text(place, make(), inputs, over=over)
+    return Done(f"written: {place}")
+
+
+def _report(item: Item, judging: Judging) -> str:
+    from benchtui.sessions.report import markdown  # the report's libraries, which only this needs
+
+    session = loading.load(item.path)
+    session.judge_by(judging)
+    return markdown(session)
+
+
+def _rename(item: Item, name: str, busy: Collection[Path]) -> Done:
+    path = operations.rename(item.path, name, busy)
+    return Done(f"{item.name} is now {path.stem}", path)
+
+
+def _note(item: Item, text: str) -> Done:
+    operations.write_note(item.path, text)
+    return Done(f"{item.name}: note {'kept' if text else 'removed'}")
+
+
+def _delete(item: Item, busy: Collection[Path]) -> Done:
+    operations.delete(item.path, busy)
+    return Done(f"{item.name} is deleted")
+
+
+def _import(place: Path) -> Done:
+    path = operations.take_in(place)
+    return Done(f"imported as {path.stem}", path)

@@ -1,0 +1,136 @@
+"""What is known of one session of the library, the most telling first; knows no Textual."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+
+from benchtui.sessions.sweep import AXES, Axes
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import clean, duration, rate
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out
+from benchtui.tui.library.rows import ROLES, Item
+
+Fact = tuple[str, str, str]
+"""A label, a text, and the text's role."""
+
+LABEL = 10
+MOST_VALUES = 8
+"""Values of an axis that are told before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A session to describe; None where there is none."""
+
+    item: Item | None
+
+
+def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Name and outcome, then fact by fact as many as there is room for."""
+    item = card.item
+    if item is None:
+        return []
+    outcome = item.outcome or "reading"
+    head = spread_out([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
+    lines = [made for fact in _facts(item, symbols) for made in _wrapped(fact, width)]
+    if len(lines) >= height:
+        lines = [crop(_labelled(*fact), width, symbols) for fact in _facts(item, symbols)]
+    return [head, *([BLANK] if height > len(lines) + 1 else []), *lines][:height]
+
+
+def _wrapped(fact: Fact, width: int) -> list[Line]:
+    """A fact in as many lines as it takes."""
+    label, text, role = fact
+    parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
+    return [line(*_labelled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
+
+
+def _labelled(label: str, text: str, role: str) -> tuple[Piece, Piece]:
+    return (f"{label:<{LABEL}}", "muted"), (text, role)
+
+
+def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
+    """What there is to tell, the most telling first."""
+    for label, text, role in (
+        ("cases", _cases(item), "plain"),
+        ("left", _left(item), "accent"),
+        ("best", _best(item, symbols), "bright"),
+        ("note", item.note, "plain"),
+        ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
+        ("marks", _marks(item, symbols), "warning"),
+        ("host", _host(item, symbols), "plain"),
+        ("sweep", _sweep(item, symbols), "plain"),
+        ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
+        ("software", _software(item, symbols), "plain"),
+        ("file", _file(item), "muted"),
+    ):
+        if text:
+            yield label, text, role
+
+
+def _cases(item: Item) -> str:
+    planned = len(item.entry.started.plan)
+    if item.summary is None or not item.summary.counts:
+        return f"{planned:,} planned"
+    counts = ", ".join(f"{amount:,} {state}" for state, amount in item.summary.counts.items())
+    lasted = duration(item.summary.duration_s) if item.summary.duration_s else ""
+    return f"{item.summary.cases:,}: {clean(counts)}{f', in {lasted}' if lasted else ''}"
+
+
+def _left(item: Item) -> str:
+    return f"{item.left:,} to run: u, or benchtui run --resume {item.name}" if item.left else ""
+
+
+def _best(item: Item, symbols: Symbols) -> str:
+    best = item.summary.best if item.summary else None
+    return f"{rate(best.samples_per_s, symbols)} samples/s: {clean(best.case)}" if best else ""
+
+
+def _marks(item: Item, symbols: Symbols) -> str:
+    marks = item.summary.marks if item.summary else ()
+    return f"{symbols.flag} {clean(', '.join(marks))}" if marks else ""
+
+
+def _host(item: Item, symbols: Symbols) -> str:
+    host = item.entry.started.host
+    gpus: dict[str, int] = {}
+    for gpu in host.gpus:
+        gpus[gpu.name] = gpus.get(gpu.name, 0) + 1
+    cards = [name if amount == 1 else f"{amount} x {name}" for name, amount in gpus.items()]
+    processors = f"{host.cpu_count} processors" if host.cpu_count else ""
+    return _joined(symbols, item.host, *cards, clean(host.processor or ""), processors)
+
+
+def _sweep(item: Item, symbols: Symbols) -> str:
+    sweep = item.entry.started.sweep
+    weights = f"{sweep.weights} weights"
+    return _joined(symbols, sweep.name, sweep.model, weights, sweep.task, f"dataset {sweep.dataset}")
+
+
+def _axes(axes: Axes, symbols: Symbols) -> str:
+    shown = (
+        f"{axis.replace('_', ' ')} {_values(getattr(axes, axis))}"
+        for axis in AXES
+        if getattr(axes, axis) != getattr(Axes(), axis)
+    )
+    return _joined(symbols, *shown, "batch size found by search" if axes.batch_size_auto else "")
+
+
+def _values(values: tuple[object, ...]) -> str:
+    more = len(values) - MOST_VALUES
+    shown = ", ".join(str(value) for value in values[:MOST_VALUES])
+    return f"{shown}, {more} more" if more > 0 else shown
+
+
+def _software(item: Item, symbols: Symbols) -> str:
+    host, torch = item.entry.started.host, item.summary.torch if item.summary else None
+    driver = f"driver {host.driver}" if host.driver else ""
+    return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
+
+
+def _file(item: Item) -> str:
+    return clean(str(item.path))
+
+
+def _joined(symbols: Symbols, *words: str) -> str:
+    return f" {symbols.dot} ".join(clean(word) for word in words if word)

@@ -1,0 +1,116 @@
+"""The list of sessions around its rows: what is shown, the columns' titles, and how to come by a session."""
+
+from dataclasses import dataclass
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import amount, clean
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, line, spread_out
+from benchtui.tui.drawing.table_layout import Arrangement, Row
+from benchtui.tui.library.rows import COLUMNS
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.long_list import SCROLL_BAR
+
+NARROWEST, WIDEST = 18, 48
+"""Cells that a session's name takes."""
+BESIDE = 40
+"""Cells that outcome, cases and best figure take beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the list shows."""
+
+    all: int
+    shown: int
+    words: str
+    """What was filtered by."""
+    order: str
+    marked: tuple[str, ...]
+    """Names of the marked sessions, the base first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """What the columns' titles depend on."""
+
+    longest: int
+    """Cells of the longest name."""
+    order: str
+    """What the list is sorted by; empty where there is no list."""
+
+
+def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """How many sessions, by what they are sorted and filtered; below it those that are marked."""
+    left: list[Piece] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
+    if heading.words:
+        left.append((f' with "{clean(heading.words)}"', "accent"))
+    right: list[Piece] = [(f"by {heading.order}", "muted")] if heading.all else []
+    return [spread_out(left, right, width, symbols), _marked(heading, symbols)][:height]
+
+
+def arrangement(width: int, longest: int) -> Arrangement:
+    """The columns for a width, the longest name given."""
+    share = max(NARROWEST, min(longest + 2, WIDEST, width - BESIDE))
+    return Arrangement.of(width, share, COLUMNS)
+
+
+def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The titles of the columns; that of the order is brought out."""
+    if not shown.order:
+        return []
+    columns, order = arrangement(width - SCROLL_BAR, shown.longest), shown.order
+    cells = {
+        column.key: (column.title, "accent" if order in (column.title.split(",")[0], column.title) else "muted")
+        for column in columns.columns
+    }
+    name = ("  session", "accent" if order == "name" else "muted")
+    return [columns.line(Row(name, cells), width, symbols)]
+
+
+def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
+    """The keys for a list of so many rows, of which so many are marked; one to resume the chosen session."""
+    if not rows and not marked:
+        return (("1", "start a sweep"), ("i", "import"), ("r", "look again"), ("?", "help"), ("q", "quit"))
+    always = (("/", "filter"), ("?", "help"), ("q", "quit"))
+    if marked:
+        return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
+    last = ("u", "resume") if resumable else ("X", "delete")
+    return (("enter", "open"), ("R", "replay"), ("space", "mark"), last, *always)
+
+
+def empty_lines(folder: str) -> list[Line]:
+    """How to come by a session, where there is none."""
+    return [
+        line(("no session yet", "strong")),
+        BLANK,
+        line(("1", "accent"), ("  edit a sweep and start it: its session then stands here", "plain")),
+        line(("i", "accent"), ("  import a session file from elsewhere", "plain")),
+        BLANK,
+        line(("without the screen: ", "muted"), ("benchtui run quick", "plain")),
+        line((f"sessions live in {clean(folder)}", "muted")),
+    ]
+
+
+def unmatched_lines(words: str) -> list[Line]:
+    """What to do where the filter leaves nothing."""
+    return [
+        line((f'nothing holds "{clean(words)}"', "strong")),
+        line(("esc", "accent"), ("  shows all", "plain")),
+    ]
+
+
+def _amount(heading: Heading) -> str:
+    sessions = amount(heading.all, "session")
+    return f"{heading.shown:,} of {sessions}" if heading.words else sessions
+
+
+def _marked(heading: Heading, symbols: Symbols) -> Line:
+    if not heading.all:
+        return BLANK
+    if not heading.marked:
+        return line(("space marks sessions to compare; the first marked is the base", "muted"))
+    pieces: list[Piece] = [("marked  ", "muted")]
+    for place, name in enumerate(heading.marked):
+        base = " (base)" if place == 0 else ""
+        pieces += [(f"{chr(ord('A') + place)} ", "accent"), (f"{name}{base}   ", "plain")]
+    return line(*pieces)

@@ -1,0 +1,329 @@
+"""The library: every session there is, to open, play again, compare, name, annotate, export and delete."""
+
+import asyncio
+import time
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+
+from benchtui.sessions.library import paths
+from benchtui.sessions.library.summaries import Catalogue
+from benchtui.sessions.replay.loading import AbandonedError
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.library import actions
+from benchtui.tui.library import rows as shelf
+from benchtui.tui.library.card import Card, card_lines
+from benchtui.tui.library.header import (
+    Heading,
+    Titles,
+    arrangement,
+    empty_lines,
+    header_lines,
+    heading_lines,
+    keys_of,
+    unmatched_lines,
+)
+from benchtui.tui.library.rows import Item
+from benchtui.tui.library.selection import Browsing
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.action_bar import Errands
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.nav_bar import place_lines
+from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.small import small_lines
+
+DRAW_S = 0.1
+"""How often to draw while files are read."""
+
+KEYS = keymap.table(
+    "library",
+    ("enter", "open", "open", "Open the session", "in the Monitor; one that runs with its engine"),
+    ("R", "replay", "open(True)", "Play the session again", "from its beginning"),
+    ("u", "resume", "resume", "Resume the session", "runs what is left of one that was interrupted or cut off"),
+    ("space", "mark", "mark", "Mark for comparing", "the first marked is the base, A"),
+    ("c", "compare", "compare", "Compare the marked sessions", "a single one is compared with the chosen one"),
+    ("e", "edit", "edit", "Edit the session's sweep"),
+    ("slash", "filter", "ask('filter')", "Filter", "by words of name, host, model, outcome or note"),
+    ("n", "next", "follow(1)", "Next of the shown sessions", "after the last one the first"),
+    ("N", "previous", "follow(-1)", "Session before"),
+    ("s", "sort", "sort", "Sort by the next column"),
+    ("m,f2", "rename", "ask('rename')", "Rename"),
+    ("o", "note", "ask('note')", "Note", "kept in a text file beside the session"),
+    ("X,delete", "delete", "delete", "Delete the session and its note", "after a question"),
+    ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
+    ("i", "import", "ask('import')", "Import a session file", "a copy goes into the library"),
+    ("r", "look", "look", "Look again for sessions"),
+    ("escape", "back", "back", "Back", "from what is asked, then from the filter, then from the marks"),
+    ("down,j", "down", "move(1)", "Next session"),
+    ("up,k", "up", "move(-1)", "Previous session"),
+    ("pagedown", "page_down", "move(10)", "Ten sessions on"),
+    ("pageup", "page_up", "move(-10)", "Ten sessions back"),
+    ("home,g", "first", "move(-1000000)", "First session"),
+    ("end,G", "last", "move(1000000)", "Last session"),
+    ("question_mark,f1", "help", "help", "Help"),
+    ("q", "quit", "app.leave", "Quit"),
+)
+
+
+class Library(Screen[None]):
+    """A list of sessions with what is known of the chosen one; what takes time happens in threads."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
+
+    def __init__(self, surroundings: Surroundings, symbols: Symbols) -> None:
+        super().__init__()
+        self._surroundings = surroundings
+        self._symbols = symbols
+        self._browsing = Browsing()
+        self._catalogue: Catalogue | None = None
+        self._looked = False
+        self._there = True
+
+    def compose(self) -> ComposeResult:
+        """Heading; the list, and what is known of one session; a line for words or typing; keys."""
+        signs = self._symbols
+        yield Panel[str](small_lines, signs, id="small")
+        with Vertical(classes="body"):
+            yield Panel[Place](place_lines, signs, id="places")
+            yield Panel[Heading](heading_lines, signs, id="heading")
+            with Container(id="middle"):
+                with Vertical(id="sessions"):
+                    yield Panel[Titles](header_lines, signs, id="header")
+                    yield LongList(id="list")
+                yield Panel[Card](card_lines, signs, id="card")
+            yield Errands(signs, id="errands")
+            yield KeyBar(signs)
+
+    def on_mount(self) -> None:
+        """Say where the reader is."""
+        self._panel("small").show("")
+        self._panel("places").show("library")
+
+    def on_unmount(self) -> None:
+        """Give up what is being read."""
+        self._there = False
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw once the panels have their new sizes."""
+        self.call_after_refresh(self._draw)
+
+    def on_screen_resume(self) -> None:
+        """Look what has changed while another place was shown."""
+        self.action_look()
+
+    def action_look(self) -> None:
+        """Look again for sessions and engines."""
+        self._look()
+
+    def action_move(self, rows: int) -> None:
+        """Choose another session."""
+        self._browsing.move(rows)
+        self._say()
+
+    def action_follow(self, rows: int) -> None:
+        """Choose the next session that is shown, and go on at the other end."""
+        self._browsing.follow(rows)
+        self._say()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._browsing.sort()
+        self._say()
+
+    def action_mark(self) -> None:
+        """Mark the chosen session, or take its mark away."""
+        fits = self._browsing.mark()
+        self._browsing.move(1 if fits else 0)
+        self._say("" if fits else "as many sessions as there are letters are marked")
+
+    def action_back(self) -> None:
+        """Drop what is asked, then the filter, then the marks."""
+        errands = self._errands
+        if errands.purpose == "filter":
+            self._browsing.filter("")
+        if errands.purpose:
+            errands.close()
+        elif errands.question is None:
+            self._browsing.clear()
+        self._say()
+
+    def action_open(self, replay: bool = False) -> None:
+        """Show the chosen session in the Monitor, or play it from its beginning."""
+        if item := self._item():
+            self.post_message(Opened(item.path, item.engine, replay=replay))
+
+    def action_resume(self) -> None:
+        """Have an engine go on with the chosen session, and watch it."""
+        if self._errands.answers("u") or (item := self._item()) is None:
+            return
+        if item.engine is not None:
+            self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
+        else:
+            self._errands.do(partial(actions.resuming, item, self._surroundings))
+
+    def action_edit(self) -> None:
+        """Edit the sweep of the chosen session."""
+        if item := self._item():
+            self.post_message(EditAsked(item.path))
+
+    def action_compare(self) -> None:
+        """Hold the marked sessions against each other; the first marked is the base."""
+        chosen = self._browsing.to_compare
+        if len(chosen) < 2:
+            self._say("mark two or more with space; the first marked is the base")
+        else:
+            self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
+
+    def action_ask(self, purpose: str) -> None:
+        """Have the reader type what an action needs; answer where it was asked whether to go on."""
+        if purpose == "export" and self._errands.answers("E"):
+            return
+        item = self._browsing.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
+        if item is not None or purpose in actions.WITHOUT_A_SESSION:
+            text = actions.begun(purpose, item, self._browsing.words)
+            self._errands.ask(purpose, actions.ASKED[purpose], text)
+
+    def action_delete(self) -> None:
+        """Ask, then delete the chosen session and its note."""
+        if self._errands.answers("X") or (item := self._item()) is None:
+            return
+        if item.engine is not None:
+            self._say("a sweep that runs can't be deleted; the Monitor stops it")
+        else:
+            self._errands.put(actions.deleting(item, self._browsing.busy))
+
+    def action_help(self) -> None:
+        """What the keys and signs of this place mean."""
+        from benchtui.tui.library.help import library_help
+        from benchtui.tui.pages.help import open_help  # the first paint doesn't wait for it
+
+        open_help(self, self._symbols, library_help)
+
+    @on(Errands.Typed)
+    def typed(self, event: Errands.Typed) -> None:
+        """Filter while the words are being typed."""
+        if event.purpose == "filter":
+            self._browsing.filter(event.text)
+            self._draw()
+
+    @on(Errands.Given)
+    def given(self, event: Errands.Given) -> None:
+        """Do what the words were typed for."""
+        text = event.text.strip()
+        if event.purpose != "filter" and (text or event.purpose == "note"):
+            here, busy = self._surroundings, self._browsing.busy
+            self._errands.do(actions.work(event.purpose, self._browsing.chosen, text, here, busy))
+
+    @on(Errands.Finished)
+    def finished(self, event: Errands.Finished) -> None:
+        """Look what a work has changed."""
+        done = event.done
+        if done.session is not None:
+            self._browsing.choose(done.session)
+        if done.session is not None and done.engine is not None:
+            self.post_message(Opened(done.session, done.engine))
+        else:
+            self.action_look()
+
+    @on(Errands.Changed)
+    def asked(self) -> None:
+        """Show the keys of the moment."""
+        self._draw()
+
+    @work(group="look", exclusive=True)
+    async def _look(self) -> None:
+        """List what there is, then read those files of which nothing is kept."""
+        if self._catalogue is None:
+            self._catalogue = await asyncio.to_thread(Catalogue)
+        self._browsing.take(await asyncio.to_thread(shelf.items, self._surroundings, self._catalogue))
+        self._looked = True
+        self._draw()
+        unread = [item for item in self._browsing.found if item.summary is None and item.engine is None]
+        if unread:
+            await self._read_on(self._catalogue, unread)
+
+    async def _read_on(self, catalogue: Catalogue, unread: list[Item]) -> None:
+        drawn_s = 0.0
+        for item in unread:
+            try:
+                known = await asyncio.to_thread(catalogue.read, item.path, lambda: self._there)
+            except AbandonedError:
+                return
+            self._browsing.take(shelf.with_summary(self._browsing.found, item.path, known))
+            if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
+                self._draw()
+                drawn_s = time.monotonic()
+        await asyncio.to_thread(catalogue.save)
+
+    def _draw(self) -> None:
+        """Draw what differs, where the place is in view."""
+        if not self.is_current:
+            return
+        browsing, listing = self._browsing, self.query_one(LongList)
+        longest = max((len(item.name) for item in browsing.found), default=0)
+        with self.app.batch_update():
+            self._panel("heading").show(self._heading())
+            self._panel("header").show(Titles(longest, browsing.order if browsing.rows else ""))
+            listing.show(self._lines(longest))
+            self._panel("card").show(Card(browsing.chosen))
+            self._panel("keys").show(self._errands.keys or self._keys())
+
+    def _heading(self) -> Heading:
+        browsing = self._browsing
+        marked = tuple(item.name for item in browsing.marked)
+        return Heading(len(browsing.found), len(browsing.rows), browsing.words, browsing.order, marked)
+
+    def _lines(self, longest: int) -> Lines:
+        browsing, signs = self._browsing, self._symbols
+        if not browsing.rows:
+            told = self._instead()
+            return Lines(len(told), lambda index, width: told[index], -1)
+
+        def made(index: int, width: int) -> Line:
+            item = browsing.rows[index]
+            mark = signs.chosen if index == browsing.at else " "
+            cells = shelf.row(item, browsing.letter(item), signs)
+            return arrangement(width, longest).line(cells, width, signs, mark)
+
+        return Lines(len(browsing.rows), made, browsing.at)
+
+    def _instead(self) -> list[Line]:
+        """What stands in the place of the list while it has no rows."""
+        if not self._looked:
+            return [line(("reading the library", "muted"))]
+        if self._browsing.words:
+            return unmatched_lines(self._browsing.words)
+        return empty_lines(str(paths.folder()))
+
+    def _keys(self) -> Keys:
+        browsing = self._browsing
+        resumable = browsing.chosen is not None and browsing.chosen.left > 0
+        return keys_of(len(browsing.rows), len(browsing.marked), resumable)
+
+    def _item(self) -> Item | None:
+        """The chosen session; says so where there is none."""
+        if self._browsing.chosen is None:
+            self._say("no session to do that with")
+        return self._browsing.chosen
+
+    def _say(self, word: str = "") -> None:
+        self._errands.say(word)
+
+    @property
+    def _errands(self) -> Errands:
+        return self.query_one(Errands)
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)

@@ -1,0 +1,1 @@
+"""A session as it grows: reading it, and figures of cases that still change."""

@@ -1,0 +1,56 @@
+"""How far a sweep is and how long it still takes; renewed whenever a case has ended."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from benchtui.sessions.estimates import eta
+from benchtui.sessions.estimates.eta import Estimate, Experience, StepsLeft
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+
+
+class Outlook:
+    """Estimates for a session, made when they are asked for: of one that is over nobody does."""
+
+    def __init__(self, session: Session, needed: Callable[[CaseState], StepsLeft | None]) -> None:
+        self._session = session
+        self._needed = needed
+        """What the round of a running case still needs."""
+        self._experience = Experience()
+        self._queue: Estimate | None = None
+        self._done = 0
+        self._new: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
+        """Cases that have ended since the last estimate; of very many the newest say enough."""
+        self._stale = True
+
+    def renew(self, ended: Sequence[CaseState]) -> None:
+        """Take in the cases that have ended since the last time."""
+        self._done += len(ended)
+        self._new.extend(ended)
+        self._stale = self._stale or bool(ended)
+
+    def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
+        """Time until a running case ends; ``needed`` says what its round still needs, where that is known."""
+        self._learn()
+        return eta.case_left(case, self._session.start.sweep.measure, self._experience, now_s, needed)
+
+    def sweep_left(self, now_s: float) -> Estimate | None:
+        """Time until the sweep ends; None before anything is known."""
+        self._learn()
+        running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
+        return eta.together(running, self._queue)
+
+    def progress(self, now_s: float, left: Estimate | None) -> float:
+        """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""
+        if left is None or now_s + left.seconds <= 0:
+            return self._done / max(len(self._session.cases), 1)
+        return now_s / (now_s + left.seconds)
+
+    def _learn(self) -> None:
+        if not self._stale:
+            return
+        while self._new:
+            self._experience.learn(self._new.popleft())
+        measure = self._session.start.sweep.measure
+        self._queue = eta.queue_left(self._session.cases, measure, self._experience)
+        self._stale = False

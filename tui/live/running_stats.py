@@ -1,0 +1,121 @@
+"""The spread of step times that keep coming: kept in order, so that a new batch costs little.
+
+The figures are those of ``sessions.metrics`` (a test compares them), which needs numpy: a tenth of a second and
+15 MB that a screen can do without.
+"""
+
+from __future__ import annotations  # for metrics, whose module imports numpy
+
+from collections.abc import Sequence
+from math import floor, sqrt
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.stats.outliers import usual
+from benchtui.tui.drawing.array_ops import summed
+from benchtui.tui.live.sorted_samples import Ordered
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.case_metrics import Metrics
+
+LEAST_FOR_P99 = 100
+"""Steps below which a p99 would be the last value and little else."""
+
+
+class Spread:
+    """The ordered values of a growing sample of times, in milliseconds."""
+
+    def __init__(self, values: Sequence[float] = ()) -> None:
+        self._ordered = Ordered()
+        self.total = 0.0
+        """Sum of all values."""
+        self.extend(values)
+
+    def extend(self, values: Sequence[float]) -> None:
+        """Take more values in."""
+        if len(values):
+            self._ordered.extend(values)
+            self.total += summed(values)
+
+    @property
+    def n(self) -> int:
+        """How many values there are."""
+        return len(self._ordered)
+
+    @property
+    def least(self) -> float | None:
+        """The smallest value."""
+        return self._ordered[0] if self._ordered else None
+
+    @property
+    def most(self) -> float | None:
+        """The largest value."""
+        return self._ordered[-1] if self._ordered else None
+
+    @property
+    def median(self) -> float | None:
+        """The median."""
+        return self._quantile(0.5) if self._ordered else None
+
+    @property
+    def p99(self) -> float | None:
+        """The 99th percentile, or None below 100 values."""
+        return self._quantile(0.99) if self.n >= LEAST_FOR_P99 else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the median by order statistics (Conover, section 3.2), or None below 6 values."""
+        rank = floor((self.n + 1) / 2 - 0.98 * sqrt(self.n)) if self.n else 0
+        return (self._ordered[rank - 1], self._ordered[self.n - rank]) if rank >= 1 else None
+
+    @property
+    def interval_percent(self) -> float | None:
+        """Half the width of the interval over the median, in percent."""
+        if self.interval is None or not self.median:
+            return None
+        low, high = self.interval
+        return 50 * (high - low) / self.median
+
+    def below(self, value: float) -> int:
+        """How many values are smaller than this one."""
+        return self._ordered.below(value)
+
+    @property
+    def usual(self) -> tuple[float, float] | None:
+        """From where to where values are no outliers, or None before there are any."""
+        return usual(self._ordered) if self._ordered else None
+
+    def outliers(self) -> int:
+        """How many values are outliers."""
+        if self.usual is None:
+            return 0
+        low, high = self.usual
+        return self.below(low) + self.n - self._ordered.up_to(high)
+
+    def _quantile(self, share: float) -> float:
+        place = share * (self.n - 1)
+        before = int(place)
+        after = min(before + 1, self.n - 1)
+        return self._ordered[before] + (place - before) * (self._ordered[after] - self._ordered[before])
+
+
+class Summed:
+    """The spread of steps that have been summed up, as their figures tell it."""
+
+    def __init__(self, figures: Metrics) -> None:
+        latency = figures.latency_ms
+        self.n = latency.n
+        self.total = latency.mean * latency.n
+        self.least, self.most = latency.least, latency.most
+        self.median, self.p99 = latency.median, latency.p99
+        self.interval_percent = latency.interval_percent
+        self._figures = figures
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the median, or None below 6 values."""
+        low, high = self._figures.latency_ms.low, self._figures.latency_ms.high
+        return None if low is None or high is None else (low, high)
+
+    def outliers(self) -> int:
+        """How many values are outliers."""
+        return len(self._figures.outliers)

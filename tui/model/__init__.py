@@ -1,0 +1,1 @@
+"""What the pages of a session show of it, as plain snapshots; knows no Textual."""

@@ -1,0 +1,373 @@
+"""Figures of cases for the screen: computed when steps have come, kept when they can't change any more."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.estimates.eta import RoundSoFar, StepsLeft, steps_left
+from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.stats.sampling import interval
+from benchtui.sessions.sweep import Measure
+from benchtui.themes import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.array_ops import summed
+from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.table_layout import CaseNames, Cells, Row
+from benchtui.tui.live.case_columns import FORMATS, VALUES, rate, samples_per_s
+from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.live.running_stats import Spread, Summed
+from benchtui.tui.live.step_cache import MANY
+from benchtui.tui.model.step_annotations import round_starts, signs_of, turn_of
+from benchtui.tui.panels.case_panel import Figures, Part
+from benchtui.tui.panels.histogram import Histogram
+from benchtui.tui.panels.signs import Signs
+from benchtui.tui.panels.step_band import Band, Scale
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.case_metrics import Metrics
+
+ROLES = {
+    "queued": "muted",
+    "running": "accent",
+    "ok": "good",
+    "skipped": "muted",
+    "oom": "warning",
+    "timeout": "warning",
+    "interrupted": "warning",
+    "failed": "bad",
+}
+"""Role of each state of a case."""
+PENDING = ("queued", "running")
+"""States of cases whose figures are still to come."""
+SIGNS: dict[Verdict, Piece] = {
+    Verdict.FASTER: ("", "good"),
+    Verdict.SLOWER: ("", "bad"),
+    Verdict.SAME: ("= ", "plain"),
+    Verdict.UNSURE: ("? ", "muted"),
+}
+"""Sign before a ratio, and its role, by the word for it."""
+MOST_SPREADS = 200
+"""Spreads that are kept; they hold each step once more."""
+
+
+class CaseBook:
+    """What the screen says of each case of a session."""
+
+    def __init__(
+        self,
+        session: Session,
+        symbols: Symbols,
+        before: "CaseBook | None" = None,
+        judging: Judging = LEFT_TO_THE_SWEEP,
+    ) -> None:
+        """``before`` is the book of another moment of the session: what holds for both is taken over."""
+        self._session = session
+        self._symbols = symbols
+        self._spreads: dict[int, Spread] = before.lasting(session) if before else {}
+        self._sums: dict[int, tuple[int, dict[str, float]]] = {}
+        """Steps seen of each case, and the sum of each part over them."""
+        self._behind: set[int] = set()
+        """Cases of which there are more new steps than one picture takes in."""
+        self._rows: dict[int, tuple[object, Row]] = {}
+        """Rows, each with what it was made of."""
+        self._turns: dict[int, tuple[int, Spread]] = {}
+        """The round that each case is in, and the spread of its measured steps."""
+        self._signs: dict[int, tuple[object, Signs]] = {}
+        """Signs of each case, and what they were made of."""
+        self._memory = MemoryForecast()
+        same = before is not None and before._named == len(session.cases)
+        self._names: CaseNames = before._names if before and same else CaseNames.of([])
+        self._named: int = before._named if before and same else 0
+        """Cases that the names have room for."""
+        self.over = False
+        """Whether the record ends here: what seems to run was cut short."""
+        self.judge = Judge(session, judging)
+        """The words for the cases that have ended."""
+        self._common: frozenset[str] | None = None
+        """Marks of all cases, which the heading tells; a row tells those that are its own."""
+
+    @property
+    def names(self) -> CaseNames:
+        """How cases are written; renewed when cases have been added."""
+        if self._named != len(self._session.cases):
+            self._names = CaseNames.of([case.config for case in self._session.cases])
+            self._named = len(self._session.cases)
+            self._rows.clear()
+        return self._names
+
+    def spread(self, case: CaseState) -> Spread | Summed:
+        """The spread of a case's measured steps so far; of very many new ones each picture takes in some.
+
+        Of a case that ended with that many it is nothing, until they are summed up.
+        """
+        if case.figures:
+            self._spreads.pop(case.index, None)
+            return Summed(case.figures)
+        spread = self._spreads.get(case.index)
+        if spread is None or spread.n > len(case.measured):  # a round that is repeated has dropped its steps
+            spread = self._begin_spread(case.index)
+        if len(case.measured) - spread.n > MANY:
+            if case.finished:
+                return Spread()
+            if case.index in self._behind:
+                return spread
+            self._behind.add(case.index)
+        spread.extend(case.measured.wall_ms[spread.n : spread.n + MANY])
+        return spread
+
+    def _begin_spread(self, index: int) -> Spread:
+        self._spreads.pop(index, None)
+        if len(self._spreads) >= MOST_SPREADS:
+            del self._spreads[next(iter(self._spreads))]
+        spread = self._spreads[index] = Spread()
+        return spread
+
+    def figures(self, case: CaseState) -> Figures | None:
+        """Latency and throughput of a case, or None before anything was measured."""
+        spread = self.spread(case)
+        if not spread.n:
+            return _reported(case)
+        return Figures(
+            n=spread.n,
+            p50_ms=spread.median,
+            p99_ms=spread.p99,
+            interval_percent=self._interval_percent(case, spread),
+            samples_per_s=samples_per_s(case, spread),
+        )
+
+    def _interval_percent(self, case: CaseState, spread: Spread | Summed) -> float | None:
+        """Half the width of the median's interval, in percent; of several rounds that of the rounds."""
+        if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
+            return spread.interval_percent
+        bounds = interval([each.median for each in self.judge.rounds(case)])
+        if bounds is None:
+            return spread.interval_percent
+        low, high = min(bounds.low, spread.median), max(bounds.high, spread.median)
+        return 50 * (high - low) / spread.median
+
+    def needed(self, case: CaseState) -> StepsLeft | None:
+        """What the round that a case is measured in still needs; None where a fixed number of steps ends it."""
+        measure = self._session.start.sweep.measure
+        if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
+            return None
+        spread = self._round_spread(case)
+        on_host = not case.measured.device_ms
+        done = RoundSoFar(spread.n, spread.total / 1000, spread.interval_percent, on_host)
+        return steps_left(done, measure)
+
+    def predicted(self, case: CaseState) -> Prediction | None:
+        """Peak memory that a case which hasn't ended is expected to need."""
+        return None if case.finished else self._memory.predict(case.config)
+
+    def parts(self, case: CaseState) -> tuple[Part, ...]:
+        """The timed parts of a case's steps, with what each adds to the whole."""
+        if case.figures:
+            return _parts(case.figures)
+        n, total = len(case.measured), summed(case.measured.wall_ms)
+        if not total:
+            return ()
+        seen, sums = self._sums.get(case.index, (0, {}))
+        if seen > n:  # a round that is repeated has dropped its steps
+            seen, sums = 0, {}
+        for name, times in case.measured.parts_ms.items():
+            sums[name] = sums.get(name, 0.0) + summed(times[seen:])
+        self._sums[case.index] = (n, sums)
+        return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
+
+    def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
+        """A case's steps for the band; the scale is that of the measured ones as soon as there are any."""
+        spread = self.spread(case)
+        return Band(
+            warmup=case.warmup.wall_ms,
+            measured=case.measured.wall_ms,
+            shown=(len(case.warmup), len(case.measured)),
+            planned=measure.warmup * measure.rounds + measure.planned_steps,
+            scale=_scale(spread if spread.n else Spread(case.warmup.wall_ms)),
+            median=spread.median,
+            p99=spread.p99,
+            caption=caption,
+            signs=self._signs_of(case, spread),
+        )
+
+    def histogram(self, case: CaseState, spread: Spread, caption: str = "") -> Histogram:
+        """A case's measured steps by their time."""
+        scale = _scale(spread, spread.usual[1] if spread.usual else None)
+        return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
+
+    def value(self, case: CaseState, key: str) -> float | str | None:
+        """What a case stands in a column with, in the column's unit; None where nothing is known."""
+        if key == "node":
+            return case.node
+        if key in ("case", "state"):
+            return self.names.text(case.config) if key == "case" else case.state
+        return self._ratio(case) if key == "base" else self._figure(case, key)
+
+    def row(self, index: int) -> Row:
+        """A case's row in the table."""
+        case, spread = self._session.cases[index], self._spreads.get(index)
+        n = len(case.measured)
+        seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.figures is None)
+        before, row = self._rows.get(index, (None, None))
+        if row is None or seen != before or (spread is not None and spread.n != n):
+            row = self._row(case)
+            self._rows[index] = (seen, row)
+        return row
+
+    def renew(self, ended: Iterable[CaseState]) -> None:
+        """Take in cases that have ended, and begin anew with rows: others may be held against them."""
+        self.take_in(ended)
+        self._rows.clear()
+
+    def take_in(self, ended: Iterable[CaseState]) -> None:
+        """Take in cases that have ended, of which more are about to come, and begin another picture."""
+        self._behind.clear()
+        for case in ended:
+            self.judge.take_in(case)
+            if case.state == "ok" and case.finished is not None:
+                self._memory.learn(case.config, case.finished.memory)
+            if case.prepared is not None:
+                marks = frozenset(case.marks)
+                self._common = marks if self._common is None else self._common & marks
+
+    def rate(self, case: CaseState) -> float | None:
+        """Throughput of a case in samples/s, found without ordering its steps."""
+        if case.figures:
+            return case.figures.samples_per_s
+        n, spread = len(case.measured), self._spreads.get(case.index)
+        total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
+        return rate(case, n, total_ms)
+
+    def lasting(self, session: Session) -> dict[int, Spread]:
+        """The spreads of cases that can't change any more, and are the same in another session."""
+        own, others = self._session.cases, session.cases
+        shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
+        return {index: self._spreads[index] for index in shared if own[index].finished}
+
+    def _signs_of(self, case: CaseState, spread: Spread | Summed) -> Signs:
+        seen = (spread.n, case.state, sum(map(len, self._session.ran_on(case).held.values())), len(case.warmup))
+        before, signs = self._signs.get(case.index, (None, Signs()))
+        if seen != before:
+            signs = signs_of(self._session, case, spread)
+            self._signs[case.index] = (seen, signs)
+        return signs
+
+    def _round_spread(self, case: CaseState) -> Spread:
+        turn = turn_of(case)
+        first = round_starts(case).get(turn, len(case.measured))
+        before, spread = self._turns.get(case.index, (turn, Spread()))
+        if before != turn or spread.n > len(case.measured) - first:
+            spread = Spread()
+        spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + MANY])
+        self._turns[case.index] = (turn, spread)
+        return spread
+
+    def _row(self, case: CaseState) -> Row:
+        role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
+        without = case.state not in PENDING and self.figures(case) is None
+        name = (format.clean(self.names.text(case.config)), role)
+        return Row(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
+
+    def _cell(self, case: CaseState, key: str) -> Piece:
+        match key:
+            case "memory" if prediction := self.predicted(case):
+                return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
+            case "state":
+                return self._state(case)
+            case "node":
+                return (format.clean(case.node or ""), "muted")
+            case "notes":
+                return (self._note(case), "muted")
+            case "base":
+                return self._against_base(case)
+            case _:
+                written = FORMATS[key](self._figure(case, key), self._symbols)
+        if written == self._symbols.absent:
+            return ("", "plain") if case.state in PENDING else (written, "muted")
+        return (written, "plain")
+
+    def _figure(self, case: CaseState, key: str) -> float | None:
+        """A figure of a case by its column."""
+        if key not in VALUES or (case.finished is None and not len(case.measured)):
+            return None
+        if key == "interval":
+            return self._interval_percent(case, self.spread(case))
+        return VALUES[key](case, self.spread(case))
+
+    def _note(self, case: CaseState) -> str:
+        known = (self.judge.why_no_base(case), note(case, self._common or frozenset()))
+        return ", ".join(format.clean(part) for part in known if part)
+
+    def _state(self, case: CaseState) -> Piece:
+        if case.state == "running" and self.over:
+            return (f"{self._symbols.interrupted} cut short", "bad")
+        return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
+
+    def _against_base(self, case: CaseState) -> Piece:
+        """The ratio to the baseline with the sign and the colour of its verdict."""
+        if self.judge.is_base(case):
+            return ("base", "muted")
+        found = self.judge.verdict(case)
+        if found is not None:
+            sign, role = SIGNS[found.verdict]
+            return (f"{sign}{found.value:.2f}x", role)
+        value = self._ratio(case)
+        if value is None:
+            return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
+        return (f"{value:.2f}x", "muted")
+
+    def _ratio(self, case: CaseState) -> float | None:
+        """The ratio to the baseline without a word; of a running case by the steps so far."""
+        base = self.judge.base_of(case)
+        if base is None:
+            return None
+        if case.state == "ok":
+            found = self.judge.verdict(case)
+            return 1.0 if base is case else found.value if found else None
+        own, other = self.spread(case).median, self.spread(base).median
+        sizes = case.samples_per_step, base.samples_per_step
+        return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
+
+
+def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
+    """A case's state as shape and word; of one that runs, or waits for its next round, how far it is."""
+    shape = str(getattr(symbols, case.state))
+    if case.state != "running" and not case.resting:
+        return f"{shape} {case.state}"
+    if not len(case.measured):
+        return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"
+    if measure.until_auto or measure.until_percent is not None:
+        return f"{shape} {len(case.measured)} steps"
+    return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
+
+
+def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
+    """Why a case ended as it did and what to know before believing it, but for what is ``told`` elsewhere."""
+    reason = case.finished.reason if case.finished else None
+    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
+
+
+def _reported(case: CaseState) -> Figures | None:
+    reported = case.finished.reported if case.finished else None
+    if reported is None:
+        return None
+    return Figures(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
+
+
+def _parts(figures: "Metrics") -> tuple[Part, ...]:
+    total = figures.latency_ms.mean * figures.latency_ms.n
+    return tuple(
+        Part(format.clean(name), part.mean, part.mean * part.n / total)
+        for name, part in figures.parts_ms.items()
+        if total
+    )
+
+
+def _scale(spread: Spread | Summed, most: float | None = None) -> Scale | None:
+    """A scale for a spread, up to its largest value or to another one."""
+    if spread.least is None or spread.median is None or spread.most is None:
+        return None
+    return Scale.around(spread.least, spread.median, spread.most if most is None else min(most, spread.most))

@@ -1,0 +1,343 @@
+"""What the upper part of the Monitor says of a session: plain snapshots out of the fold."""
+
+from collections import Counter
+
+from benchtui.sessions.events import Message
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.themes import Symbols
+from benchtui.tui.drawing import format
+from benchtui.tui.drawing.table_layout import USUAL, USUAL_OF_CLUSTERS, Rows
+from benchtui.tui.live.eta import Outlook
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.live.running_stats import Spread
+from benchtui.tui.model.case_rows import ROLES, CaseBook
+from benchtui.tui.model.machine_gauges import machines_of
+from benchtui.tui.model.step_annotations import in_round, turn_of
+from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.panels.case_panel import Current, Part
+from benchtui.tui.panels.gauges import Machines
+from benchtui.tui.panels.header import Heading
+from benchtui.tui.panels.histogram import Histogram
+from benchtui.tui.panels.step_band import Band
+
+READING = "reading its steps again"
+"""What stands in place of steps that were let go of, until they are there."""
+
+
+def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
+    """Where the sweep is."""
+    session = feed.session
+    start = session.start
+    left = outlook.sweep_left(feed.now_s) if feed.running else None
+    return Heading(
+        name=format.clean(start.sweep.name),
+        host=format.clean(start.host.hostname or ""),
+        device=_device(session),
+        done=feed.done,
+        total=len(session.cases),
+        progress=outlook.progress(feed.now_s, left),
+        state=_state(feed),
+        left=left,
+        about=_about(session),
+        paused=session.paused and feed.running,
+        numbered=not feed.replayed,
+        marks=marks,
+        notes=notes,
+    )
+
+
+def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | None) -> Current:
+    """The case to show in the upper panel; None while the first one isn't started."""
+    total = len(feed.session.cases)
+    if case is None:
+        word = "starting" if feed.running else _state(feed)
+        return Current(format.amount(total, "case"), "", word, "muted", remark=_waiting(feed))
+    position = f"case {case.index + 1} of {total}"
+    if case.finished is not None:
+        return _ended(case, book, position)
+    if case.started is not None and feed.cut_off:
+        figures = book.figures(case)
+        return Current(format.clean(case.name), position, "cut short", "bad", figures=figures)
+    if case.state != "running" or not feed.running:
+        figures = book.figures(case)
+        remark = _expected(book, case)
+        return Current(
+            format.clean(case.name), position, case.state, ROLES[case.state], remark=remark, figures=figures
+        )
+    return _running(feed, book, outlook, case, position)
+
+
+def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
+    """What stands in the upper panel when the session has ended: the outcome, and what to do with it."""
+    session = feed.session
+    outcomes = Counter("cut short" if case.state == "running" else case.state for case in session.cases)
+    counts = f" {symbols.dot} ".join(f"{count} {state}" for state, count in sorted(outcomes.items()))
+    finished = session.finished
+    word = finished.outcome if finished else "engine gone"
+    role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
+    cut_off = feed.last_words or "the record was cut off; what was measured is kept"
+    reason = (finished.reason or "") if finished else cut_off
+    remark = format.clean(reason) or best
+    report = f"the report: benchtui export {name}"
+    hint = f"{session.left} left: benchtui run --resume {name}; {report}" if session.left else report
+    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hint=hint)
+
+
+def phase_of(case: CaseState) -> str:
+    """What a running case is doing in its round, in words."""
+    turn = turn_of(case)
+    if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
+        return "loading model"
+    if in_round(case.measured, turn):
+        return "measuring"
+    if in_round(case.warmup, turn):
+        return "warm-up"
+    return "first step" if case.config.compile == "off" else "compiling"
+
+
+def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, position: str) -> Current:
+    measure = feed.session.start.sweep.measure
+    phase, turn = phase_of(case), turn_of(case)
+    warmed, measured = in_round(case.warmup, turn), in_round(case.measured, turn)
+    needed = book.needed(case) if phase == "measuring" else None
+    whole = measured + needed.steps if needed else max(measure.iterations, measured)
+    counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
+    done, planned = counts.get(phase, (0, 0))
+    since = (
+        case.prepared.t
+        if phase != "loading model" and case.prepared
+        else case.started.t
+        if case.started
+        else 0.0
+    )
+    figures = book.figures(case)
+    return Current(
+        title=format.clean(case.name),
+        position=f"{position}, round {turn + 1} of {measure.rounds}" if measure.rounds > 1 else position,
+        phase=phase,
+        role="accent",
+        done=done,
+        planned=planned,
+        needed=needed,
+        left=outlook.case_left(case, book.needed(case), feed.now_s),
+        remark=f"for {format.duration(max(0.0, feed.now_s - since))}",
+        hint=_expected(book, case),
+        figures=figures,
+    )
+
+
+def _expected(book: CaseBook, case: CaseState) -> str:
+    """The memory that a case is expected to need, in words."""
+    prediction = book.predicted(case)
+    return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
+
+
+def _ended(case: CaseState, book: CaseBook, position: str) -> Current:
+    finished = case.finished
+    reason = format.clean((finished.reason or finished.stop or "") if finished else "")
+    return Current(
+        title=format.clean(case.name),
+        position=position,
+        phase=case.state,
+        role=ROLES[case.state],
+        remark=reason,
+        figures=book.figures(case),
+    )
+
+
+def _waiting(feed: Feed) -> str:
+    return f"for {format.duration(feed.now_s)}" if feed.running else ""
+
+
+def _state(feed: Feed) -> str:
+    if feed.session.finished is not None:
+        return feed.session.finished.outcome
+    if feed.running:
+        return "running"
+    return "cut off" if feed.cut_off else "reading"
+
+
+def _device(session: Session) -> str:
+    if session.nodes:
+        lost = sum(node.lost is not None for node in session.nodes.values())
+        return format.amount(len(session.nodes), "node") + (f", {lost} lost" if lost else "")
+    gpus = session.start.host.gpus
+    if not gpus:
+        return format.clean(session.start.host.processor or "")
+    return format.clean(gpus[0].name if len(gpus) == 1 else f"{len(gpus)} x {gpus[0].name}")
+
+
+def _about(session: Session) -> str:
+    prepared = next((case.prepared for case in session.cases if case.prepared), None)
+    name = session.start.sweep.model
+    if prepared is None or prepared.model.parameters is None:
+        return format.clean(name)
+    return format.clean(f"{name}  {prepared.model.parameters / 1e6:,.1f} M parameters")
+
+
+class View:
+    """Snapshots of a session for the Monitor's panels; what takes long is renewed when a case has ended."""
+
+    def __init__(self, feed: Feed, symbols: Symbols, name: str, before: "View | None" = None) -> None:
+        """``before`` shows another moment of the session: what holds for both isn't computed again."""
+        self.session = feed.session
+        """What is shown; a feed that goes back in time has another one."""
+        self._feed = feed
+        self._symbols = symbols
+        self._name = name
+        """What the command line knows the session by."""
+        self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None, feed.judging)
+        self._outlook = feed.outlook(self.book.needed)
+        self._machines: tuple[object, Machines] | None = None
+        """The gauges, and what they were made of."""
+        self._band: tuple[CaseState, object, Band] | None = None
+        """The band, and the case and what else it was made of."""
+        self._taken = 0
+        """How many of the cases that have ended were taken in."""
+        self._seen: tuple[int, int, bool] | None = None
+        self._best: tuple[float, str] | None = None
+        """The highest throughput, and with which case."""
+        self._marks: dict[str, None] = {}
+        """Marks of all cases that have ended, in the order in which they came."""
+        self._last: CaseState | None = None
+        """The case that ended last, of those with steps."""
+        self._summary: Current | None = None
+
+    def renew(self) -> None:
+        """Take in what has ended or come since then; while a long record is read, no more than that."""
+        feed = self._feed
+        self._take_in(feed.ended[self._taken :])
+        over = self.session.finished is not None or feed.cut_off
+        now = (feed.done, len(self.session.cases), over)
+        if now == self._seen or (self._seen and not feed.caught_up):
+            return
+        self._seen = now
+        self.book.over = feed.cut_off
+        self.book.renew(())
+        if over and self.session.current:
+            self._compete(self.session.current)
+        self._summary = summary_of(feed, self._best_word(), self._symbols, self._name) if over else None
+
+    def _take_in(self, ended: list[CaseState]) -> None:
+        self._taken += len(ended)
+        self.book.take_in(ended)
+        self._outlook.renew(ended)
+        for case in ended:
+            self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
+            self._compete(case)
+        self._last = next((case for case in reversed(ended) if case.steps_measured), self._last)
+
+    def _compete(self, case: CaseState) -> None:
+        """Remember a case that has a higher throughput than all before."""
+        rate = self.book.rate(case)
+        if rate is not None and (self._best is None or rate > self._best[0]):
+            self._best = (rate, format.clean(case.name))
+
+    def _best_word(self) -> str:
+        if self._best is None:
+            return "nothing was measured"
+        return f"most samples/s: {self._best[0]:,.1f} with {self._best[1]}"
+
+    def heading(self, notes: tuple[str, ...]) -> Heading:
+        """Where the sweep is."""
+        current = self._feed.session.current
+        marks = current.marks if current and current.prepared else ()
+        known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
+        return heading_of(self._feed, self._outlook, known, notes)
+
+    def case(self, chosen: int | None) -> CaseState | None:
+        """The case that the upper panel is about: the chosen, the newest of the running, or the last one."""
+        session = self._feed.session
+        return session.cases[chosen] if chosen is not None else session.current or self._last
+
+    def current(self, chosen: int | None) -> Current:
+        """The case that runs or was chosen; the outcome of a session that has ended."""
+        session = self._feed.session
+        if self._summary is not None and chosen is None:
+            return self._summary
+        case = session.current if chosen is None else session.cases[chosen]
+        return current_of(self._feed, self.book, self._outlook, case)
+
+    def band(self, chosen: int | None) -> Band:
+        """The steps of the case shown, or of the one before it while it has none."""
+        case = self._drawn(chosen)
+        if case is None:
+            return Band((), (), (0, 0), 0, None)
+        drawn = self._with_steps(case)
+        if drawn is None:
+            return Band((), (), (0, 0), 0, None, caption=READING)
+        caption = self._caption(case, chosen)
+        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.figures is None, caption)
+        if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
+            self._band = (drawn, seen, self.book.band(drawn, self.session.start.sweep.measure, caption))
+        return self._band[2]
+
+    def histogram(self, chosen: int | None) -> Histogram:
+        """The measured steps of the case that the band shows, by their time."""
+        case = self._drawn(chosen)
+        spread = self._spread(case) if case else Spread()
+        if case is None or spread is None:
+            return Histogram(0, None, lambda value: 0, caption=READING if case else "")
+        return self.book.histogram(case, spread, self._caption(case, chosen))
+
+    def parts(self, chosen: int | None) -> tuple[Part, ...]:
+        """The parts of the steps that the band shows."""
+        drawn = self._drawn(chosen)
+        return () if drawn is None else self.book.parts(drawn)
+
+    def machines(self, chosen: int | None) -> Machines:
+        """The gauges: of the chosen case's node, or of all nodes, or of the machine where there are none."""
+        session = self._feed.session
+        node = session.cases[chosen].node if chosen is not None else None
+        nodes = [(machine.newest_s, machine.lost) for machine in session.nodes.values()]
+        seen = (node, session.machine.newest_s, nodes, [case.index for case in session.running])
+        if self._machines is None or seen != self._machines[0]:
+            self._machines = (seen, machines_of(session, self._symbols, self.book.names.text, node))
+        return self._machines[1]
+
+    def messages(self) -> tuple[Message, ...]:
+        """All that the engine has said."""
+        return tuple(self._feed.session.messages)
+
+    def rows(self, arranging: Arranging) -> Rows:
+        """The table."""
+        session, order = self._feed.session, arranging.order
+        return Rows(
+            count=len(order),
+            row=lambda place: self.book.row(order[place]),
+            case_width=self.book.names.width,
+            chosen=arranging.place(arranging.chosen),
+            running=arranging.place(session.current.index) if session.current else None,
+            columns=self._columns(arranging.columns),
+            sorting=arranging.sorting,
+        )
+
+    def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that the reader has chosen; without a choice the nodes of a cluster stand among them."""
+        return USUAL_OF_CLUSTERS if chosen == USUAL and self._feed.session.nodes else chosen
+
+    def _caption(self, drawn: CaseState, chosen: int | None) -> str:
+        titled = drawn is self._feed.session.current or drawn.index == chosen
+        return "" if titled else format.clean(drawn.name)
+
+    def _drawn(self, chosen: int | None) -> CaseState | None:
+        case = self.case(chosen)
+        if chosen is not None or case is None or len(case.warmup) or case.steps_measured:
+            return case
+        return self._last
+
+    def _with_steps(self, case: CaseState) -> CaseState | None:
+        """A case with its steps; None while they are read again."""
+        if case.steps_held:
+            return case
+        looked = self._feed.looked_at(case)
+        return looked.case if looked else None
+
+    def _spread(self, case: CaseState) -> Spread | None:
+        """The spread of all steps of a case; None while it is made."""
+        spread = self.book.spread(case)
+        if isinstance(spread, Spread):
+            return spread
+        looked = self._feed.looked_at(case)
+        return looked.spread if looked else None

@@ -1,0 +1,67 @@
+"""What happened along the measured steps of a case, out of the record."""
+
+from collections.abc import Iterator, Sequence
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.state.session import Session
+from benchtui.tui.drawing.array_ops import outside, summed
+from benchtui.tui.live.running_stats import Spread, Summed
+from benchtui.tui.panels.signs import Signs
+
+
+def signs_of(session: Session, case: CaseState, spread: Spread | Summed) -> Signs:
+    """Outliers, throttling, work of the compiler, and where rounds begin."""
+    starts = round_starts(case)
+    return Signs(
+        outliers=tuple(_outliers(case, spread)),
+        throttled=tuple(_throttled(session, case)),
+        compiling=tuple(_compiling(case, starts)),
+        rounds=tuple((turn + 1, first) for turn, first in starts.items() if first),
+    )
+
+
+def round_starts(case: CaseState) -> dict[int, int]:
+    """The first measured step of each round."""
+    return {turn: first for turn, first, _ in reversed(case.measured.spans())}
+
+
+def in_round(columns: Columns, turn: int) -> int:
+    """How many steps a round has."""
+    return columns.of_round(turn)
+
+
+def turn_of(case: CaseState) -> int:
+    """The round that a case is in, or was in last."""
+    return case.started.round if case.started else 0
+
+
+def _outliers(case: CaseState, spread: Spread | Summed) -> Sequence[int]:
+    if case.figures:
+        return case.figures.outliers
+    if isinstance(spread, Summed) or spread.usual is None or not spread.outliers():
+        return ()
+    return outside(case.measured.wall_ms, spread.n, *spread.usual)
+
+
+def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
+    """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
+    index = session.gpu_of(case)
+    held = session.ran_on(case).held.get(index, []) if index is not None else []
+    spans = [span for span in held if span.throttled]
+    first = 0
+    for end, t in case.measured.told if spans else ():
+        begun = t - summed(case.measured.wall_ms[first:end]) / 1000
+        if any(span.start_s < t and span.end_s >= begun for span in spans):
+            yield first, end
+        first = end
+
+
+def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
+    """The steps that the worker named, counted over all rounds."""
+    ended = [(each.round, each.compiling) for each in case.rounds]
+    if case.finished is not None:
+        ended.append((max(starts, default=0), case.finished.compiling))
+    for turn, compiling in ended:
+        for step in compiling.unsteady if compiling else ():
+            yield starts.get(turn, 0) + step

@@ -1,0 +1,179 @@
+"""Which cases the table shows, in what order, and which of them is chosen: plain state, knows no Textual."""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.tui.drawing.table_layout import USUAL, Sorting
+
+Value = float | str | None
+"""What a case stands in a column with; None where nothing is known."""
+
+PATIENCE_S = 0.02
+"""Arranging for longer than this at once would keep keys waiting."""
+SLICE = 100
+"""Cases looked at between two looks at the clock."""
+PASSING = ("state", "base")
+"""Columns in which an ended case may come to stand with something else."""
+
+
+class Arranging:
+    """The order of the table's rows. Cases that run stand first, those of which nothing is known last."""
+
+    def __init__(
+        self,
+        session: Session,
+        value: Callable[[CaseState, str], Value],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._session = session
+        self._value = value
+        self._clock = clock
+        self.chosen: int | None = None
+        """Number of the case that the reader has chosen."""
+        self.columns: tuple[str, ...] = USUAL
+        self.sorting: Sorting | None = None
+        """None: as the cases are queued."""
+        self.filter = ""
+        """Words that a case has to contain, in any order."""
+        self._order: Sequence[int] = session.order
+        self._places: dict[int, int] | None = None
+        self._asked: object = None
+        """By what the rows are arranged."""
+        self._known: object = None
+        """What the order was made of."""
+        self._course: Iterator[None] | None = None
+        """Arranges anew, a slice at each step; None once that is done."""
+        self._texts: dict[int, str] = {}
+        self._values: dict[str, dict[int, Value]] = {}
+        """What ended cases stand in each column with."""
+
+    def take_over(self, before: "Arranging") -> None:
+        """Show another moment of the same session as the one before was shown."""
+        self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
+        if max(before._order, default=0) < len(self._session.cases):
+            self._order = before._order
+        self.chosen = before.chosen if (before.chosen or 0) < len(self._session.cases) else None
+
+    @property
+    def order(self) -> Sequence[int]:
+        """Numbers of the cases that are shown, from the first row to the last.
+
+        Of very many cases it is the order before, until a new one is ``complete``.
+        """
+        session = self._session
+        running = tuple(case.index for case in session.running)
+        asked = (self.sorting, self.filter)
+        known = (id(session.order), len(session.order), running, session.done, asked)
+        if asked != self._asked or (self.complete and known != self._known):
+            self._asked, self._known = asked, known
+            self._course = self._arrange(session.order, frozenset(running))
+            self.go_on()
+        return self._order
+
+    @property
+    def complete(self) -> bool:
+        """Whether the order is the one that was asked for."""
+        return self._course is None
+
+    def go_on(self) -> None:
+        """Arrange for a moment more."""
+        began_s = self._clock()
+        for _ in self._course or ():
+            if self._clock() - began_s > PATIENCE_S:
+                return
+        self._course = None
+
+    def place(self, index: int | None) -> int | None:
+        """The row of a case, or None where it isn't shown."""
+        if index is None:
+            return None
+        order = self.order
+        if self._places is None:
+            self._places = {case: place for place, case in enumerate(order)}
+        return self._places.get(index)
+
+    def change(self, what: str, shown: CaseState | None) -> None:
+        """Go to the ``next`` or ``previous`` row, ``sort`` by another column, or ``reverse`` the order."""
+        if what in ("next", "previous"):
+            self.match(1 if what == "next" else -1, shown)
+        elif what == "sort":
+            self.sort_by_next()
+        else:
+            self.reverse()
+
+    def move(self, rows: int, shown: CaseState | None) -> None:
+        """Choose another row; the first move begins at the case that is shown above."""
+        order = self.order
+        if not order:
+            return
+        at = self._place_of_chosen(shown)
+        place = (0 if rows > 0 else len(order) - 1) if at is None else at + rows
+        self.chosen = order[min(max(place, 0), len(order) - 1)]
+
+    def match(self, step: int, shown: CaseState | None) -> None:
+        """Choose the next row, and after the last one the first."""
+        order = self.order
+        at = self._place_of_chosen(shown)
+        if order:
+            self.chosen = order[((-1 if at is None else at) + step) % len(order)]
+
+    def sort_by_next(self) -> Sorting | None:
+        """Sort by the next column, the options first; after the last one as the cases are queued."""
+        keys = (None, "case", *(key for key in self.columns if key != "notes"))
+        at = keys.index(self.sorting.key) if self.sorting and self.sorting.key in keys else 0
+        key = keys[(at + 1) % len(keys)]
+        self.sorting = None if key is None else Sorting(key)
+        return self.sorting
+
+    def reverse(self) -> None:
+        """Turn the order round."""
+        if self.sorting is not None:
+            self.sorting = Sorting(self.sorting.key, not self.sorting.reverse)
+
+    def _place_of_chosen(self, shown: CaseState | None) -> int | None:
+        return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
+
+    def _arrange(self, queued: Sequence[int], running: frozenset[int]) -> Iterator[None]:
+        shown = queued
+        if words := self.filter.lower().split():
+            shown = kept = []
+            for place, index in enumerate(queued):
+                if self._matches(index, words):
+                    kept.append(index)
+                if place % SLICE == 0:
+                    yield
+        if self.sorting is not None:
+            shown = yield from self._sorted(shown, running, self.sorting)
+        self._order, self._places = shown, None
+
+    def _sorted(
+        self, shown: Sequence[int], running: frozenset[int], sorting: Sorting
+    ) -> Generator[None, None, Sequence[int]]:
+        values: dict[int, Value] = {}
+        for place, index in enumerate(shown):
+            values[index] = self._value_of(index, sorting.key)
+            if place % SLICE == 0:
+                yield
+        first = [index for index in shown if index in running]
+        known = [index for index in shown if values[index] is not None and index not in running]
+        known.sort(key=lambda index: values[index] or 0, reverse=sorting.reverse)
+        return [*first, *known, *(index for index in shown if values[index] is None and index not in running)]
+
+    def _value_of(self, index: int, key: str) -> Value:
+        known = self._values.setdefault(key, {})
+        value = known.get(index)
+        if value is None:
+            case = self._session.cases[index]
+            value = self._value(case, key)
+            if case.finished and key not in PASSING:
+                known[index] = value
+        return value
+
+    def _matches(self, index: int, words: Sequence[str]) -> bool:
+        case = self._session.cases[index]
+        if index not in self._texts:
+            self._texts[index] = case.name.lower()
+        text = f"{self._texts[index]} {case.state} {' '.join(case.marks).lower()}"
+        return all(word in text for word in words)

@@ -1,0 +1,66 @@
+"""What a reader takes away: a row or the whole report as markdown."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.output_file import check_output, write_text
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.table_layout import COLUMNS
+from benchtui.tui.model.case_rows import CaseBook
+
+EXPORT = "from benchtui.tui.cli import main; main()"
+MOST_S = 120.0
+
+
+def row_markdown(case: CaseState, book: CaseBook, keys: tuple[str, ...]) -> str:
+    """A case as a table of one row, in the columns that the reader sees."""
+    titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
+    cells = book.row(case.index).cells
+    state = case.state
+    values = [state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
+    head = ["case", *(titles[key] for key in keys)]
+    rule = ["---"] * len(head)
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case.name, *values])) + "\n"
+
+
+def report_markdown(path: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> str:
+    """The report of a session, made in a process of its own: what it needs would double the screen's memory.
+
+    It judges as the screen does.
+
+    Raises:
+        BenchtuiError: in the words of the command that makes it.
+    """
+    command = [sys.executable, "-P", "-c", EXPORT, "export", *_as_options(judging), "--", str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as error:
+        raise BenchtuiError(f"the report took longer than {MOST_S:g} s") from error
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise BenchtuiError(said[-1] if said else f"the report ended with status {done.returncode}")
+    return done.stdout
+
+
+def write_report(session: Path, target: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> None:
+    """Write the report of a session to a file. Raises BenchtuiError where that fails, or it is a session."""
+    check_output(target, (session,))
+    text = report_markdown(session, judging)
+    write_text(target, text, (session,))
+
+
+def _as_options(judging: Judging) -> list[str]:
+    """What the reader wants cases judged by, as options of a command."""
+    named = judging.baseline.named if judging.baseline else {}
+    options = [f"--baseline={option}={value}" for option, value in named.items()]
+    if judging.same_within is not None:
+        options.append(f"--same-within={100 * judging.same_within:.12g}%")
+    return options
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,117 @@
+"""Which columns the table of cases shows, and in what order."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.drawing.table_layout import COLUMNS, KEYS, USUAL
+from benchtui.tui.shell import keymap
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.panel import Panel
+
+TITLES = {column.key: column.title for column in COLUMNS}
+ABOUT = {
+    "node": "the node of a cluster on which the case ran",
+    "state": "how far the case is, or how it ended",
+    "p50": "median time of a step",
+    "p99": "time that one step in a hundred exceeds",
+    "samples": "samples over the time of all measured steps",
+    "memory": "peak on the device; on the processor, of the worker",
+    "power": "mean power while measured",
+    "base": "samples/s at the typical step, over the baseline's",
+    "notes": "why it ended so, and what to know before believing it",
+    "steps": "measured steps",
+    "interval": "half of the median's 95 % interval, in percent of it",
+    "outliers": "steps far off the others",
+    "tokens": "real tokens over the time of all measured steps",
+    "energy": "joules for a thousand samples",
+}
+
+
+class ColumnsPage(Screen[tuple[str, ...]]):
+    """A list of columns; gives the keys of those that were left switched on."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "columns",
+        ("space", "switch", "switch", "Show or hide it"),
+        ("down,j", "down", "move(1)", "Next column"),
+        ("up,k", "up", "move(-1)", "Column before"),
+        ("J", "right", "shift(1)", "Further to the right"),
+        ("K", "left", "shift(-1)", "Further to the left"),
+        ("u", "usual", "usual", "The usual ones"),
+        ("enter,c", "done", "leave", "Done"),
+        ("escape,q", "back", "leave", "Back", "with what was chosen"),
+    )
+
+    def __init__(self, keys: tuple[str, ...], symbols: Symbols) -> None:
+        super().__init__()
+        self._symbols = symbols
+        self._on = list(keys)
+        self._all = [*keys, *(key for key in KEYS if key not in keys)]
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        """The list, and the keys below it."""
+        yield Panel[tuple[Line, ...]](_as_they_are, self._symbols, id="page")
+        yield KeyBar(self._symbols)
+
+    def on_mount(self) -> None:
+        """Show the list."""
+        keys = (("space", "show or hide"), ("K J", "move it"), ("u", "the usual ones"), ("enter", "done"))
+        self.query_one("#keys", Panel).show(((self._symbols.arrows, "choose"), *keys))
+        self._show()
+
+    def action_move(self, rows: int) -> None:
+        """Choose another column."""
+        self._at = min(max(self._at + rows, 0), len(self._all) - 1)
+        self._show()
+
+    def action_switch(self) -> None:
+        """Show the chosen column, or hide it; the last one stays."""
+        key = self._all[self._at]
+        if key not in self._on:
+            self._on.append(key)
+        elif len(self._on) > 1:
+            self._on.remove(key)
+        self._show()
+
+    def action_shift(self, places: int) -> None:
+        """Move the chosen column."""
+        to = min(max(self._at + places, 0), len(self._all) - 1)
+        self._all.insert(to, self._all.pop(self._at))
+        self._at = to
+        self._show()
+
+    def action_usual(self) -> None:
+        """Begin anew with the usual columns."""
+        self._on, self._all, self._at = list(USUAL), list(KEYS), 0
+        self._show()
+
+    def action_leave(self) -> None:
+        """Give what was chosen."""
+        self.dismiss(tuple(key for key in self._all if key in self._on))
+
+    def _show(self) -> None:
+        rows = [self._row(place, key) for place, key in enumerate(self._all)]
+        title = line(("Columns", "strong"), ("   as many as fit are shown, the first ones first", "muted"))
+        self.query_one("#page", Panel).show((title, BLANK, *rows))
+
+    def _row(self, place: int, key: str) -> Line:
+        on, chosen = key in self._on, place == self._at
+        title = TITLES[key].replace("+-", self._symbols.plus_minus)
+        return line(
+            (f"{self._symbols.chosen if chosen else ' '} ", "accent"),
+            (f"{self._symbols.ok if on else ' '} ", "good"),
+            (f"{title:<12}", "strong" if chosen else "plain" if on else "muted"),
+            (ABOUT[key], "muted"),
+        )
+
+
+def _as_they_are(lines: tuple[Line, ...], width: int, height: int, symbols: Symbols) -> tuple[Line, ...]:
+    return lines

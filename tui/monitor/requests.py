@@ -1,0 +1,124 @@
+"""What a reader may ask of the engine: a word to say and a call to make, or one line on why not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import AXES, Config, senseless, unfit
+from benchtui.tui.live.feed import Feed
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something to ask of the engine."""
+
+    word: str
+    """What to tell the reader meanwhile."""
+    call: Callable[[], object]
+    """Asks it, and waits for its answer; raises BenchtuiError where the engine refuses."""
+
+
+class Control:
+    """Requests to the engine that writes a session. Each raises BenchtuiError where it can't be made."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    def asked(self, what: str, case: CaseState | None) -> Request:
+        """The request by its name, about the case that is shown."""
+        requests: dict[str, Callable[[], Request]] = {
+            "pause": self.pause,
+            "skip": lambda: self.skip(case),
+            "again": lambda: self.again(case),
+            "drop": lambda: self.drop(case),
+            "earlier": lambda: self.shift(case, -1),
+            "later": lambda: self.shift(case, 1),
+        }
+        return requests[what]()
+
+    def stop(self) -> Request:
+        """End the sweep."""
+        return Request("stopping", self._engine.stop)
+
+    def pause(self) -> Request:
+        """Let no further case start, or let them start again."""
+        if self._session.paused:
+            return Request("going on", self._engine.go_on)
+        return Request("pausing: what runs is finished first", self._engine.pause)
+
+    def skip(self, case: CaseState | None) -> Request:
+        """End a running case; without one named, the one that runs."""
+        running = self._session.running
+        if not running:
+            raise BenchtuiError("no case runs at this moment")
+        one = case if case is not None and case in running else running[-1]
+        return Request(f"skipping case {one.index + 1}", lambda: self._engine.skip(one.index))
+
+    def again(self, case: CaseState | None) -> Request:
+        """Run a case that has ended once more."""
+        if case is None or case.finished is None:
+            raise BenchtuiError("choose a case that has ended: only such a one is run again")
+        index = case.index
+        return Request(f"case {index + 1} again, at the end of the queue", lambda: self._engine.again(index))
+
+    def drop(self, case: CaseState | None) -> Request:
+        """Take a pending case out of the queue."""
+        index = self._pending(case)
+        return Request(f"dropping case {index + 1}", lambda: self._engine.drop([index]))
+
+    def shift(self, case: CaseState | None, places: int) -> Request:
+        """Move a pending case earlier (negative) or later in the queue."""
+        index = self._pending(case)
+        pending = [each.index for each in self._session.pending]
+        at = pending.index(index)
+        to = min(max(at + places, 0), len(pending) - 1)
+        pending.insert(to, pending.pop(at))
+        first = pending[: max(at, to) + 1]
+        word = f"case {index + 1} is number {to + 1} of {len(pending)} in the queue"
+        return Request(word, lambda: self._engine.order(first))
+
+    def add(self, words: str, base: Config | None) -> Request:
+        """Add a case: options as ``batch_size=64 precision=fp16`` on top of those of another one."""
+        config = added(words, base, self._session)
+        return Request(f"adding {config.name}", lambda: self._engine.add([config]))
+
+    def _pending(self, case: CaseState | None) -> int:
+        if case is None or case.state != "queued":
+            raise BenchtuiError("choose a case that is still queued")
+        return case.index
+
+    @property
+    def _session(self) -> Session:
+        return self._feed.session
+
+    @property
+    def _engine(self) -> Engine:
+        if self._feed.engine is None or not self._feed.running:
+            raise BenchtuiError("no engine is at work on this session")
+        return self._feed.engine
+
+
+def added(words: str, base: Config | None, session: Session) -> Config:
+    """The options of a case to add; raises BenchtuiError naming what is wrong with them."""
+    from benchtui.sessions.sweep.toml_reader import checked  # the first paint doesn't wait for it
+
+    if base is None:
+        raise BenchtuiError("there is no case yet to add another one to")
+    options: dict[str, int | str] = {}
+    for word in words.split():
+        name, sign, value = word.partition("=")
+        if not sign or name not in AXES:
+            raise BenchtuiError(f"{word!r}: options are written as option=value; options: {', '.join(AXES)}")
+        options[name] = int(value) if value.isdecimal() else value
+    try:
+        config = checked(msgspec.structs.replace(base, **options, repeat=0))
+    except TypeError as error:
+        raise BenchtuiError(str(error)) from error
+    if reason := senseless(config) or unfit(config, session.start.sweep):
+        raise BenchtuiError(reason)
+    return config

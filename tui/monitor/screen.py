@@ -1,0 +1,362 @@
+"""The Monitor: a sweep as it runs, or as it ran."""
+
+import asyncio
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.timer import Timer
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.state.case import CaseState
+from benchtui.themes import Symbols
+from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.model.session_view import View
+from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.monitor.keys import KEYS
+from benchtui.tui.monitor.layout import Picture, panels
+from benchtui.tui.monitor.requests import Control, Request
+from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Foot, Question
+from benchtui.tui.shell import gc_control
+from benchtui.tui.shell.drawing_cost import Meter
+from benchtui.tui.shell.exit_reason import Ending, How
+from benchtui.tui.shell.navigation import EditAsked, Opened
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.refresh_rate import Pace
+from benchtui.tui.shell.terminal import Link
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.panel import Panel
+
+CATCHING_UP_HZ = 200.0
+"""How often to read on while a recorded session is being read: with hardly a pause but for keys."""
+READING_S = 0.25
+"""How much later than usual a picture is drawn meanwhile."""
+
+
+class Monitor(Screen[None]):
+    """Reads a session on, folds it, and draws what differs, all on one timer."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
+
+    def __init__(
+        self,
+        feed: Feed,
+        name: str,
+        symbols: Symbols,
+        link: Link,
+        clock: Clock,
+        *,
+        preferences: Preferences | None = None,
+    ) -> None:
+        super().__init__()
+        self.feed = feed
+        self.symbols = symbols
+        self.foot = Foot(feed, symbols, clock, name)
+        self.picture = Picture()
+        self.view: View | None = None
+        """None until the session's first event has been read."""
+        self.arranging: Arranging | None = None
+        self.preferences = preferences or Preferences()
+        self.session_name = name
+        self._control = Control(feed)
+        self._link = link
+        self._pace = Pace(self.preferences.settings.hz, self.preferences.settings.quiet)
+        self._timer: Timer | None = None
+        self._hz = 0.0
+        self._period_s = 0.0  # between two pictures, where reading keeps up
+        self._frozen = False
+        self._owed = False  # whether the picture that says that it is frozen is still to be drawn
+        self._clock = clock
+        self._drew_s = clock()
+        self._meter = Meter(symbols)
+        self._stopped = self._leaving = False
+
+    def compose(self) -> ComposeResult:
+        """Heading; the case beside the gauges; the table; log and keys."""
+        made = panels(self.symbols)
+        yield made["small"]
+        with Vertical(classes="body"):
+            yield made["heading"]
+            with Horizontal(id="top"):
+                with Vertical(id="left"):
+                    yield from (made["current"], made["band"], made["parts"])
+                yield made["gauges"]
+            yield from (made["zoom"], made["header"], made["table"])
+            yield from self.between()
+            yield from (made["log"], made["keys"])
+
+    def between(self) -> ComposeResult:
+        """What else stands between the table and the log."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        """Read and draw for the first time, then by the timer."""
+        self.query_one("#small", Panel).show("")
+        self.tick()
+
+    def on_unmount(self) -> None:
+        """Let go of the file."""
+        self.feed.close()
+        gc_control.collect_from_now_on()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw once the panels have their new sizes."""
+        self.call_after_refresh(self.draw)
+
+    def on_screen_resume(self) -> None:
+        """Draw what has come while another screen was above."""
+        self.draw()
+
+    def on_key(self, event: events.Key) -> None:
+        """Answer the question that stands, if the key is one of its answers."""
+        question = self.foot.question
+        if question is not None and event.key in question.answers:
+            event.stop()
+            self.foot.question = None
+            question.answers[event.key]()
+            self.draw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A replay needs a record."""
+        return action != "replay" or self.feed.session.started is not None
+
+    def action_ask_quit(self) -> None:
+        """Leave; while the sweep runs, ask how."""
+        if not self.feed.running:
+            self._leave()
+            return
+        self.ask(Question(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
+
+    def action_detach(self) -> None:
+        """Leave, and let the sweep go on."""
+        self._leave()
+
+    def action_ask_stop(self) -> None:
+        """Ask, then have the engine stop."""
+        if self.feed.running:
+            self.ask(Question(STOP, STOP_KEYS, {"s": self._stop}))
+        else:
+            self.say("no engine is at work on this session")
+
+    def action_engine(self, what: str) -> None:
+        """Ask something of the engine, mostly about the case that is shown."""
+        try:
+            self.request(self._control.asked(what, self.shown_case))
+        except BenchtuiError as error:
+            self.say(str(error))
+
+    def action_freeze(self) -> None:
+        """Stop drawing, or draw again; reading goes on."""
+        self._frozen = not self._frozen
+        self._owed = True
+        self.draw()
+
+    def action_back(self) -> None:
+        """Go back one step: from a question, a line, a panel, a filter, and last to the case that runs."""
+        from benchtui.tui.monitor.typing import end_typing  # the first paint doesn't wait for it
+
+        if end_typing(self) or self.foot.question is not None:
+            self.foot.question = None
+        elif self.picture.zoomed is not None:
+            self.picture.zoom(self, None)
+        elif self.arranging is not None and self.arranging.filter:
+            self.arranging.filter = ""
+        elif self.arranging is not None:
+            self.arranging.chosen = None
+        self.draw()
+
+    def action_move(self, rows: int) -> None:
+        """Choose another case; the first move begins at the one that is shown. In the log, scroll."""
+        if self.picture.zoomed == "log":
+            self.picture.scroll(-rows)
+        elif self.arranging is not None:
+            self.arranging.move(rows, self.shown_case)
+        self.draw()
+
+    def action_table(self, what: str) -> None:
+        """Sort the table, or go through it."""
+        if self.arranging is not None:
+            self.arranging.change(what, self.shown_case)
+            self.preferences.choose_sorting(self.arranging.sorting)
+        self.draw()
+
+    def action_view(self, what: str) -> None:
+        """Have a panel fill the screen, the next one, or none; show a histogram, or the band."""
+        self.picture.change(self, what, "gauges" if self.feed.session.nodes else "band")
+        self.draw()
+
+    def action_pace(self, what: str) -> None:
+        """Draw more often, less often, or quietly."""
+        self._pace.change(what, self.feed.processors)
+        self.tick()
+
+    def action_cost(self) -> None:
+        """Show what the screen costs, or stop showing it."""
+        self._meter.toggle(self._link.bytes_written)
+        self.foot.aside = self._meter.words
+        self.draw()
+
+    def action_ask(self, what: str) -> None:
+        """Have the reader type a line: a filter, a case to add, or the file of a report."""
+        from benchtui.tui.monitor.typing import begin_typing  # the first paint doesn't wait for it
+
+        begin_typing(self, what, self._control)
+
+    def action_open(self, what: str) -> None:
+        """Open the ``detail`` of a case, ``help`` or ``columns``; copy the ``row`` or the ``report``."""
+        from benchtui.tui.monitor.dialogs import OPEN  # the first paint doesn't wait for it
+
+        OPEN[what](self)
+
+    def action_replay(self) -> None:
+        """Play what has been recorded from its beginning."""
+        self.post_message(Opened(self.feed.path, self.feed.engine, replay=True))
+
+    def action_edit(self) -> None:
+        """Edit the sweep of this session, as a new one."""
+        self.post_message(EditAsked(self.feed.path))
+
+    def tick(self) -> None:
+        """Read on, keep the pace, and draw what differs."""
+        self._pace.spending.read(self.feed.poll)
+        gc_control.let_be() if self.feed.reading else gc_control.collect_from_now_on()
+        if self.feed.holding.waits:
+            self.run_worker(self._hold())
+        self._look()
+        self._arrange()
+        if self._leaving and not self.feed.running:
+            self._leave()
+        self._keep_pace()
+        self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
+        self.foot.aside = self._meter.words
+        if self._settled or self._clock() - self._drew_s >= self._period_s + READING_S:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw what differs, unless the display is frozen, covered, or hasn't taken the last picture yet."""
+        if not self.is_current or self._link.congested:
+            return
+        self._drew_s = self._clock()
+        self._pace.spending.drew()
+        with self.app.batch_update():
+            keys = self.foot.keys(self._frozen, self.picture.zoomed is not None)
+            self.query_one(KeyBar).show(keys, fixed=self.foot.question is not None)
+            self.query_one("#log", Panel).show(self.foot.log())
+            if self.view and self.arranging and (self._owed or not self._frozen):
+                self._owed = False
+                self.view.renew()
+                self.picture.draw(self, self.view, self.arranging, self._notes())
+
+    def ask(self, question: Question) -> None:
+        """Have a question stand until it is answered."""
+        self.foot.question = question
+        self.draw()
+
+    def say(self, word: str) -> None:
+        """Have a word stand below the table for a while."""
+        self.foot.say(word)
+        self.draw()
+
+    def request(self, request: Request) -> None:
+        """Ask the engine, and keep nobody waiting for its answer."""
+        self.say(request.word)
+        self.run_worker(self.wait_for(request.call))
+
+    async def wait_for(self, call: Callable[[], object], done: str = "") -> None:
+        """Make a call in a thread; say why it failed, or that it is done."""
+        try:
+            await asyncio.to_thread(call)
+        except BenchtuiError as error:
+            self._leaving = self._stopped = False
+            self.say(str(error))
+        else:
+            self.say(done) if done else self.draw()
+
+    @property
+    def shown_case(self) -> CaseState | None:
+        """The case that the upper part is about."""
+        if self.view is None or self.arranging is None:
+            return None
+        return self.view.case(self.arranging.chosen)
+
+    async def _hold(self) -> None:
+        """Have steps of ended cases summed up, or read again, until nothing is due."""
+        holding = self.feed.holding
+        while holding.waits:
+            looked = holding.looked
+            await holding.go_on()
+            if holding.problem:
+                self.say(holding.problem)
+                holding.problem = ""
+            if looked is not holding.looked:
+                self.draw()
+        if self.view is not None:
+            self.view.book.renew(())
+        self.draw()
+
+    def _look(self) -> None:
+        """Have a view of the session as it is now: a replay that goes back has another one."""
+        session, view = self.feed.session, self.view
+        if session.started is None:
+            self.view = self.arranging = None
+        elif view is None or view.session is not session:
+            self.view = View(self.feed, self.symbols, self.session_name, view)
+            before, self.arranging = self.arranging, Arranging(session, self.view.book.value, self._clock)
+            self.arranging.columns, self.arranging.sorting = self.preferences.columns, self.preferences.sorting
+            if before is not None:
+                self.arranging.take_over(before)
+
+    @property
+    def _settled(self) -> bool:
+        """Whether all is read that has been written, and the table stands as it was asked for."""
+        return self.feed.caught_up and (self.arranging is None or self.arranging.complete)
+
+    def _arrange(self) -> None:
+        """Arrange the table for a moment more, where it has very many rows."""
+        arranging = self.arranging
+        if arranging is None or arranging.complete:
+            return
+        arranging.go_on()
+        if self._settled:
+            from benchtui.tui.monitor.typing import tell_again  # the first paint doesn't wait for it
+
+            tell_again(self)
+
+    def _keep_pace(self) -> None:
+        """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
+        hz = CATCHING_UP_HZ
+        if self._settled:
+            self._pace.spending.look()
+            hz = self._pace.hz(self.feed.measuring, self.feed.processors)
+            self._period_s = 1 / hz
+        self._meter.due_in(1 / hz)
+        if hz != self._hz:
+            if self._timer is not None:
+                self._timer.stop()
+            self._hz = hz
+            self._timer = self.set_interval(1 / hz, self.tick)
+
+    def _notes(self) -> tuple[str, ...]:
+        filtered = f"/{self.arranging.filter}" if self.arranging and self.arranging.filter else ""
+        frozen = "frozen: space" if self._frozen else ""
+        rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
+        arranging = "" if self.arranging is None or self.arranging.complete else "arranging rows"
+        return tuple(note for note in (filtered, arranging, frozen, rate) if note)
+
+    def _stop(self, *, leave: bool = False) -> None:
+        self._stopped, self._leaving = True, leave
+        self.request(self._control.stop())
+
+    def _leave(self) -> None:
+        self.app.exit(Ending(self._how(), self.feed.path))
+
+    def _how(self) -> How:
+        if self.feed.session.finished is not None:
+            return "stopped" if self._stopped else "finished"
+        return "detached" if self.feed.running else "cut off"

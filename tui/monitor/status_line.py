@@ -1,0 +1,92 @@
+"""The last lines of the Monitor: questions, the screen's own word, the engine's messages, and the keys."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.live.feed import Clock, Feed
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.message_line import Log
+
+QUIT = "The sweep runs on.  d: detach, it goes on without the screen.  s: stop it.  esc: back."
+QUIT_KEYS: Keys = (("d", "detach"), ("s", "stop"), ("esc", "back"))
+STOP = "Stop the sweep?  What was measured is kept.  s: stop it.  esc: back."
+STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
+CUT_OFF = "engine gone: the record was cut off; what was measured is kept"
+GO_ON = "engine gone; to go on: benchtui run --resume {name}"
+WORD_S = 5.0
+"""How long the screen's own word stays."""
+MOST_MESSAGES = 20
+TYPING: Keys = (("enter", "take it"), ("esc", "back"))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to be answered with a key."""
+
+    text: str
+    keys: Keys
+    answers: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """What each key does; any other leaves the question standing."""
+
+
+class Foot:
+    """What is asked and said at the bottom, and what can be pressed."""
+
+    def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
+        self.question: Question | None = None
+        """What waits for an answer."""
+        self.typing: str | None = None
+        """What to say of the line that is being typed; None while there is none."""
+        self.aside = ""
+        """What stands there while there is nothing else to say."""
+        self._feed = feed
+        self._name = name
+        """What the command line knows the session by."""
+        self._symbols = symbols
+        self._clock = clock
+        self._word, self._until_s = "", 0.0
+
+    def say(self, word: str) -> None:
+        """Have a word stand there for a while."""
+        self._word, self._until_s = clean(word), self._clock() + WORD_S
+
+    def log(self) -> Log:
+        """The newest messages, and below them what needs the eye most."""
+        messages = tuple(self._feed.session.messages[-MOST_MESSAGES:])
+        if self.typing is not None:
+            return Log(messages, clean(self.typing), "bright")
+        if self.question is not None:
+            return Log(messages, self.question.text, "bright")
+        if self._feed.problem is not None:
+            return Log(messages, clean(self._feed.problem), "bad")
+        if self._clock() < self._until_s:
+            return Log(messages, self._word)
+        if self._feed.cut_off:
+            session = self._feed.session
+            word = GO_ON.format(name=self._name) if session.done < len(session.cases) else CUT_OFF
+            return Log(messages, clean(word), "bad")
+        return Log(messages, self.waiting() or self.aside, "plain")
+
+    def keys(self, frozen: bool, zoomed: bool) -> Keys:
+        """The keys of the moment, at most seven."""
+        if self.typing is not None:
+            return TYPING
+        if self.question is not None:
+            return self.question.keys
+        rows = (self._symbols.arrows, "cases")
+        if zoomed:
+            return (("z", "back"), ("tab", "next panel"), (self._symbols.arrows, "move"), ("?", "help"))
+        if self._feed.running:
+            freeze = ("space", "go on" if frozen else "freeze")
+            pause = ("P", "go on" if self._feed.session.paused else "pause")
+            return (("q", "quit"), ("?", "help"), ("x", "skip"), pause, freeze, rows, ("enter", "detail"))
+        keys = (("s", "sort"), ("/", "filter"), ("R", "replay"), ("enter", "detail"))
+        return (("q", "quit"), ("?", "help"), rows, *keys)
+
+    def waiting(self) -> str:
+        """What the screen waits for."""
+        if self._feed.session.started is None:
+            return "starting engine" if self._feed.running else "reading the session"
+        return "" if self._feed.caught_up else "reading on"

@@ -1,0 +1,1 @@
+"""Pages that every place shows: help, text, no session."""

@@ -1,0 +1,61 @@
+"""A place that shows a session, while none is open."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.navigation import Place
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.nav_bar import place_lines
+from benchtui.tui.widgets.panel import Panel
+
+KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
+
+
+class Nothing(Screen[None]):
+    """Says how to fill the place."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "nothing",
+        ("question_mark,f1", "help", "help", "Help"),
+        ("q", "quit", "app.leave", "Quit"),
+    )
+
+    def __init__(self, place: Place, symbols: Symbols) -> None:
+        super().__init__()
+        self._place = place
+        self._symbols = symbols
+
+    def compose(self) -> ComposeResult:
+        """Where the reader is, what to do, the keys."""
+        yield Panel[Place](place_lines, self._symbols, id="places")
+        yield Panel[str](_lines, self._symbols, id="page")
+        yield KeyBar(self._symbols)
+
+    def on_mount(self) -> None:
+        """Fill the lines."""
+        self.query_one("#places", Panel).show(self._place)
+        self.query_one("#page", Panel).show("no session is open yet")
+        self.query_one("#keys", Panel).show(KEYS)
+
+    def action_help(self) -> None:
+        """What can be pressed here."""
+        from benchtui.tui.pages.help import no_signs, open_help  # no picture waits for it
+
+        open_help(self, self._symbols, no_signs)
+
+
+def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+    return [
+        line((word, "strong")),
+        BLANK,
+        line(("1", "accent"), ("  edit a sweep and start it", "plain")),
+        line(("4", "accent"), ("  open or replay a session of the library", "plain")),
+    ]

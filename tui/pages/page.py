@@ -1,0 +1,77 @@
+"""A full screen of lines to read: help, or all that is known of a case."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.shell import keymap
+from benchtui.tui.widgets import role_styles
+from benchtui.tui.widgets.key_bar import KeyBar
+from benchtui.tui.widgets.panel import Panel
+
+RENEW_S = 1.0
+
+Content = Callable[[int], Sequence[Line]]
+"""Lines for a width in cells."""
+
+
+class Page(Screen[None]):
+    """Lines that can be scrolled and are renewed once a second; a screen below goes on reading."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "page",
+        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Ten lines down"),
+        ("pageup", "page_up", "move(-10)", "Ten lines up"),
+        ("home,g", "first", "move(-100000)", "First line"),
+        ("end,G", "last", "move(100000)", "Last line"),
+    )
+
+    def __init__(self, content: Content, symbols: Symbols) -> None:
+        super().__init__()
+        self._content = content
+        self._symbols = symbols
+        self._top = 0
+
+    def compose(self) -> ComposeResult:
+        """Lines, and the keys below them."""
+        yield Panel[Sequence[Line]](_as_they_are, self._symbols, id="page")
+        yield KeyBar(self._symbols)
+
+    def on_mount(self) -> None:
+        """Show the first lines and begin to renew them."""
+        self.query_one("#keys", Panel).show((("esc", "back"), (self._symbols.arrows, "scroll")))
+        self.set_interval(RENEW_S, self._show)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show as much as the new size has room for."""
+        self.call_after_refresh(self._show)
+
+    def action_leave(self) -> None:
+        """Back to the screen below."""
+        self.dismiss()
+
+    def action_move(self, lines: int) -> None:
+        """Scroll by lines."""
+        self._top += lines
+        self._show()
+
+    def _show(self) -> None:
+        page = self.query_one("#page", Panel)
+        width, height = page.size
+        lines = self._content(width)
+        self._top = max(0, min(self._top, len(lines) - height))
+        page.show(lines[self._top : self._top + height])
+
+
+def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    return lines

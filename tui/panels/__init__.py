@@ -1,0 +1,1 @@
+"""Panels that the Monitor and the page of a case are made of."""

@@ -1,0 +1,130 @@
+"""The case table: only the rows in view exist, so that a hundred thousand cost no more than ten."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
+from textual.strip import Strip
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes
+from benchtui.tui.drawing.table_layout import Arrangement, Row, Rows, columns_of
+from benchtui.tui.widgets import role_styles
+
+
+class PlainBar(ScrollBarRender):
+    """A scroll bar whose ends fall on whole cells, for terminals that know no other character."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+NOTHING = Rows(0, lambda index: Row(("", "plain"), {}), 0, None, None)
+
+
+class CaseTable(ScrollView):
+    """The cases below each other; a row is drawn again only where it differs."""
+
+    can_focus = False
+
+    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._symbols = symbols
+        self._rows = NOTHING
+        self._drawn: dict[int, tuple[Row, bool, Line]] = {}
+        """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
+        self._inks = role_styles.Inks(self)
+
+    def on_mount(self) -> None:
+        """Keep to ASCII where that was asked for."""
+        if self._symbols.up.isascii():
+            vars(self.vertical_scrollbar)["renderer"] = PlainBar
+
+    def show(self, rows: Rows) -> None:
+        """Take over a snapshot, keep its row in view, and draw what differs."""
+        if (rows.columns, rows.case_width) != (self._rows.columns, self._rows.case_width):
+            self._drawn.clear()
+            self.refresh()
+        self._rows = rows
+        if self.virtual_size.height != rows.count:
+            self.virtual_size = Size(0, rows.count)
+        width, height = self._room
+        if not height:
+            return
+        self._keep_in_view(rows, height)
+        top = self.scroll_offset.y
+        arrangement = self.arrangement()
+        for y in range(min(height, rows.count - top)):
+            self._redraw(y, top + y, width, arrangement)
+        if gone := [y for y in self._drawn if y >= rows.count - top]:
+            self.refresh(*(Region(0, y, width, 1) for y in gone))
+            self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}
+
+    def lines(self) -> list[str]:
+        """The rows in view, as text."""
+        top, count = self.scroll_offset.y, min(self.size.height, self._rows.count)
+        width = self._room.width
+        drawn = (
+            self._line(self._rows.row(at), at, width, self.arrangement()) for at in range(top, top + count)
+        )
+        return ["".join(text for text, _ in pieces).rstrip() for pieces in drawn]
+
+    def arrangement(self) -> Arrangement:
+        """The columns that there is room for, the scroll bar left out."""
+        rows = self._rows
+        return Arrangement.of(self._room.width - 1, rows.case_width, columns_of(rows.columns), rows.sorting)
+
+    @property
+    def _room(self) -> Size:
+        return self.scrollable_content_region.size
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw anew for the new size."""
+        self._drawn.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget the colours of the theme before."""
+        super().notify_style_update()
+        self._inks.forget()
+
+    def render_line(self, y: int) -> Strip:
+        """The row that stands in this line of the view."""
+        index, width = y + self.scroll_offset.y, self._room.width
+        if index >= self._rows.count:
+            return self._inks.strip(BLANK, width)
+        row, chosen = self._rows.row(index), index == self._rows.chosen
+        before, was_chosen, line = self._drawn.get(y, (None, False, BLANK))
+        if row is not before or chosen != was_chosen:
+            line = self._line(row, index, width, self.arrangement())
+            self._drawn[y] = (row, chosen, line)
+        return self._inks.strip(line, width, chosen)
+
+    def _line(self, row: Row, index: int, width: int, arrangement: Arrangement) -> Line:
+        mark = self._symbols.chosen if index == self._rows.chosen else " "
+        return arrangement.line(row, width, self._symbols, mark)
+
+    def _redraw(self, y: int, index: int, width: int, arrangement: Arrangement) -> None:
+        row, chosen = self._rows.row(index), index == self._rows.chosen
+        before, was_chosen, drawn = self._drawn.get(y, (None, False, BLANK))
+        if row is before and chosen == was_chosen:
+            return
+        line = self._line(row, index, width, arrangement)
+        if chosen != was_chosen:
+            self.refresh(Region(0, y, width, 1))
+        elif spans := changes(drawn, line, width):
+            self.refresh(*(Region(start, y, end - start, 1) for start, end in spans))
+        self._drawn[y] = (row, chosen, line)
+
+    def _keep_in_view(self, rows: Rows, height: int) -> None:
+        index = rows.running if rows.chosen is None else rows.chosen
+        if index is None:
+            return
+        top = self.scroll_offset.y
+        if rows.chosen is not None:
+            wanted = min(max(top, index - height + 1), index)
+        else:
+            wanted = top if top <= index < top + height - 1 else max(0, index - height // 2)
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False)

@@ -1,0 +1,223 @@
+"""Gauges of the machine: what is drawn now, of how much, and how it went; knows no Textual."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from textwrap import wrap
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.bars import bar, history
+from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, abreast, crop, line
+
+HEAD = 19
+LIMIT = 8
+"""Cells before a bar, for label and value, and after it, for its limit."""
+NARROW, APART = 40, 3
+"""Cells that a machine needs at least where several stand beside each other, and between two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One reading with its limit and its past."""
+
+    label: str
+    value: str
+    """The newest reading with its unit."""
+    fraction: float | None
+    """Of the limit, from 0 to 1; None where either isn't known."""
+    limit: str = ""
+    past: Callable[[], Sequence[float]] | None = None
+    """Gives shares of the limit, the newest last, NaN where there was none; most are never drawn."""
+    absent: str = ""
+    """Why there is no reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A device or the host: a title, gauges in the order of their weight, and further readings."""
+
+    title: str
+    name: str
+    gauges: tuple[Gauge, ...]
+    readings: tuple[tuple[str, str], ...] = ()
+    """Label and value of what has no gauge."""
+    remark: str = ""
+    """What else is to be said, such as why the clock is held down."""
+    alarming: bool = False
+    """Whether the remark needs the eye."""
+
+    @property
+    def said(self) -> Piece:
+        """The remark as a piece of a line."""
+        return (self.remark, "bad" if self.alarming else "muted")
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """All that the gauges show."""
+
+    count: int
+    """How many devices there are."""
+    device: Callable[[int], Machine]
+    """Gives one by its place, counted from 0; of many most are never drawn."""
+    host: Machine | None
+    why: str = ""
+    """Why there is no device to show."""
+
+    @property
+    def whole(self) -> int:
+        """How many machines there are with the host."""
+        return self.count + (self.host is not None)
+
+    def first(self, count: int) -> list[Machine]:
+        """So many machines at most, the host last."""
+        devices = [self.device(place) for place in range(min(count, self.count))]
+        return [*devices, *([self.host] if self.host else [])][:count]
+
+
+def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, more: str = "") -> list[Line]:
+    """As much of every machine as there is room for: with histories, then without, then a line each.
+
+    ``more`` says where those are that there is no room for.
+    """
+    if height <= 3:
+        return _least(machines, width, height, symbols, more)
+    note, most = _note(machines.why, width), _most_columns(width)
+    every = machines.first(most * height)
+    for full in (True, False) if len(every) == machines.whole else ():
+        columns = _columns([(each, _height(each, full)) for each in every], height - len(note))
+        if columns is not None and len(columns) <= most:
+            room = _column_width(width, len(columns))
+            drawn = [_below(column, room, symbols, full) for column in columns]
+            return [*note, *abreast(drawn, room + APART)]
+    return _rows(machines, width, height, symbols, more)
+
+
+def _height(machine: Machine, full: bool) -> int:
+    pasts = sum(gauge.past is not None for gauge in machine.gauges) if full else 0
+    return 1 + len(machine.gauges) + pasts + bool(machine.readings) + bool(machine.remark)
+
+
+def _columns(every: Iterable[tuple[Machine, int]], height: int) -> list[list[Machine]] | None:
+    """Machines below each other up to a height, and the next beside them; None where one is higher."""
+    columns: list[list[Machine]] = []
+    left = 0
+    for machine, lines in every:
+        if lines > height:
+            return None
+        if lines > left:
+            columns.append([])
+            left = height
+        columns[-1].append(machine)
+        left -= lines + 1
+    return columns
+
+
+def _most_columns(width: int) -> int:
+    return max(1, (width + APART) // (NARROW + APART))
+
+
+def _column_width(width: int, count: int) -> int:
+    return (width + APART) // max(count, 1) - APART
+
+
+def _below(column: Iterable[Machine], width: int, symbols: Symbols, full: bool) -> list[Line]:
+    return [line for machine in column for line in _machine(machine, width, symbols, full)]
+
+
+def _machine(machine: Machine, width: int, symbols: Symbols, full: bool) -> list[Line]:
+    title = crop([(machine.title, "strong"), (f"  {machine.name}", "muted")], width, symbols)
+    lines = [title]
+    for gauge in machine.gauges:
+        lines.append(_gauge(gauge, width, symbols))
+        if full and gauge.past is not None:
+            lines.append(line((" " * HEAD, "plain"), (_past(gauge, width - HEAD - LIMIT, symbols), "soft")))
+    if machine.readings:
+        lines.append(_readings(machine, width, symbols))
+    if machine.remark:
+        lines.append(crop([machine.said], width, symbols))
+    return [*lines, BLANK]
+
+
+def _gauge(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+    if gauge.absent:
+        return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
+    return line(*_head(gauge), *bar(gauge.fraction, width - HEAD - LIMIT, symbols), *_limit(gauge))
+
+
+def _past(gauge: Gauge, width: int, symbols: Symbols) -> str:
+    return history(gauge.past() if gauge.past else (), 1.0, width, symbols)
+
+
+def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
+    pieces: list[Piece] = []
+    for label, value in machine.readings:
+        between = "   " if pieces else ""
+        pieces += [(f"{between}{label} ", "muted"), (value, "plain")]
+    return crop(pieces, width, symbols)
+
+
+def _least(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
+    """A gauge a line, its history beside it, and what needs a word; of several devices a line each."""
+    if machines.count > 1:
+        return _rows(machines, width, height, symbols, more)
+    machine = machines.device(0) if machines.count else machines.host
+    if machine is None:
+        return []
+    lines = [_beside(gauge, width, symbols) for gauge in machine.gauges[: height - 1]]
+    return [*lines, crop([machine.said if machine.alarming else (machines.why, "muted")], width, symbols)]
+
+
+def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
+    if gauge.absent:
+        return crop([*_head(gauge), (gauge.absent, "muted")], width, symbols)
+    room = width - HEAD - LIMIT - 2
+    drawn = bar(gauge.fraction, room - room // 2, symbols)
+    past = _past(gauge, room // 2, symbols)
+    return line(*_head(gauge), *drawn, *_limit(gauge), ("  ", "plain"), (past, "soft"))
+
+
+def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
+    """A line for every machine; where there isn't room for all, the last one says how many there are."""
+    count = machines.whole
+    columns = min(_most_columns(width), ceil(count / height))
+    shown = machines.first(count if count <= columns * height else columns * height - 1)
+    titles, room = max(len(machine.title) for machine in shown), _column_width(width, columns)
+    lines = [crop(_row(machine, titles, machine is machines.host), room, symbols) for machine in shown]
+    if hidden := count - len(shown):
+        lines.append(crop([(f"{hidden} more{more}", "muted")], room, symbols))
+    each = ceil(len(lines) / columns)
+    return abreast([lines[start : start + each] for start in range(0, len(lines), each)], room + APART)
+
+
+def _row(machine: Machine, room: int, labelled: bool) -> list[Piece]:
+    """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
+    pieces: list[Piece] = [(f"{machine.title:<{max(room, 6) + 1}}", "strong")]
+    for gauge in machine.gauges:
+        pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
+    for label, value in machine.readings:
+        pieces += [(f"  {label} " if labelled else " ", "muted"), (value, "muted")]
+    return [*pieces, *([("  ", "plain"), machine.said] if machine.remark else [])]
+
+
+def _head(gauge: Gauge) -> list[Piece]:
+    return [(f"{gauge.label:<8}", "muted"), (f"{gauge.value:>9}  ", "plain")]
+
+
+def _limit(gauge: Gauge) -> list[Piece]:
+    return [(f"{gauge.limit:>{LIMIT}}", "muted")]
+
+
+def _note(why: str, width: int) -> list[Line]:
+    return (
+        [line((part, "muted")) for part in wrap(why, max(10, width), break_on_hyphens=False)] + [BLANK]
+        if why
+        else []
+    )
+
+
+def shares(values: Sequence[float], limit: float | None) -> Sequence[float]:
+    """Readings as shares of their limit, or of their own most where there is none."""
+    known = [value for value in values if value == value]
+    most = limit or max(known, default=0.0)
+    return [value / most for value in values] if most else ()

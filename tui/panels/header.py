@@ -1,0 +1,78 @@
+"""Two lines that say where the sweep is, and where in the app the reader is; knows no Textual."""
+
+from dataclasses import dataclass
+
+from benchtui.sessions.estimates.eta import Estimate
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.bars import bar
+from benchtui.tui.drawing.format import duration
+from benchtui.tui.drawing.styled_text import Line, Piece, spread_out, width_of
+from benchtui.tui.widgets.nav_bar import place_pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Where the sweep is."""
+
+    name: str
+    host: str
+    device: str
+    done: int
+    total: int
+    progress: float
+    """Share of the sweep's time that is behind, from 0 to 1."""
+    state: str
+    """``running``, ``completed``, ``interrupted``, ``failed``, or ``cut off``."""
+    left: Estimate | None
+    about: str
+    """Model and its size."""
+    paused: bool = False
+    """Whether no further case starts."""
+    numbered: bool = True
+    """Whether numbers lead to the places of the app; in a replay they lead to moments."""
+    marks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is special about the screen itself, such as ``quiet, 1 Hz``."""
+
+
+def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Where the sweep is; where the reader is, with all that must be known before believing the figures."""
+    right = _progress(heading, width, symbols)
+    first = spread_out(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
+    notes: list[Piece] = [("   ".join(heading.notes), "muted")]
+    places = place_pieces("monitor", symbols, numbered=heading.numbered)
+    marks: list[Piece] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
+    return [first, spread_out([*places, *marks], notes, width, symbols)][:height]
+
+
+def _place(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+    """The sweep's name, and as many whole words on where it runs, and what, as there is room for."""
+    pieces: list[Piece] = [(heading.name, "strong")]
+    for word in (heading.host, heading.device, heading.about):
+        piece = (f" {symbols.dot} {word}", "muted")
+        if word and width_of([*pieces, piece]) <= width:
+            pieces.append(piece)
+    return pieces
+
+
+def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
+    """An estimate in words; nothing before anything is known."""
+    if estimate is None:
+        return ""
+    return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"
+
+
+def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+    size = 12 if width < 100 else 26
+    count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases "
+    share: list[Piece] = [(f"{100 * heading.progress:>4.0f} %", "bright")]
+    return [(count, "plain"), *bar(heading.progress, size, symbols), *share, _ending(heading, symbols)]
+
+
+def _ending(heading: Heading, symbols: Symbols) -> Piece:
+    if heading.paused:
+        return (f"{'paused':>17}", "warning")
+    if heading.state == "running":
+        return (f"{time_left(heading.left, symbols):>17}", "plain")
+    roles = {"completed": "good", "interrupted": "warning"}
+    return (f"{heading.state:>17}", roles.get(heading.state, "bad"))

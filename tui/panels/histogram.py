@@ -1,0 +1,83 @@
+"""How many steps took how long, as columns over a scale of times; knows no Textual."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import fit, milliseconds
+from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.panels.step_band import LABEL_WIDTH, Scale, caption_lines
+
+CELLS = 2
+"""Cells a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The measured steps of a case."""
+
+    n: int
+    scale: Scale | None
+    """From which to which time; None while there are no steps."""
+    below: Callable[[float], int]
+    """How many steps took less than so many milliseconds."""
+    median: float | None = None
+    p99: float | None = None
+    caption: str = ""
+    """What to say of steps that aren't the current case's."""
+
+
+def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Columns with the largest count at the left, the times below, and where median and p99 are."""
+    room = width - LABEL_WIDTH
+    if height < 4 or room < 20:
+        return []
+    if histogram.scale is None:
+        return caption_lines(histogram.caption)
+    counts = _counts(histogram, histogram.scale, room // CELLS)
+    rows = height - 2
+    most = max(counts)
+    drawn = [_row(counts, most, rows - 1 - row, rows, symbols) for row in range(rows)]
+    labels = {0: f"{most:>11,} {symbols.tick}", rows - 1: f"{'steps':>11} {symbols.tick}"}
+    blank = " " * (LABEL_WIDTH - 1) + symbols.axis
+    lines = [line((labels.get(row, blank), "muted"), (text, "accent")) for row, text in enumerate(drawn)]
+    return [*lines, _times(histogram, histogram.scale, room, symbols), _words(histogram, room, symbols)]
+
+
+def _counts(histogram: Histogram, scale: Scale, columns: int) -> list[int]:
+    """Steps by equal spans of time; what lies beyond the scale is counted in the last one."""
+    size = (scale.high - scale.low) / columns
+    below = [histogram.below(scale.low + place * size) for place in range(columns)]
+    below[0] = 0
+    return [after - before for before, after in zip(below, [*below[1:], histogram.n], strict=True)]
+
+
+def _row(counts: list[int], most: int, base: int, rows: int, symbols: Symbols) -> str:
+    steps = len(symbols.up) - 1
+    heights = (rows * count / max(most, 1) - base for count in counts)
+    return "".join(symbols.up[ceil(min(max(height, 0.0), 1.0) * steps)] * CELLS for height in heights)
+
+
+def _times(histogram: Histogram, scale: Scale, room: int, symbols: Symbols) -> Line:
+    """The ends of the scale, and between them where median and p99 are, as far as there is room."""
+    low, high = milliseconds(scale.low, symbols), milliseconds(scale.high, symbols)
+    text = f"{low}{high:>{room - len(low)}}"
+    for name, value in (("p50", histogram.median), ("p99", histogram.p99)):
+        if value is None:
+            continue
+        word = f"{symbols.upward}{name}"
+        at = min(max(0, int(scale.level(value) * room)), room - len(word))
+        if text[max(0, at - 1) : at + len(word) + 1].isspace():
+            text = text[:at] + word + text[at + len(word) :]
+    return line((" " * LABEL_WIDTH, "plain"), (text, "muted"))
+
+
+def _words(histogram: Histogram, room: int, symbols: Symbols) -> Line:
+    beyond = histogram.n - histogram.below(histogram.scale.high) if histogram.scale else 0
+    words = [histogram.caption, "ms a step"]
+    if beyond:
+        words.append(f"{beyond} beyond {symbols.above}")
+    said = f" {symbols.dot} ".join(word for word in words if word)
+    fitted = fit(said, room, symbols).rstrip()
+    return line((" " * LABEL_WIDTH, "plain"), (f"{fitted:>{room}}", "muted"))

@@ -1,0 +1,204 @@
+"""The step-time band: every step of a case on a fixed scale, warm-up told apart; knows no Textual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.array_ops import extremes
+from benchtui.tui.drawing.axis_scale import round_step
+from benchtui.tui.drawing.format import fit, milliseconds
+from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, width_of
+from benchtui.tui.panels.signs import Grid, Signs, sign_cells, sign_words
+
+LABEL_WIDTH = 13
+ROOM_BESIDE_NAME = 7
+"""Characters of a time that leave a space behind its name."""
+ROOM_FOR_ALL = 5
+"""Rows from which on the median may take the label of an end."""
+BLANK_CELL: Piece = (" ", "plain")
+NARROWEST = 0.1
+"""The scale reaches at least this share of the median to either side: steady steps look steady."""
+WIDEST = 1.5
+"""What takes longer than this many medians is marked at the top, and doesn't flatten the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The steps of a case."""
+
+    warmup: Sequence[float]
+    """Times in milliseconds; arrays that only grow, of which the first ``shown`` count."""
+    measured: Sequence[float]
+    shown: tuple[int, int]
+    """How many warm-up and measured steps to show."""
+    planned: int
+    """Steps that the case is going to take, warm-up included, as far as is known."""
+    scale: "Scale | None"
+    median: float | None = None
+    """Of the measured steps."""
+    p99: float | None = None
+    caption: str = ""
+    """What to say of a band that isn't the current case's."""
+    signs: Signs | None = None
+    """What happened along the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From which to which time a band reaches, in milliseconds."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, least: float, median: float, most: float) -> "Scale":
+        """A scale with round ends for steps of this spread."""
+        low = min(least, median * (1 - NARROWEST))
+        high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
+        step = round_step((high - low) / 4)
+        low, high = floor(low / step) * step, ceil(high / step) * step
+        return cls(low, high if high > low else low + 1.0)
+
+    def level(self, value: float) -> float:
+        """Where a time stands between the ends: 0 at the low one, 1 at the high one, more above it."""
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One or more neighbouring steps."""
+
+    least: float
+    most: float
+    warmup: bool
+
+
+def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
+    """The first ``count`` values as columns of ``steps`` each, keeping the least and the most of each."""
+    return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Rows on a scale, and what a column leaves in each of their cells."""
+
+    scale: Scale
+    rows: int
+    median: float | None
+    symbols: Symbols
+    p99: float | None = None
+
+    @property
+    def median_row(self) -> int | None:
+        """The row of the median, counted from the top."""
+        return self.row_of(self.median)
+
+    def row_of(self, value: float | None) -> int | None:
+        """The row in which a time stands, counted from the top."""
+        if value is None:
+            return None
+        return self.rows - 1 - min(int(self.height(value)), self.rows - 1)
+
+    def height(self, value: float) -> float:
+        """How high a time stands, in rows; what is below the scale still shows."""
+        return max(self.scale.level(value) * self.rows, 0.05)
+
+    def cells(self, column: Column) -> list[Piece]:
+        """What a column shows in each row from the top: solid up to its least, then a haze to its most."""
+        least, most = self.height(column.least), self.height(column.most)
+        draw = self._warmup_cell if column.warmup else self._cell
+        cells = [draw(least - base, most - base) for base in range(self.rows - 1, -1, -1)]
+        if column.most > self.scale.high:
+            cells[0] = (self.symbols.above, "muted" if column.warmup else "warning")
+        return cells
+
+    def _warmup_cell(self, least: float, most: float) -> Piece:
+        return (self.symbols.shade, "muted") if most >= 1 else (self._part(most), "muted")
+
+    def _cell(self, least: float, most: float) -> Piece:
+        """A cell that is filled up to these heights, of which 1 is its upper edge."""
+        if most <= 0:
+            return BLANK_CELL
+        if least >= 1 or most < 1:
+            return (self._part(most), "accent" if least > 0 else "soft")
+        return (self._part(least), "haze") if least > 0 else (self._part(1.0), "soft")
+
+    def _part(self, height: float) -> str:
+        return self.symbols.up[ceil(min(max(height, 0.0), 1.0) * (len(self.symbols.up) - 1))]
+
+    def empty(self, row: int) -> Piece:
+        """What stands where no step has come yet."""
+        if row == self.median_row:
+            return (self.symbols.level, "faint")
+        return (self.symbols.dot, "faint") if row == self.row_of(self.p99) else BLANK_CELL
+
+    def label(self, row: int) -> Piece:
+        """Label and axis of a row: the median and the 99th percentile, and where they leave room the ends."""
+        if self.rows < ROOM_FOR_ALL and row in (0, self.rows - 1):
+            return self._end(row)
+        if self.median is not None and row == self.median_row:
+            return self._named("p50", self.median, self.symbols.middle)
+        if self.p99 is not None and row == self.row_of(self.p99):
+            return self._named("p99", self.p99, self.symbols.middle)
+        if row in (0, self.rows - 1):
+            return self._end(row)
+        return (" " * (LABEL_WIDTH - 1) + self.symbols.axis, "muted")
+
+    def _end(self, row: int) -> Piece:
+        return self._named("", self.scale.low if row else self.scale.high, self.symbols.tick)
+
+    def _named(self, name: str, time_ms: float, axis: str) -> Piece:
+        text = milliseconds(time_ms, self.symbols)
+        if name and len(text) > ROOM_BESIDE_NAME:
+            text = f"{time_ms:,.0f}"
+        return (f"{name:<3}{text:>8} {axis}", "muted")
+
+
+def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """The band with its scale at the left and its steps named below."""
+    room = width - LABEL_WIDTH
+    if height < 3 or room < 10:
+        return []
+    if band.scale is None:
+        return caption_lines(band.caption)
+    grid = Grid.of(max(band.planned, sum(band.shown)), room)
+    along = sign_cells(band.signs, band.shown, grid, symbols)[:room] if band.signs else []
+    frame = Frame(band.scale, height - 1 - bool(along), band.median, symbols, band.p99)
+    shown = _columns(band, grid)[: room // grid.cells]
+    cells = [frame.cells(column) for column in shown]
+    rows = [_row(frame, [column[row] for column in cells], row, grid, room) for row in range(frame.rows)]
+    above = [line((" " * LABEL_WIDTH, "plain"), *along)] if along else []
+    return [*above, *rows, _legend(band, grid, room, symbols)]
+
+
+def caption_lines(caption: str) -> list[Line]:
+    """What stands where no steps do."""
+    return [line((" " * LABEL_WIDTH, "plain"), (caption, "muted"))] if caption else []
+
+
+def _columns(band: Band, grid: Grid) -> list[Column]:
+    warmup, measured = band.shown
+    head = columns(band.warmup, warmup, grid.steps, warmup=True)
+    return head + columns(band.measured, measured, grid.steps, warmup=False)
+
+
+def _row(frame: Frame, cells: Sequence[Piece], row: int, grid: Grid, room: int) -> Line:
+    wide = cells if grid.cells == 1 else [(text * grid.cells, role) for text, role in cells]
+    blank, role = frame.empty(row)
+    rest = room - len(cells) * grid.cells
+    return line(frame.label(row), *wide, (blank * rest, role))
+
+
+def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
+    """What the columns are and what the signs above them mean, in as many words as fit."""
+    steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
+    known: list[Piece] = [("warm-up  ", "muted")] if band.shown[0] else []
+    known += sign_words(band.signs, symbols) if band.signs else []
+    words = [word for word in (band.caption, steps, "ms a step") if word]
+    between = f" {symbols.dot} "
+    while len(between.join(words)) > room - width_of(known) and len(words) > 1:
+        words.pop()
+    left = max(0, room - width_of(known))
+    said = fit(between.join(words), left, symbols).rstrip()
+    return line((" " * LABEL_WIDTH, "plain"), *crop(known, room, symbols), (f"{said:>{left}}", "muted"))

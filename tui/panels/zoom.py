@@ -1,0 +1,98 @@
+"""One panel over the whole screen; knows no Textual."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Literal, get_args
+
+from benchtui.sessions.events import Message
+from benchtui.themes import Symbols
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.styled_text import BLANK, Line, line, spread_out
+from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines, part_table
+from benchtui.tui.panels.gauges import gauge_lines
+from benchtui.tui.panels.histogram import histogram_lines
+from benchtui.tui.panels.step_band import band_lines
+from benchtui.tui.shell.keymap import key
+from benchtui.tui.widgets.message_line import ROLES
+
+Name = Literal["band", "histogram", "gauges", "parts", "table", "log"]
+NAMES: tuple[Name, ...] = get_args(Name)
+"""The panels that can fill the screen, in the order in which a key goes through them."""
+TITLES: dict[Name, str] = {
+    "band": "Step times",
+    "histogram": "Steps by their time",
+    "gauges": "Machine",
+    "parts": "Parts of a step",
+    "table": "Cases",
+    "log": "Log",
+}
+HINTS: dict[Name, str] = {
+    "band": "no steps; {detail} shows all that is known of the case",
+    "histogram": "no measured steps",
+    "gauges": "no readings yet",
+    "parts": "no measured steps, or a task without parts",
+    "log": "the engine hasn't said anything yet",
+}
+
+NODE = "; one is shown whole when its case is chosen"
+"""Where the machines are that a whole screen has no room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zoomed:
+    """A panel, and the case it is about."""
+
+    name: Name
+    snapshot: Any
+    """What the panel itself takes."""
+    current: Current | None = None
+    """The case it is about; None for what belongs to the whole session."""
+    back: int = 0
+    """How many lines of a long text are below the view."""
+
+
+def hint(name: Name) -> str:
+    """What stands in a panel that has nothing to show."""
+    return HINTS[name].format(detail=key("monitor.detail"))
+
+
+def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Title, the case, and the panel in what is left."""
+    at = NAMES.index(zoomed.name) + 1
+    title = spread_out([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
+    head = [title, *(current_lines(zoomed.current, width, 3, symbols) if zoomed.current else ()), BLANK]
+    body = list(_BODIES[zoomed.name](zoomed, width, height - len(head), symbols))
+    return [*head, *(body or [line((hint(zoomed.name), "muted"))])]
+
+
+def log_text(messages: Sequence[Message], width: int) -> list[Line]:
+    """All messages with their time and level, long ones over several lines."""
+    lines: list[Line] = []
+    for message in messages:
+        role = ROLES[message.level]
+        head = f"{message.t:>9.1f} s  {message.level:<8} "
+        parts = wrap(clean(message.text), max(width - len(head), 20), break_on_hyphens=False) or [""]
+        lines.append(line((head, role if message.level != "info" else "muted"), (parts[0], role)))
+        lines += [line((" " * len(head), "plain"), (part, role)) for part in parts[1:]]
+    return lines
+
+
+def _log(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    lines = log_text(zoomed.snapshot, width)
+    end = max(len(lines) - zoomed.back, min(height, len(lines)))
+    return lines[max(0, end - height) : end]
+
+
+def _parts(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    parts: tuple[Part, ...] = zoomed.snapshot
+    return [*part_lines(parts, width, 4, symbols), BLANK, *part_table(parts, width, symbols)] if parts else []
+
+
+_BODIES: dict[Name, Callable[[Zoomed, int, int, Symbols], Sequence[Line]]] = {
+    "band": lambda zoomed, *room: band_lines(zoomed.snapshot, *room),
+    "histogram": lambda zoomed, *room: histogram_lines(zoomed.snapshot, *room),
+    "gauges": lambda zoomed, width, height, symbols: gauge_lines(zoomed.snapshot, width, height, symbols, NODE),
+    "parts": _parts,
+    "log": _log,
+}

@@ -1,0 +1,17 @@
+"""Help for a replay: the signs of the transport line, and what the Monitor explains."""
+
+from collections.abc import Sequence
+
+from benchtui.themes import Symbols
+from benchtui.tui.monitor.help import monitor_help
+from benchtui.tui.pages.help import Section
+from benchtui.tui.replay.transport import SIGNS
+
+
+def replay_help(symbols: Symbols) -> Sequence[Section]:
+    """Figures and signs of a replay: those of the transport line, and those of the Monitor."""
+    kinds = {"outlier": "steps far off the others", "throttled": "throttled, repeated, resumed, or a warning"}
+    named = {kind: kinds.get(kind, f"case {kind}") for kind in ("begin", *kinds, "oom", "failed", "timeout")}
+    named["begin"] = "a case begins"
+    below = tuple((str(getattr(symbols, SIGNS[kind][0])), word) for kind, word in named.items())
+    return (("Below the bar", below), *monitor_help(symbols))

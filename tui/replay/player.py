@@ -1,0 +1,138 @@
+"""The clock of a replay: where in a session it stands, how fast it goes; and moments as a reader names them."""
+
+import re
+from dataclasses import dataclass
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.replay.timeline import Timeline
+from benchtui.tui.live.feed import Clock
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+HELD_S = 0.3
+"""Keys that come faster after each other than this are held down."""
+LONGEST_STRIDE = 64
+
+
+class Player:
+    """A position in session time that goes on by the clock while it plays."""
+
+    def __init__(self, clock: Clock, speed: float = 1.0) -> None:
+        self.speed = speed
+        self.playing = True
+        self._clock = clock
+        self._from = (clock(), 0.0)
+        """A moment of the clock, and the position then."""
+        self._end_s: float | None = None
+
+    @property
+    def position_s(self) -> float:
+        """Where it stands, in seconds of session time; never beyond the end, once that is known."""
+        seen_s, position_s = self._from
+        if self.playing:
+            position_s += (self._clock() - seen_s) * self.speed
+        return position_s if self._end_s is None else min(position_s, self._end_s)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has come to the end."""
+        return self._end_s is not None and self.position_s >= self._end_s
+
+    def end_at(self, end_s: float | None) -> None:
+        """Know where the record ends, or that it isn't known."""
+        self._end_s = end_s
+
+    def seek(self, position_s: float) -> None:
+        """Go to a position; it plays on from there, or stands there."""
+        self._from = (self._clock(), max(position_s, 0.0))
+
+    def toggle(self) -> None:
+        """Stand still, or play on; at the end, play once more."""
+        if self.ended:
+            self.seek(0.0)
+            self.playing = True
+        else:
+            self._rebase()
+            self.playing = not self.playing
+
+    def pause(self) -> None:
+        """Stand still."""
+        self._rebase()
+        self.playing = False
+
+    def faster(self) -> None:
+        """Play at the next higher speed."""
+        self._rebase()
+        self.speed = next((speed for speed in SPEEDS if speed > self.speed), self.speed)
+
+    def slower(self) -> None:
+        """Play at the next lower speed."""
+        self._rebase()
+        self.speed = next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed)
+
+    def _rebase(self) -> None:
+        self._from = (self._clock(), self.position_s)
+
+
+class Stride:
+    """How many steps one press of a key takes: the longer it is held down, the more."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._pressed_s = -HELD_S
+        self._direction = 0
+        self._presses = 0
+
+    def steps(self, direction: int) -> int:
+        """Steps of this press, with the sign of its direction: it doubles with every fourth press."""
+        now_s = self._clock()
+        held = now_s - self._pressed_s < HELD_S and direction == self._direction
+        self._presses = self._presses + 1 if held else 0
+        self._pressed_s, self._direction = now_s, direction
+        return direction * min(1 << self._presses // 4, LONGEST_STRIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A moment as a reader names it."""
+
+    seconds: float | None = None
+    percent: float | None = None
+    case: int | None = None
+    """Where a case begins, by its number, counted from 1."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Aim":
+        """A moment from ``90``, ``1:30``, ``1:02:03``, ``50%`` or ``case 3``; raises BenchtuiError else."""
+        words = text.strip().lower()
+        if match := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%", words):
+            if float(match[1]) <= 100:
+                return cls(percent=float(match[1]))
+        elif match := re.fullmatch(r"case\s*([0-9]{1,9})", words):
+            return cls(case=int(match[1]))
+        elif match := re.fullmatch(
+            r"(?:(?:([0-9]{1,6}):)?([0-9]{1,6}):)?([0-9]{1,9}(?:\.[0-9]+)?)\s*s?", words
+        ):
+            hours, minutes, seconds = (float(part or 0) for part in match.groups())
+            return cls(seconds=hours * 3600 + minutes * 60 + seconds)
+        raise BenchtuiError(f"{text!r} is no moment of a session; give 90, 1:30, 50% or case 3")
+
+    def moment(self, timeline: Timeline) -> float:
+        """The session time that is meant, in seconds; raises BenchtuiError for a case that never began."""
+        if self.percent is not None:
+            return timeline.end_s * self.percent / 100
+        if self.case is not None:
+            mark = timeline.marks.begin_of(self.case - 1)
+            if mark is None:
+                count = len(timeline.whole.cases)
+                raise BenchtuiError(f"case {self.case} never began; the session has {count} cases")
+            return mark.t
+        return self.seconds or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a replay begins."""
+
+    speed: float = 1.0
+    aim: Aim | None = None
+    """Where; None for its beginning."""

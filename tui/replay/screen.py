@@ -1,0 +1,200 @@
+"""The Monitor on a recorded session that plays: its transport line, and the keys for it."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.replay.markers import Mark, words
+from benchtui.themes import Symbols
+from benchtui.tui.live.feed import Clock
+from benchtui.tui.monitor.prompts import Asked
+from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.monitor.status_line import Foot
+from benchtui.tui.replay.feed import Replay
+from benchtui.tui.replay.player import Aim
+from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
+from benchtui.tui.shell import keymap
+from benchtui.tui.shell.exit_reason import How
+from benchtui.tui.shell.navigation import Opened
+from benchtui.tui.shell.preferences import Preferences
+from benchtui.tui.shell.terminal import Link
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.panel import Panel
+
+LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
+"""What can be done to a sweep that runs, and not to a record of one."""
+EVENTS = "a case begins or ends, throttling, an outlier, a message"
+
+
+def _share(tenth: int) -> tuple[str, ...]:
+    percent = 10 * tenth
+    return str(tenth), f"share_{percent}", f"share({percent})", f"Go to {percent} %"
+
+
+class ReplayMonitor(Monitor):
+    """Shows each moment of a record as the Monitor showed it, and lets the reader choose the moment."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "replay",
+        ("space", "play", "play", "Play, or stand still", "at the end, play once more"),
+        ("right_square_bracket", "step", "step(1)", "A recorded moment on", "held down, ever further"),
+        ("left_square_bracket", "step_back", "step(-1)", "A recorded moment back"),
+        ("right_curly_bracket", "event", "jump(1)", "Next event", EVENTS),
+        ("left_curly_bracket", "event_before", "jump(-1)", "Event before"),
+        ("greater_than_sign", "faster", "speed(1)", "Play faster", "up to 64 times"),
+        ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25 times"),
+        *(_share(tenth) for tenth in range(10)),
+        ("g", "moment", "ask_moment", "Go to a moment", "a time, a share or a case: 90, 1:30, 50%, case 3"),
+    )
+
+    def __init__(
+        self,
+        feed: Replay,
+        name: str,
+        symbols: Symbols,
+        link: Link,
+        clock: Clock,
+        *,
+        preferences: Preferences | None = None,
+    ) -> None:
+        super().__init__(feed, name, symbols, link, clock, preferences=preferences)
+        self._replay = feed
+        self.foot = ReplayFoot(feed, symbols, clock, name)
+        self._marks: tuple[Mark, ...] = ()
+        self._seen = (0, 0.0)
+        """How many marks there were, and the end of the record, when they were last chosen from."""
+
+    def between(self) -> ComposeResult:
+        """The transport line."""
+        yield Panel[Transport](transport_lines, self.symbols, id="transport")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A record can't be stopped."""
+        return action not in LIVE_ONLY and (action, parameters) != ("ask", ("add",))
+
+    def tick(self) -> None:
+        """Play on and draw what differs."""
+        super().tick()
+        if self._replay.refused:
+            self.say(self._replay.refused)
+            self._replay.refused = ""
+
+    def action_play(self) -> None:
+        """Play on, or stand still."""
+        self._replay.player.toggle()
+        self.tick()
+
+    def action_step(self, direction: int) -> None:
+        """Go to the recorded moment after, or before."""
+        self._replay.step(direction)
+        self.tick()
+
+    def action_jump(self, direction: int) -> None:
+        """Go to the event after, or before, and say what it is."""
+        mark = self._replay.jump(direction)
+        if mark is None:
+            self.say("no event after this moment" if direction > 0 else "no event before this moment")
+        else:
+            self.say(f"{clock_text(mark.t)}  {words(mark, self._replay.timeline.whole)}")
+        self.tick()
+
+    def action_speed(self, direction: int) -> None:
+        """Play faster, or slower."""
+        player = self._replay.player
+        player.faster() if direction > 0 else player.slower()
+        self.tick()
+
+    def action_share(self, percent: int) -> None:
+        """Go to a share of the record."""
+        self._replay.go(Aim(percent=percent))
+        self.tick()
+
+    def action_ask_moment(self) -> None:
+        """Ask for a moment to go to."""
+        from benchtui.tui.monitor.typing import type_line  # the first paint doesn't wait for it
+
+        type_line(self, Asked("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to))
+
+    def action_back(self) -> None:
+        """One step back; where there is none, leave for the end of the session."""
+        if self._inside:
+            super().action_back()
+        else:
+            self.post_message(Opened(self.feed.path, self.feed.engine))
+
+    def action_ask_quit(self) -> None:
+        """Leave; nothing runs that could be asked about."""
+        self._leave()
+
+    def action_open(self, what: str) -> None:
+        """Open the help of a replay, or what the Monitor opens."""
+        from benchtui.tui.pages.help import open_help  # the first paint doesn't wait for it
+        from benchtui.tui.replay.help import replay_help
+
+        if what == "help":
+            open_help(self, self.symbols, replay_help)
+        else:
+            super().action_open(what)
+
+    def _go_to(self, text: str) -> str:
+        """Go to a moment that was typed; gives a word on why that can't be."""
+        try:
+            self._replay.go(Aim.parse(text))
+        except BenchtuiError as error:
+            return str(error)
+        self.tick()
+        return ""
+
+    def draw(self) -> None:
+        """Draw what differs, the transport line included."""
+        super().draw()
+        if not self.is_current or self.view is None:
+            return
+        replay = self._replay
+        end_s = replay.timeline.end_s if replay.timeline.complete else None
+        seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
+        if seen != self._seen:
+            self._seen, self._marks = seen, worst(replay.timeline.marks.all, replay.timeline.end_s)
+        shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
+        self.query_one("#transport", Panel).show(shown)
+
+    def _how(self) -> How:
+        return "closed"
+
+    @property
+    def _inside(self) -> bool:
+        """Whether there is something to go back from: a typed line, a panel, a filter, a chosen case."""
+        chosen = self.arranging is not None and (self.arranging.chosen is not None or self.arranging.filter)
+        return bool(self.foot.typing is not None or self.picture.zoomed is not None or chosen)
+
+
+class ReplayFoot(Foot):
+    """What can be pressed in a replay."""
+
+    def keys(self, frozen: bool, zoomed: bool) -> Keys:
+        """The keys of the moment, at most seven."""
+        if zoomed or self.typing is not None:
+            return super().keys(frozen, zoomed)
+        return (
+            ("space", "play/pause"),
+            ("[ ]", "step"),
+            ("{ }", "event"),
+            ("< >", "speed"),
+            ("0-9", "seek"),
+            ("?", "help"),
+            ("esc", "leave"),
+        )
+
+    def waiting(self) -> str:
+        """Why the picture isn't there yet."""
+        return "" if self._feed.caught_up else "reading on to this moment"
+
+
+def _state(replay: Replay) -> State:
+    if not replay.caught_up:
+        return "seeking"
+    if replay.over:
+        return "at end"
+    return "playing" if replay.player.playing else "paused"

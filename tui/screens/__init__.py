@@ -1,1 +1,0 @@
-"""The screens of the app; what they show is drawn by ``tui.widgets``."""

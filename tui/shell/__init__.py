@@ -1,0 +1,1 @@
+"""Around the pages: navigation, keys, settings, the terminal."""

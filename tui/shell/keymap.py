@@ -1,0 +1,208 @@
+"""Every key of the app by the id of what it does; how a user maps them anew, and mistakes in that."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from textual.binding import Binding, BindingType
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
+from textual.screen import Screen
+
+KEPT = ("ctrl+q", "ctrl+c")
+"""Keys that always leave: whatever else is mapped wrongly, these end the app."""
+BACK = "escape"
+"""The key that always goes back, whatever else does."""
+SHORT = {
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "delete": "del",
+    "backspace": "bksp",
+    "slash": "/",
+    "plus": "+",
+    "minus": "-",
+}
+LONG = {short: long for long, short in SHORT.items()}
+NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+"""Keys by their names; those of characters have the names of Unicode besides."""
+MODIFIERS = ("ctrl", "shift", "alt", "super")
+TITLES = {
+    "app": "Everywhere",
+    "sweep": "Sweep",
+    "open": "Opening a sweep",
+    "monitor": "Monitor",
+    "replay": "Replay; the keys of the Monitor as well",
+    "columns": "Choosing columns",
+    "charts": "Charts",
+    "case": "A case",
+    "library": "Library",
+    "compare": "Compare",
+    "nothing": "Monitor or Charts while no session is open",
+    "page": "Help, and other pages to read",
+}
+"""Where keys count, by the first word of their ids, in the order in which they are listed."""
+
+_usual: dict[str, str] = {}
+"""The keys of all places that have been imported, by the ids of what they do."""
+_mapped: dict[str, str] = {}
+"""Those that the user has mapped anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What keys do."""
+
+    id: str
+    keys: str
+    """Joined by commas, as Textual names them."""
+    does: str
+    about: str = ""
+    """More of it, for a page of help."""
+
+
+def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
+    """The bindings of a place: keys, name, action, what it does, and more of that for a page of help.
+
+    A user can map each anew by the names of place and binding, such as ``monitor.skip``.
+    """
+    return [_binding(place, *row) for row in rows]
+
+
+def follow(wanted: Mapping[str, str]) -> None:
+    """Have sentences name keys as a user has mapped them."""
+    _mapped.clear()
+    _mapped.update(wanted)
+
+
+def key(name: str) -> str:
+    """The key that does what has this id, as a reader knows it, for a sentence that names it."""
+    return _shown(_mapped.get(name, _usual[name]).split(",")[0])
+
+
+def own(owner: type) -> list[Bound]:
+    """The bindings with an id that a screen or an app doesn't have from another one."""
+    return [
+        Bound(each.id, each.key, each.description, each.tooltip or "")
+        for each in vars(owner).get("BINDINGS", ())
+        if isinstance(each, Binding) and each.id
+    ]
+
+
+def bound(*owners: type) -> list[Bound]:
+    """All bindings with an id of screens and apps, without keys that an earlier one of them has taken.
+
+    A class comes before those that it has bindings from.
+    """
+    found: list[Bound] = []
+    taken: set[str] = set()
+    for each in (each for owner in owners for place in owner.__mro__ for each in own(place)):
+        free = [key for key in each.keys.split(",") if key not in taken]
+        taken.update(free)
+        if free:
+            found.append(replace(each, keys=",".join(free)))
+    return found
+
+
+def active(screen: Screen[Any]) -> list[Bound]:
+    """What can be pressed on a screen now, as it is mapped: its own keys before those of every place."""
+    keys: dict[str, list[str]] = {}
+    for name, each in screen.active_bindings.items():
+        keys.setdefault(each.binding.id or "", []).append(name)
+    known = bound(type(screen), type(screen.app))
+    return [replace(each, keys=",".join(keys[each.id])) for each in known if each.id in keys]
+
+
+def shown(keys: str) -> str:
+    """Keys as a reader knows them: ``?`` for ``question_mark``, ``esc`` for ``escape``."""
+    return "  ".join(_shown(each.strip()) for each in keys.split(","))
+
+
+def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
+    """Every key of an app and its screens with its id and what it does, as a user has mapped them, by place."""
+    kept = usable(wanted)[0]
+    known = [each for owner in owners for each in own(owner)]
+    lines = []
+    for place, title in TITLES.items():
+        rows = [each for each in known if each.id.startswith(f"{place}.")]
+        lines += [title, *(_row(each, kept) for each in rows), ""]
+    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(KEPT)} leave the app"]
+
+
+def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The entries of a map that take nobody's way out, and a line for each of the others."""
+    kept: dict[str, str] = {}
+    problems = []
+    for name, given in wanted.items():
+        keys = [LONG.get(each.strip(), each.strip()) for each in given.split(",")]
+        if problem := next(filter(None, (_refusal(each, name) for each in keys)), None):
+            problems.append(f"keys: {name} = {given!r}: {problem}")
+        else:
+            kept[name] = ",".join([*keys, BACK] if _goes_back(name) and BACK not in keys else keys)
+    return kept, problems
+
+
+def mistakes(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
+    """A line for every id that doesn't exist, and for every key that would do two things in one place.
+
+    ``owners`` are the app and its screens, in that order.
+    """
+    kept, problems = usable(wanted)
+    app, *places = owners
+    ids = {each.id for owner in owners for each in own(owner)}
+    unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
+    clashes = dict.fromkeys(line for place in places for line in _clashes(bound(place, app), kept))
+    return [*problems, *unknown, *clashes]
+
+
+def _binding(place: str, keys: str, name: str, action: str, does: str, about: str = "") -> Binding:
+    _usual[f"{place}.{name}"] = keys
+    return Binding(keys, action, does, id=f"{place}.{name}", show=False, tooltip=about)
+
+
+def _goes_back(name: str) -> bool:
+    return name.endswith(".back")
+
+
+def _refusal(key: str, name: str) -> str | None:
+    """Why a key can't do what has this name."""
+    if not key:
+        return "no key is given"
+    if key in KEPT:
+        return f"{key} always leaves the app"
+    if key == BACK and not _goes_back(name):
+        return f"{_shown(BACK)} always goes back"
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    if set(modifiers) <= set(MODIFIERS) and (len(last) == 1 or last in NAMED or key_to_character(last)):
+        return None
+    return f"{key!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
+
+
+def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
+    taken: dict[str, str] = {}
+    problems = []
+    for each in bindings:
+        for key in keymap.get(each.id, each.keys).split(","):
+            name = _shown(key)
+            other = taken.setdefault(name, each.id)
+            if other != each.id and not {other, each.id}.isdisjoint(keymap):
+                wins = _winner(other, each.id, keymap)
+                problems.append(f"keys: {name} would do {other} and {each.id}; {wins}")
+    return problems
+
+
+def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
+    """Which of two takes their key; the first one is a place's own where the second one is the app's."""
+    if second.startswith("app.") and not first.startswith("app."):
+        return f"{first} wins where it is there"
+    if first in keymap and second in keymap:
+        return "give one of them another"
+    return "the mapped one wins"
+
+
+def _row(each: Bound, kept: Mapping[str, str]) -> str:
+    return f"  {each.id:22}  {shown(kept.get(each.id, each.keys)):18}  {each.does}"
+
+
+def _shown(key: str) -> str:
+    character = key_to_character(key) if "+" not in key and len(key) > 1 else None
+    return SHORT.get(key) or (character if character and character.isprintable() and character != " " else key)
