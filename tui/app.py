@@ -27,10 +27,9 @@ from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.exit_reason import Ending
-from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, Opened, Place
+from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, Ending, Opened, Place
 from benchtui.tui.shell.terminal import Link, Terminal
-from benchtui.tui.widgets.theming import textual_theme, variables
+from benchtui.tui.widgets.role_styles import textual_theme, variables
 
 if TYPE_CHECKING:
     from benchtui.tui.editor.screen import Editor

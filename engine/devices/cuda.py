@@ -1,6 +1,6 @@
 """An NVIDIA GPU through CUDA; touched in the worker alone, never before the fork."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from time import perf_counter_ns
 from typing import Any, TypeVar
@@ -10,9 +10,18 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchtui.engine.devices import process_memory
 from benchtui.engine.devices.base import Lap, StepTime, add_up
-from benchtui.engine.devices.busy import covered
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Length of the union of spans, each from its begin to its end: what runs at once counts once."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
 
 Done = TypeVar("Done")
 

@@ -6,12 +6,14 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from benchtui.engine.node import peaks
 from benchtui.engine.node.worker_processes import PeaksQuestion, Processes, TorchQuestion
-from benchtui.sessions.analysis.roofline import PeakKey
+from benchtui.sessions.analysis.roofline import PeakKey, peak_key
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks, Runtime
+from benchtui.sessions.sweep import Config
 
+PEAKS_TIMEOUT_S = 60.0
+"""Much longer than measuring peaks takes; the first call to a driver may be slow."""
 IDLE_S = 1.25
 """How long power is watched before the first case, where it can be: five samples."""
 PROBE_S = 300.0
@@ -121,7 +123,7 @@ class PeakErrand:
         self._asked = None
 
     def _told(self, answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
-        for event in peaks.told(answer, key, now_s):
+        for event in peak_events(answer, key, now_s):
             yield replace(event, node=self._node) if isinstance(event, Peaks) else event
 
     def _ask(self) -> None:
@@ -129,6 +131,21 @@ class PeakErrand:
         while self._left and self._asked is None:
             key = self._left.popleft()
             try:
-                self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + peaks.LONGEST_S
+                self._asked, self._due_s = (key, self._processes.peaks(key)), monotonic() + PEAKS_TIMEOUT_S
             except BenchtuiError as error:
                 self._unasked.append((key, str(error)))
+
+
+def peak_keys(configs: Iterable[Config]) -> list[PeakKey]:
+    """What has to be measured for cases with these options, each once."""
+    return list(dict.fromkeys(key for config in configs if (key := peak_key(config))))
+
+
+def peak_events(answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
+    """The event for an answer or its reason, and a message for each peak that it lacks."""
+    if isinstance(answer, str):
+        answer = Peaks(t=now_s, **key._asdict(), absent=dict.fromkeys(("flops", "bytes"), answer))
+    yield replace(answer, t=now_s)
+    for reason in dict.fromkeys(answer.absent.values()):
+        text = f"peak of {key.device} {key.precision} not measured: {reason}"
+        yield Message(t=now_s, level="warning", text=text)

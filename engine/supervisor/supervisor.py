@@ -17,7 +17,7 @@ from benchtui.engine.control import Answer, Command, log_path
 from benchtui.engine.event_loop import Loop
 from benchtui.engine.executor import Errand, Execution, Executor, Node, Setting, StationEvent
 from benchtui.engine.job import Job
-from benchtui.engine.node.peaks import peak_keys
+from benchtui.engine.node.preflight import peak_keys
 from benchtui.engine.supervisor.case_queue import Turn
 from benchtui.engine.supervisor.command_handler import obey
 from benchtui.engine.supervisor.control_server import ControlServer

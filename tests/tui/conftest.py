@@ -37,9 +37,8 @@ from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import Aim, Start
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.drawing_cost import Spending
-from benchtui.tui.shell.exit_reason import Ending
-from benchtui.tui.shell.navigation import ComparisonAsked
+from benchtui.tui.shell.navigation import ComparisonAsked, Ending
+from benchtui.tui.shell.refresh_rate import Spending
 from benchtui.tui.widgets.panel import Panel
 
 PARTS = {"tokenize": 0.2, "forward": 0.8}

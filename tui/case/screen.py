@@ -29,8 +29,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.small import small_lines
+from benchtui.tui.widgets.panel import Panel, small_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics

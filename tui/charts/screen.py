@@ -26,8 +26,7 @@ from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.small import small_lines
+from benchtui.tui.widgets.panel import Panel, small_lines
 
 RENEW_S = 1.0
 

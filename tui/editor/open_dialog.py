@@ -1,6 +1,8 @@
 """A list of sweeps to open: presets, the files of the folder, or a path that is typed."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,15 +12,102 @@ from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widgets import Input
 
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes import Symbols
-from benchtui.tui.editor.choices import Choices, choice_lines
-from benchtui.tui.editor.offers import Offer, offers
+from benchtui.tui.drawing.format import clean, fit
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A sweep that can be opened, or why it can't be."""
+
+    group: str
+    name: str
+    source: str
+    """What opens it: a preset's name or a path."""
+    about: str = ""
+    problem: str = ""
+
+
+def offers(folder: Path) -> list[Offer]:
+    """Presets, then the sweeps of a folder."""
+    return [*(_sweep("Presets", name, name) for name in preset_names()), *_files(folder)]
+
+
+def needs(sweep: Sweep) -> str:
+    """What a sweep asks of the machine, in words."""
+    devices = ", ".join(sweep.axes.device)
+    weights = "no download" if sweep.weights == "random" else "downloads weights"
+    return f"{devices}; {weights}"
+
+
+def _sweep(group: str, name: str, source: str) -> Offer:
+    shown = clean(name)
+    try:
+        sweep = load_sweep(source)
+    except BenchtuiError as error:
+        return Offer(group, shown, source, problem=clean(str(error)))
+    count = sweep.axes.count
+    about = f"{count:,} case{'s' * (count != 1)}; {clean(needs(sweep))}; {clean(sweep.model)}"
+    return Offer(group, shown, source, about)
+
+
+def _files(folder: Path) -> Iterable[Offer]:
+    try:
+        found = sorted(folder.glob("*.toml"))
+    except OSError:
+        return []
+    sources = (path for path in found if path.name != "pyproject.toml")
+    return [_sweep("Sweeps in this folder", path.name, str(path)) for path in sources]
+
+
+NAME = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is offered, and which of it is chosen."""
+
+    offers: tuple[Offer, ...]
+    chosen: int
+
+
+def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """The groups; scrolled so that the chosen offer is in view."""
+    rows: list[Line] = []
+    at = 0
+    for place, offer in enumerate(choices.offers):
+        if place == 0 or offer.group != choices.offers[place - 1].group:
+            rows += [*([BLANK] if rows else []), line((offer.group, "muted"))]
+        if place == choices.chosen:
+            at = len(rows)
+        rows.append(_offer(offer, place == choices.chosen, width, symbols))
+    return _window(rows, at, height) or [
+        line(("nothing here has that in its name; enter opens it as a path", "muted"))
+    ]
+
+
+def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:
+    top = max(0, min(at - height // 2, len(rows) - height))
+    return rows[top : top + max(height, 0)]
+
+
+def _offer(offer: Offer, chosen: bool, width: int, symbols: Symbols) -> Line:
+    mark = symbols.chosen if chosen else " "
+    size = min(NAME, width // 3)
+    name = (f"{fit(offer.name, size, symbols)}  ", "strong" if chosen else "plain")
+    about = (offer.problem, "warning") if offer.problem else (offer.about, "muted")
+    return crop([(f"{mark} ", "accent"), name, about], width, symbols)
+
 
 PROMPT = "open: "
 ABOUT = "a part of a name, or a path to a TOML file or a session"

@@ -19,8 +19,7 @@ from benchtui.tui.editor.estimates import Learning
 from benchtui.tui.editor.form import Sheet
 from benchtui.tui.editor.form_lines import entry_lines, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
-from benchtui.tui.editor.guidance import SAVE_AS, Typing, hint_of, keys_of
-from benchtui.tui.editor.state import Desk
+from benchtui.tui.editor.state import SAVE_AS, Desk, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import Surroundings
@@ -30,8 +29,7 @@ from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.small import small_lines
+from benchtui.tui.widgets.panel import Panel, small_lines
 
 KEYS = keymap.table(
     "sweep",

@@ -40,8 +40,7 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.small import small_lines
+from benchtui.tui.widgets.panel import Panel, small_lines
 
 DRAW_S = 0.1
 """How often to draw while files are read."""

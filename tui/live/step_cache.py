@@ -168,7 +168,7 @@ class Holding:
         return [(case, metrics(case)) for case in cases if not self._closed]
 
     def _read(self, case: CaseState, machine: MachineState) -> Looked:
-        from benchtui.sessions.replay.rereading import read_again  # most cases are never read again
+        from benchtui.sessions.replay.loading import read_again  # most cases are never read again
 
         spot = self._spot_before(case)
         read, there = read_again(case, machine, self._path, spot, lambda: not self._closed)

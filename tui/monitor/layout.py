@@ -21,8 +21,7 @@ from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
-from benchtui.tui.widgets.panel import Panel
-from benchtui.tui.widgets.small import small_lines
+from benchtui.tui.widgets.panel import Panel, small_lines
 
 Steps = Band | Histogram
 

@@ -22,11 +22,9 @@ from benchtui.tui.monitor.layout import Picture, panels
 from benchtui.tui.monitor.requests import Control, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Foot, Question
 from benchtui.tui.shell import gc_control
-from benchtui.tui.shell.drawing_cost import Meter
-from benchtui.tui.shell.exit_reason import Ending, How
-from benchtui.tui.shell.navigation import EditAsked, Opened
+from benchtui.tui.shell.navigation import EditAsked, Ending, How, Opened
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import Pace
+from benchtui.tui.shell.refresh_rate import Meter, Pace
 from benchtui.tui.shell.terminal import Link
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -159,7 +157,7 @@ class Monitor(Screen[None]):
 
     def action_back(self) -> None:
         """Go back one step: from a question, a line, a panel, a filter, and last to the case that runs."""
-        from benchtui.tui.monitor.typing import end_typing  # the first paint doesn't wait for it
+        from benchtui.tui.monitor.prompts import end_typing  # the first paint doesn't wait for it
 
         if end_typing(self) or self.foot.question is not None:
             self.foot.question = None
@@ -204,7 +202,7 @@ class Monitor(Screen[None]):
 
     def action_ask(self, what: str) -> None:
         """Have the reader type a line: a filter, a case to add, or the file of a report."""
-        from benchtui.tui.monitor.typing import begin_typing  # the first paint doesn't wait for it
+        from benchtui.tui.monitor.prompts import begin_typing  # the first paint doesn't wait for it
 
         begin_typing(self, what, self._control)
 
@@ -324,7 +322,7 @@ class Monitor(Screen[None]):
             return
         arranging.go_on()
         if self._settled:
-            from benchtui.tui.monitor.typing import tell_again  # the first paint doesn't wait for it
+            from benchtui.tui.monitor.prompts import tell_again  # the first paint doesn't wait for it
 
             tell_again(self)
 

@@ -16,8 +16,7 @@ from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import Aim
 from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.exit_reason import How
-from benchtui.tui.shell.navigation import Opened
+from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.terminal import Link
 from benchtui.tui.widgets.keys import Keys
@@ -113,7 +112,7 @@ class ReplayMonitor(Monitor):
 
     def action_ask_moment(self) -> None:
         """Ask for a moment to go to."""
-        from benchtui.tui.monitor.typing import type_line  # the first paint doesn't wait for it
+        from benchtui.tui.monitor.prompts import type_line  # the first paint doesn't wait for it
 
         type_line(self, Asked("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to))
 

@@ -1,5 +1,6 @@
 """The places of the app, as the reader changes between them, and the news by which one leads to another."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -37,3 +38,19 @@ class EditAsked(Message):
     def __init__(self, source: str | Path) -> None:
         super().__init__()
         self.source = source
+
+
+How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the reader left behind.
+
+    ``detached``: the sweep goes on. ``stopped``: the reader ended it. ``finished``: it was over.
+    ``cut off``: its engine is gone. ``closed``: nothing had been opened. ``lost``: the terminal went away.
+    """
+
+    how: How
+    path: Path | None = None
+    """The session that was shown."""

@@ -34,3 +34,15 @@ class Field(Input):
         """Give the keys back."""
         self.remove_class("-open")
         self.screen.set_focus(None)
+
+
+class Prompt(Input):
+    """An input without a frame; going back is left to the screen."""
+
+    DEFAULT_CSS = """
+    Prompt, Prompt:focus { height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
+    """
+
+    def __init__(self, value: str) -> None:
+        super().__init__(value, compact=True, select_on_focus=False)
+        self.cursor_blink = False

@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from benchtui.themes import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, changes
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes, line
 from benchtui.tui.widgets import role_styles
 
 Snapshot = TypeVar("Snapshot")
@@ -82,3 +82,8 @@ class Panel(Widget, Generic[Snapshot]):
         before = self._lines[y] if y < len(self._lines) else BLANK
         spans = changes(before, drawn, width)
         return [Region(start, y, end - start, 1) for start, end in spans]
+
+
+def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """How small the terminal is, and how large it should be."""
+    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.engine.devices.busy import covered
+from benchtui.engine.devices.cuda import covered
 
 
 @pytest.mark.parametrize(

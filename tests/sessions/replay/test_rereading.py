@@ -8,7 +8,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.journal.journal import Journal, Spot, Tail
-from benchtui.sessions.replay.rereading import read_again
+from benchtui.sessions.replay.loading import read_again
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics

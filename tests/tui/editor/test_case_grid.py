@@ -5,7 +5,7 @@ from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, left
 from benchtui.themes import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.editor.case_grid import Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
-from benchtui.tui.editor.matrix_lines import MatrixView, matrix_lines
+from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "tf32"), batch_size=(1, 2, 4))
 

@@ -20,8 +20,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.exit_reason import Ending
-from benchtui.tui.shell.navigation import EditAsked
+from benchtui.tui.shell.navigation import EditAsked, Ending
 
 FILE = '# mine\nmodel = "tiny-bert"\n[axes]\nprecision = ["fp32", "bf16"]\nbatch_size = [1, 2]\n'
 

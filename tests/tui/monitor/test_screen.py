@@ -7,8 +7,8 @@ import pytest
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.drawing_cost import Spending
-from benchtui.tui.shell.exit_reason import Ending
+from benchtui.tui.shell.navigation import Ending
+from benchtui.tui.shell.refresh_rate import Spending
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 

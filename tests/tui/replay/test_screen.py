@@ -11,7 +11,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import Aim, Start
 from benchtui.tui.replay.screen import ReplayMonitor
-from benchtui.tui.shell.exit_reason import Ending
+from benchtui.tui.shell.navigation import Ending
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from benchtui.tui.editor.offers import offers
+from benchtui.tui.editor.open_dialog import offers
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 

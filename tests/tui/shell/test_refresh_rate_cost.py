@@ -2,7 +2,7 @@ from functools import partial
 
 import pytest
 
-from benchtui.tui.shell.drawing_cost import Spending
+from benchtui.tui.shell.refresh_rate import Spending
 
 
 @pytest.fixture(autouse=True)
