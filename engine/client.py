@@ -27,7 +27,7 @@ from benchtui.engine.control import (
 )
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Config, Sweep
 
 _QUIET_S = 60.0

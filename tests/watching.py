@@ -6,7 +6,7 @@ from collections.abc import Callable
 import psutil
 
 from benchtui.engine import client
-from benchtui.sessions.journal.journal import Read, Tail
+from benchtui.sessions.journal.reader import Read, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 

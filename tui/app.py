@@ -21,7 +21,7 @@ from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
-from benchtui.themes import user_themes
+from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
@@ -95,7 +95,7 @@ class BenchtuiApp(App[Ending]):
             self._feed = self._opened(session_path, engine, replay=start is not None, start=start)
         self._shelf = user_themes.shelf()
         self._theme_names = list(self._shelf.themes)
-        self._symbols = themes.ASCII if ascii_only else themes.UNICODE
+        self._symbols = symbols.ASCII if ascii_only else symbols.UNICODE
         self._link = Link(self)
         self._place: Place = "monitor" if self._feed else "sweep"
         self._first: Place | None = self._place

@@ -20,7 +20,7 @@ from benchtui.sessions.events import (
     RoundFinished,
     Steps,
 )
-from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.journal.reader import Read
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Case, Config, Sweep
 

@@ -10,8 +10,9 @@ from benchtui.engine.executor import Node
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import Resumed, Runtime
-from benchtui.sessions.journal import journal
-from benchtui.sessions.journal.journal import Journal, Read
+from benchtui.sessions.journal import reader
+from benchtui.sessions.journal.reader import Read
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -69,7 +70,7 @@ class Left:
 
     def record(self) -> Iterator[Read]:
         """The recorded events, and after them that of the resume."""
-        for events, _ in journal.slices(self._path):
+        for events, _ in reader.slices(self._path):
             yield from events
         yield self.session.resumed[-1]
 

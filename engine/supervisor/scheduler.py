@@ -14,7 +14,7 @@ from benchtui.engine.supervisor.round_policy import Again, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
-from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.journal.reader import Read
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Case, Config, Sweep

@@ -7,7 +7,7 @@ from time import monotonic
 
 from benchtui.engine.text_limits import bounded
 from benchtui.sessions.events import AnyEvent, Level, Message
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 
 
 class RecordError(OSError):

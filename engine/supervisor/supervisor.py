@@ -37,7 +37,7 @@ from benchtui.sessions.events import (
     SessionOutcome,
     SessionStarted,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import earlier_spread
 from benchtui.sessions.payloads import ProcessSpread

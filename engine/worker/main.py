@@ -13,7 +13,9 @@ from typing import NoReturn
 import msgspec
 import torch
 
-from benchtui.engine.devices import Device, oom, open_device
+from benchtui.engine.devices import oom
+from benchtui.engine.devices.base import Device
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import Examined, Job
@@ -24,8 +26,9 @@ from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
 from benchtui.engine.worker.step_cost import examine
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
-from benchtui.engine.workloads import make_workload, own
+from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import in_vain
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase

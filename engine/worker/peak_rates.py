@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import torch
 
-from benchtui.engine.devices import Device, Lap, oom, open_device
+from benchtui.engine.devices import oom
+from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.models import precision
 from benchtui.engine.worker import isolation

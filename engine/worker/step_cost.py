@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
-from benchtui.engine.devices import Device, Lap, oom
+from benchtui.engine.devices import oom
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.models import compilation
 from benchtui.sessions.errors import BenchtuiError

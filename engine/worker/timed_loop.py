@@ -9,7 +9,7 @@ from math import isfinite
 from time import monotonic
 from typing import TypeVar
 
-from benchtui.engine.devices import Device, StepTime
+from benchtui.engine.devices.base import Device, StepTime
 from benchtui.engine.job import REPORT_S
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import Surroundings

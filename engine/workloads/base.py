@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from benchtui.engine.devices import Lap
+from benchtui.engine.devices.base import Lap
 from benchtui.sessions.payloads import Data, Effective, Model
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import torch
 from transformers import AutoTokenizer
 
-from benchtui.engine.devices import Lap
+from benchtui.engine.devices.base import Lap
 from benchtui.engine.models import loading
 from benchtui.engine.workloads.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError

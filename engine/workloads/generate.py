@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.batches import Side
 from benchtui.engine.workloads.transformer_task import Done, NetworkTask

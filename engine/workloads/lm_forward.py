@@ -3,7 +3,7 @@
 import torch
 from transformers import AutoModelForCausalLM
 
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.workloads.transformer_task import Done, NetworkTask
 from benchtui.sessions.sweep import Config, Sweep
 

@@ -5,7 +5,7 @@ from math import isfinite
 import torch
 from transformers import AutoModelForCausalLM
 
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.workloads.base import Counted
 from benchtui.engine.workloads.transformer_task import Done, NetworkTask
 from benchtui.sessions.errors import CaseSkippedError

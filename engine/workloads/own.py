@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.errors import BenchtuiError

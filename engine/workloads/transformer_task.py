@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig
 
-from benchtui.engine.devices import Device, Lap
+from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import compilation, loading, precision
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import Counted

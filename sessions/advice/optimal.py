@@ -1,7 +1,7 @@
 """Which case to run for a need, under constraints, and whether the next one can be told apart from it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import mul
@@ -10,7 +10,20 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.advice.constraints import NONE, Constraints, Relaxed, broken, relaxed
+from benchtui.sessions.advice.constraints import Relaxed, broken, relaxed
+from benchtui.sessions.advice.objectives import (
+    PEAK_MEMORY,
+    SAMPLE_TIME,
+    STEP_TIME,
+    CostMetric,
+    Need,
+    Wish,
+    cost_metrics,
+    job_ms,
+    known_to_all,
+    memory_mb,
+    step_ms,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState
@@ -19,19 +32,10 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import (
     Ratio,
     Verdict,
-    bounds_ms,
-    energy_ratio,
-    latency_ratio,
-    memory_ratio,
-    steadiness_ratio,
-    throughput_ratio,
 )
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import AXES, UNKNOWN, Axes, Config, Sweep
-
-Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
-NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
 
 NEAR = 0.1
 """Share up to which a lead that isn't established is given up for a simpler case."""
@@ -47,18 +51,6 @@ CHOICES = ("machine", "precision", "attention", "compile", "threads", "padding")
 
 NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of memory", "skipped": ""}
 """Where the words for a state aren't the session's own; the reason for skipping says enough."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a configuration is wanted for."""
-
-    need: Need = "throughput"
-    constraints: Constraints = NONE
-    steps: int | None = None
-    """Length of the job in steps, of which the first pays for compiling; None for a job without end."""
-    sequence_length: int | None = None
-    """The cases to choose from, in tokens; None for all, which must then have one length to be a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +111,6 @@ class Decision:
         return sure and self.tail is None
 
 
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    """Something to keep small, how two cases compare in it, and what to say of a case without."""
-
-    cost: Callable[[Result], float | None]
-    ratio: Callable[[Result, Result], Ratio | None]
-    """How many times as much the first needs as the second."""
-    lacking: str
-
-
 def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None) -> Decision:
     """The best measured case for what is wanted; ``results`` are those of the session where they are known.
 
@@ -138,7 +120,7 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     rows = [row for row in known if wish.sequence_length in (None, row.config.sequence_length)]
     able = [row for row in rows if _lack(row, wish) is None]
     fit = [row for row in able if not broken(row, wish.constraints)]
-    figures = _figures(wish, fit)
+    figures = cost_metrics(wish, fit)
     costs = sorted(((_cost(row, figures), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
     leader = ranked[0] if ranked else None
@@ -162,14 +144,16 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     )
 
 
-def _unsure(ranked: Iterable[Result], near: Iterable[Result], best: Result, figures: Sequence[_Figure]) -> int:
+def _unsure(
+    ranked: Iterable[Result], near: Iterable[Result], best: Result, figures: Sequence[CostMetric]
+) -> int:
     """How many cases beside those near the leader can't be told apart from the best."""
     tied = {row.case.index for row in near}
     apart = (_ahead(row, best, figures) for row in ranked if row.case.index not in tied)
     return sum(ratio.verdict is Verdict.UNSURE for ratio in apart)
 
 
-def _undecided(near: list[Result], figures: Sequence[_Figure]) -> list[Result]:
+def _undecided(near: list[Result], figures: Sequence[CostMetric]) -> list[Result]:
     """The leader and the cases that it isn't told apart from, the simplest of which none of them surely beats.
 
     Two cases that a scattered leader isn't told apart from may well be told apart from each other.
@@ -193,7 +177,7 @@ def simplest(rows: Sequence[Result]) -> Result:
     What lies within the margin of equivalence counts as equal.
     """
     left = list(rows)
-    for cost in (_compiled, _memory_mb, _step_ms, _options):
+    for cost in (_compiled, memory_mb, step_ms, _options):
         known = [value for row in left if (value := cost(row)) is not None]
         if len(known) == len(left):
             most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be below 0
@@ -201,12 +185,12 @@ def simplest(rows: Sequence[Result]) -> Result:
     return left[0]
 
 
-def _cost(row: Result, figures: Sequence[_Figure]) -> float:
+def _cost(row: Result, figures: Sequence[CostMetric]) -> float:
     """What is to be kept small, as one number."""
     return prod(figure.cost(row) or 0.0 for figure in figures)
 
 
-def _near(cost: float, row: Result, least: float, leader: Result, figures: Sequence[_Figure]) -> bool:
+def _near(cost: float, row: Result, least: float, leader: Result, figures: Sequence[CostMetric]) -> bool:
     """Whether the leader's lead over a case is none to speak of, by its figures and by its typical steps."""
     if not cost < (1 + NEAR) * least:
         return False  # most cases, without their ratio, which takes a hundred times as long
@@ -252,49 +236,16 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
 
     A figure that not all of the results have is left out.
     """
-    known = _known((_SAMPLE, _STEP, _MEMORY), results)
+    known = known_to_all((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
     costs = sorted(([figure.cost(row) or 0.0 for figure in known], place) for place, row in enumerate(results))
     kept: list[tuple[list[float], int]] = []
     for cost, place in costs:  # in this order none beats one before it
         if not any(_beats(other, cost) for other, _ in kept):
             kept.append((cost, place))
-    return tuple(sorted((results[place] for _, place in kept), key=lambda row: _SAMPLE.cost(row) or 0.0))
+    return tuple(sorted((results[place] for _, place in kept), key=lambda row: SAMPLE_TIME.cost(row) or 0.0))
 
 
-def job_ms(result: Result, steps: int) -> float | None:
-    """Time of a job of this many steps: what the first takes beyond a steady one, and all as steady ones.
-
-    None where the cost of the first step isn't known.
-    """
-    cold_ms = result.metrics.cold_cost_ms
-    return None if cold_ms is None else cold_ms + steps * result.typical_ms
-
-
-def _figures(wish: Wish, results: Sequence[Result]) -> tuple[_Figure, ...]:
-    """What the cost of a case is the product of."""
-    sample = _SAMPLE if wish.steps is None else _job_sample(wish.steps)
-    step = _STEP if wish.steps is None else _job_step(wish.steps)
-    match wish.need:
-        case "throughput":
-            return (sample,)
-        case "latency":
-            return (step,)
-        case "memory":
-            return (sample, _MEMORY)
-        case "energy":
-            return (_ENERGY,)
-        case "steadiness":
-            return (_JITTER,)
-        case "balanced":
-            return _known((sample, step, _MEMORY, _ENERGY), results)
-
-
-def _known(figures: Sequence[_Figure], results: Sequence[Result]) -> tuple[_Figure, ...]:
-    """The figures that every result has."""
-    return tuple(each for each in figures if all(each.cost(row) is not None for row in results))
-
-
-def _ahead(base: Result, new: Result, figures: Sequence[_Figure]) -> Ratio:
+def _ahead(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
     """How many times as good the new case is as the base; bounded where every figure is."""
     parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
     if len(parts) == 1:
@@ -327,7 +278,7 @@ def _lack(result: Result, wish: Wish) -> str | None:
     """The figure without which a case can't be ranked, or None."""
     if wish.steps is not None and job_ms(result, wish.steps) is None:
         return "the cost of its first step isn't known: its source kept no steps"
-    needed = _figures(wish, [result])
+    needed = cost_metrics(wish, [result])
     return next((each.lacking for each in needed if each.cost(result) is None), None)
 
 
@@ -339,77 +290,9 @@ def _not_measured(session: Session, wish: Wish) -> Iterator[LeftOut]:
             yield LeftOut(case, ": ".join(part for part in (word, reason) if part))
 
 
-def _sample_ms(result: Result) -> float | None:
-    rate = result.metrics.samples_per_s
-    return 1000 / rate if rate else None
-
-
-def _step_ms(result: Result) -> float | None:
-    return result.typical_ms or None
-
-
-def _energy_j(result: Result) -> float | None:
-    return result.metrics.energy_per_sample_j or None
-
-
-def _jitter(result: Result) -> float | None:
-    return result.metrics.latency_ms.jitter_percent or None
-
-
-def _memory_mb(result: Result) -> float | None:
-    return result.case.peak_memory_mb or None
-
-
-def _job_step(steps: int) -> _Figure:
-    """The time of a whole job."""
-    return _Figure(
-        lambda row: job_ms(row, steps), lambda base, new: _job_ratio(base, new, steps, 1.0), _STEP.lacking
-    )
-
-
-def _job_sample(steps: int) -> _Figure:
-    """The time of a whole job over the samples it handles."""
-
-    def cost(row: Result) -> float | None:
-        total_ms, samples = job_ms(row, steps), row.metrics.samples_per_step
-        return total_ms / (steps * samples) if total_ms and samples else None
-
-    def ratio(base: Result, new: Result) -> Ratio | None:
-        return _job_ratio(base, new, steps, new.metrics.samples_per_step / base.metrics.samples_per_step)
-
-    return _Figure(cost, ratio, _SAMPLE.lacking)
-
-
-def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
-    """Two jobs held against each other, bounded by where their steps lie; the first step was seen once."""
-    totals = job_ms(base, steps), job_ms(new, steps)
-    if not totals[0] or not totals[1]:
-        return None
-    value, margin = samples * totals[0] / totals[1], max(base.noise.margin, new.noise.margin)
-    mine, theirs = bounds_ms(base), bounds_ms(new)
-    if mine is None or theirs is None:
-        return Ratio(value, same_within=margin)
-    one, other = (_job_bounds(row, each, steps) for row, each in ((base, mine), (new, theirs)))
-    bounds = (one * other.over()).times(samples)
-    return Ratio(value, replace(bounds, value=value), same_within=margin)
-
-
-def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
-    cold_ms = result.metrics.cold_cost_ms or 0.0
-    ends = (step.value, step.low, step.high, step.sure_low, step.sure_high)
-    return Bounds(*(cold_ms + steps * end for end in ends))
-
-
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
     pairs = list(zip(one, other, strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
-
-
-_SAMPLE = _Figure(_sample_ms, throughput_ratio, "no throughput was read")
-_STEP = _Figure(_step_ms, latency_ratio, "no time of a step was read")
-_MEMORY = _Figure(_memory_mb, memory_ratio, "no peak memory was read")
-_ENERGY = _Figure(_energy_j, energy_ratio, "no energy was read")
-_JITTER = _Figure(_jitter, steadiness_ratio, "no spread of its steps is known")
 
 
 def narrowed(sweep: Sweep, config: Config) -> Sweep:

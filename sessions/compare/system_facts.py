@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Model
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.text import number
+from benchtui.sessions.text.formatting import number
 
 Fact = tuple[str, str]
 

@@ -12,7 +12,7 @@ from typing import Literal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import Experience, work
 from benchtui.sessions.events import CasePrepared
-from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session

@@ -1,1 +1,1 @@
-"""What a session says, for other programs: a row a case or a row a step, as CSV, JSON or Parquet."""
+"""Results and steps for other programs: CSV, JSON, Parquet, pandas."""

@@ -21,7 +21,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.export.parquet import arrow
 from benchtui.sessions.files.output_file import output_file
-from benchtui.sessions.journal import journal
+from benchtui.sessions.journal import reader
 from benchtui.sessions.sanitize import visible
 
 PIECE = 1 << 20
@@ -29,7 +29,7 @@ PIECE = 1 << 20
 ROWS = 1 << 18
 """Rows of a Parquet file that are compressed together."""
 
-Events = Callable[[], Iterable[journal.Read]]
+Events = Callable[[], Iterable[reader.Read]]
 """Reads the session from its beginning, at each call once more."""
 
 
@@ -73,7 +73,7 @@ class Outline:
         later = self.repeated.get(steps.case, ())
         return not any(place < at and steps.round >= turn for at, turn in later)
 
-    def see(self, place: int, event: journal.Read) -> None:
+    def see(self, place: int, event: reader.Read) -> None:
         """Take in what the event at this place says of the steps before it."""
         match event:
             case RoundFinished():
@@ -132,13 +132,13 @@ class Batch:
 def recorded(path: Path) -> Recorded:
     """The steps of a session file; raises BenchtuiError where it can't be read."""
 
-    def streamed() -> Iterator[journal.Read]:
+    def streamed() -> Iterator[reader.Read]:
         return _streamed(path)
 
     try:
         return Recorded(streamed, _outline(streamed(), path))
     except BenchtuiError:  # torn, broken, or laid out anew by another program: that needs the file as a whole
-        whole = journal.read(path).events
+        whole = reader.read(path).events
         return Recorded(lambda: whole, _outline(whole, path))
 
 
@@ -195,15 +195,15 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
-def _streamed(path: Path) -> Iterator[journal.Read]:
+def _streamed(path: Path) -> Iterator[reader.Read]:
     torn = False
-    for events, torn in journal.slices(path, PIECE):  # noqa: B007 - the last one counts
+    for events, torn in reader.slices(path, PIECE):  # noqa: B007 - the last one counts
         yield from events
     if torn:
         raise BenchtuiError(f"{path}: doesn't end in a whole line")
 
 
-def _outline(events: Iterable[journal.Read], path: Path) -> Outline:
+def _outline(events: Iterable[reader.Read], path: Path) -> Outline:
     coming = iter(events)
     start = next(coming, None)
     if not isinstance(start, SessionStarted):

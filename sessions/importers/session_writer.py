@@ -23,7 +23,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.importers.decode import typed
 from benchtui.sessions.importers.imported import Found, Measurement
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
 from benchtui.sessions.sweep import (

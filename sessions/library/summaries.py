@@ -17,7 +17,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
-from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.journal.reader import Read
 from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
-from benchtui.sessions.journal.journal import Read, Spot, Unknown
+from benchtui.sessions.journal.reader import Read, Spot, Unknown
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Sizes, Trace
 from benchtui.sessions.state.machine import MachineState

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Steps, Telemetry
-from benchtui.sessions.journal import journal
-from benchtui.sessions.journal.journal import Read, Spot, Tail
+from benchtui.sessions.journal import reader
+from benchtui.sessions.journal.reader import Read, Spot, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
@@ -36,7 +36,7 @@ def load(
     """
     session = Session()
     try:
-        with closing(journal.slices(path, SLICE_BYTES)) as slices:
+        with closing(reader.slices(path, SLICE_BYTES)) as slices:
             for events, torn in slices:
                 session.torn = torn
                 if not wanted():

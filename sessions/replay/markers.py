@@ -18,7 +18,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.journal import Read
+from benchtui.sessions.journal.reader import Read
 from benchtui.sessions.payloads import THROTTLES, GpuReadings
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session

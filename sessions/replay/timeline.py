@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
-from benchtui.sessions.journal.journal import Read, Spot, Tail
+from benchtui.sessions.journal.reader import Read, Spot, Tail
 from benchtui.sessions.replay.checkpoints import CaseCut, Checkpoint, Retold, Whole
 from benchtui.sessions.replay.markers import Marks
 from benchtui.sessions.state.case import CaseState

@@ -13,9 +13,9 @@ from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.ratios import Verdict
+from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.tables import Table, table
-from benchtui.sessions.text.text import count, listed
 from benchtui.sessions.text.wording import MOST_NAMES, Finding, times, value, why_unsure
 
 READING = (

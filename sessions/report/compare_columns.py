@@ -8,9 +8,9 @@ from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import kind
 from benchtui.sessions.stats.ratios import Comparison, Ratio
 from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.text.formatting import number, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.text import number, span, time_ms
 from benchtui.sessions.text.wording import ratio_digits, verdict_cell
 
 LEAST_PACE = 0.02

@@ -22,8 +22,9 @@ from benchtui.sessions.report.sections.roofline import limit_method, limits
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.text import tables
+from benchtui.sessions.text.formatting import number
+from benchtui.sessions.text.markdown import Markdown, plain
 from benchtui.sessions.text.tables import Table
-from benchtui.sessions.text.text import Markdown, number, plain
 from benchtui.sessions.text.wording import Finding
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from benchtui.sessions.plots import Picture
-from benchtui.sessions.text.text import plain
+from benchtui.sessions.plots.render import Picture
+from benchtui.sessions.text.markdown import plain
 
 REST = "Figures"
 """Heading over the figures whose section the report doesn't have."""

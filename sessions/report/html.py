@@ -16,13 +16,13 @@ import jinja2
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from benchtui.sessions.plots import Picture
+from benchtui.sessions.plots.render import Picture
 from benchtui.sessions.plots.style import COLOURS, FAINT, GRID, INK, PAPER
 from benchtui.sessions.report.document import Report, laid_out
 from benchtui.sessions.report.figure_links import illustrated
 from benchtui.sessions.report.reproduce import FENCE
+from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, html
-from benchtui.sessions.text.text import Markdown
 
 TABLE = "table"
 """Stands behind the fence of a block that holds a table's place; a session's text can't begin a block."""

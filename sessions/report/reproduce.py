@@ -6,7 +6,7 @@ from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_writer import toml_of
-from benchtui.sessions.text.text import Markdown
+from benchtui.sessions.text.markdown import Markdown
 
 FENCE = "```"
 

@@ -33,7 +33,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal import journal
+from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.state.case import LEFT, CaseState
@@ -106,7 +106,7 @@ class Session:
         """
         session = cls(keep_steps)
         bytearray(KEPT_BYTES)  # its release tells the C library to keep freed memory for the next columns
-        with closing(journal.slices(path)) as slices:
+        with closing(reader.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)
                 session.torn = torn
@@ -115,7 +115,7 @@ class Session:
 
     @classmethod
     def _read_whole(cls, path: Path, keep_steps: bool) -> Session:
-        recording = journal.read(path)
+        recording = reader.read(path)
         session = cls(keep_steps)
         session.torn = recording.torn
         try:
@@ -219,12 +219,12 @@ class Session:
             measure = structs.replace(sweep.measure, baseline=judging.baseline)
             self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
 
-    def apply_all(self, events: Iterable[journal.Read]) -> None:
+    def apply_all(self, events: Iterable[reader.Read]) -> None:
         """Fold events in order."""
         for event in events:
             self.apply(event)
 
-    def apply(self, event: journal.Read) -> None:
+    def apply(self, event: reader.Read) -> None:
         """Fold one event; one of another version changes nothing but the time."""
         self.now_s = max(self.now_s, event.t)
         match event:

@@ -33,15 +33,9 @@ from benchtui.sessions.sweep.model import (
     Train,
     Weights,
     WhenLost,
-    cases,
-    kept,
-    left_out,
-    on_gpus,
-    on_kinds,
     own_code,
-    senseless,
-    unfit,
 )
+from benchtui.sessions.sweep.plan import cases, kept, left_out, on_gpus, on_kinds, senseless, unfit
 
 __all__ = [
     "ATTENTIONS",

@@ -1,14 +1,10 @@
 """A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
 
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
-
-from benchtui.sessions.errors import BenchtuiError
 
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
@@ -303,113 +299,7 @@ class Case:
         return self.config.name
 
 
-def cases(sweep: Sweep) -> list[Case]:
-    """Every combination of the axes, in the order in which they run: machine outermost, batch size innermost.
-
-    What the sweep excludes has no case; the second case of an A/A pair comes last.
-    """
-    planned = [
-        Case(index, config, senseless(config) or unfit(config, sweep))
-        for index, config in enumerate(kept(sweep))
-    ]
-    return [*planned, *_again(planned, sweep.measure)]
-
-
-def kept(sweep: Sweep) -> Iterator[Config]:
-    """The combinations of the axes that the sweep doesn't exclude, in their order."""
-    values = (getattr(sweep.axes, axis) for axis in AXES)
-    configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
-    return itertools.filterfalse(left_out(sweep.exclude), configs)
-
-
-def left_out(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
-    """Tells whether a case is excluded, however many exclusions there are."""
-    groups: dict[tuple[str, ...], set[tuple[str | int, ...]]] = {}
-    for exclusion in exclude:
-        named = exclusion.named
-        groups.setdefault(tuple(named), set()).add(tuple(named.values()))
-    return lambda config: any(
-        tuple(getattr(config, field) for field in fields) in values for fields, values in groups.items()
-    )
-
-
-def _again(planned: list[Case], rules: Measure) -> list[Case]:
-    """The second case of an A/A pair: the baseline again, or the first case where none is named."""
-    sound = [case for case in planned if case.skip is None]
-    wanted = [case for case in sound if rules.baseline is None or rules.baseline.matches(case.config)]
-    if not rules.aa or not planned:
-        return []
-    first = next(iter([*wanted, *sound, *planned]))
-    return [Case(len(planned), msgspec.structs.replace(first.config, repeat=1), first.skip)]
-
-
-def on_gpus(sweep: Sweep, count: int) -> Sweep:
-    """The sweep with ``cuda:*`` replaced by that many devices, and by ``cuda:0`` where there is none.
-
-    Raises:
-        BenchtuiError: where that makes too many cases.
-    """
-    gpus = [f"cuda:{index}" for index in range(max(count, 1))]
-    return _in_place_of(ALL_GPUS, gpus, "device", sweep, f"{count} GPUs")
-
-
-def on_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
-    """The sweep with ``*`` on the axis ``machine`` replaced by these kinds of nodes.
-
-    Raises:
-        BenchtuiError: where that makes too many cases.
-    """
-    return _in_place_of(ALL_KINDS, kinds, "machine", sweep, f"{len(kinds)} kinds of nodes")
-
-
-def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what: str) -> Sweep:
-    """The sweep with a value of an axis replaced by others, each once."""
-    given: tuple[str, ...] = getattr(sweep.axes, axis)
-    if sign not in given:
-        return sweep
-    wanted = (values if value == sign else [value] for value in given)
-    whole = tuple(dict.fromkeys(itertools.chain.from_iterable(wanted)))
-    replaced = msgspec.structs.replace(sweep, axes=msgspec.structs.replace(sweep.axes, **{axis: whole}))
-    if replaced.planned > MOST_CASES:
-        raise BenchtuiError(
-            f"axes.{axis}: {what} make {replaced.planned:,} cases; at most {MOST_CASES:,} are allowed"
-        )
-    return replaced
-
-
 def own_code(task: str) -> tuple[str, str] | None:
     """File and function of a step of the user's own, or None for a task of ours."""
     match = _OWN.fullmatch(task)
     return (match[1], match[2]) if match else None
-
-
-def senseless(config: Config) -> str | None:
-    """Why a combination cannot mean anything on any machine, or None when it can."""
-    if config.device != "cpu":
-        if config.precision == "int8":
-            return "int8 is torch's dynamic quantisation, which works on cpu alone"
-        if config.attention == "flash" and config.precision in ("fp32", "tf32"):
-            return "flash attention computes in fp16 and bf16 alone"
-        return None
-    if config.precision == "tf32":
-        return "tf32 is a mode of NVIDIA tensor cores; on cpu it would measure fp32 again"
-    if config.compile == "reduce-overhead":
-        return "reduce-overhead works through CUDA graphs; on cpu it would measure compile=default again"
-    if config.attention == "flash":
-        return "flash attention needs a CUDA device"
-    return None
-
-
-def unfit(config: Config, sweep: Sweep) -> str | None:
-    """Why a combination cannot mean anything for the rest of the sweep, or None when it can."""
-    if config.machine and sweep.run.executor == "local":
-        return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
-    if sweep.task == "lm-train" and config.precision == "fp16":
-        return "fp16 weights can't be trained: their gradients underflow and can't be scaled; amp-fp16 trains"
-    if sweep.task == "lm-train" and config.precision == "int8":
-        return "int8 weights can't be trained"
-    if sweep.task == "generate" and config.uses_cuda_graphs:
-        return f"{config.compile} works through CUDA graphs, which need one shape; generating, the cache grows"
-    if sweep.dataset == SYNTHETIC and config.padding == "longest":
-        return "synthetic rows are all of full length; padding=longest would measure padding=max again"
-    return None

@@ -38,9 +38,9 @@ from benchtui.sessions.sweep.model import (
     Train,
     Weights,
     WhenLost,
-    kept,
     own_code,
 )
+from benchtui.sessions.sweep.plan import kept
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from markdown_it.common.utils import escapeHtml
 
-from benchtui.sessions.text.text import LONGEST_CELL, MISSING, Markdown, in_one_line, plain
+from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_one_line, plain
 
 T = TypeVar("T")
 

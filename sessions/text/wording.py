@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.advice.optimal import Decision, Need
+from benchtui.sessions.advice.objectives import Need
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import Doubt, Ratio, Verdict, latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN
+from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent, time_ms
 from benchtui.sessions.text.labels import case_label, doubts
-from benchtui.sessions.text.text import count, listed, number, percent, signed_percent, time_ms
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000

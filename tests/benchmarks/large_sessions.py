@@ -34,7 +34,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 

@@ -18,7 +18,7 @@ import click
 from screen import HERE, Screen
 
 from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, SessionStarted, Steps
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 

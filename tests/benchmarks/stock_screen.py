@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.widgets import DataTable, ProgressBar, Sparkline, Static
 
-from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.state.session import Session
 
 HISTORY = 200

@@ -14,7 +14,8 @@ from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Course
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
-from benchtui.sessions.journal.journal import Journal, Tail
+from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Sweep

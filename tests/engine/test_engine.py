@@ -21,7 +21,7 @@ from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Runtime, SessionStarted, Steps
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import kind

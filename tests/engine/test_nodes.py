@@ -10,7 +10,7 @@ from benchtui.engine.executor import NODE_LOST, Node
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.scheduler import LOST_RETRIES
 from benchtui.sessions.events import CaseRepeated, CaseStarted, NodeLost, Runtime
-from benchtui.sessions.journal.journal import read
+from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Axes, Baseline, Measure, Run, Sweep
 

@@ -17,8 +17,8 @@ from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, Runtime
 from benchtui.sessions.export import step_export
-from benchtui.sessions.journal.journal import read
-from benchtui.sessions.report import markdown
+from benchtui.sessions.journal.reader import read
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 

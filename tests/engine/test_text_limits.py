@@ -8,7 +8,7 @@ import pytest
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.text_limits import LONGEST_BYTES, bounded
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, Work
 
 LONG = "ä" * LONGEST_BYTES

@@ -32,12 +32,12 @@ import readers
 import typed
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal import journal
+from benchtui.sessions.journal import reader
 
 LONGEST_S = 1.0
 """Processor time that reading one file in one way may take."""
 HUNG_S = 60.0
-LONG_LINES = (0, journal.LONG_LINE)
+LONG_LINES = (0, reader.LONG_LINE)
 """From which length on lines of steps are decoded in the way of long ones."""
 MOST_MB = 1500
 """Address space that a process may grow by; the largest file is 0.1 MB."""
@@ -116,7 +116,7 @@ def examine(kind: str, data: bytes, folder: Path, dice: random.Random, every: bo
     for read in ways if every else dice.sample(ways, min(2, len(ways))):
         began_s = time.process_time()
         try:
-            with _alarm(), mock.patch.object(journal, "LONG_LINE", dice.choice(LONG_LINES)):
+            with _alarm(), mock.patch.object(reader, "LONG_LINE", dice.choice(LONG_LINES)):
                 read(path, dice)
             outcome = "read"
         except BenchtuiError as error:

@@ -28,7 +28,7 @@ import psutil
 from benchtui.engine import client
 from benchtui.engine.control import Resumption
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Measure, Sweep
 from benchtui.sessions.sweep.toml_reader import parse_sweep

@@ -11,30 +11,31 @@ from pathlib import Path
 import mutations
 from markdown_it import MarkdownIt
 
-from benchtui import themes
 from benchtui.sessions import importers
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.optimal import NEEDS, Wish, decide, narrowed
+from benchtui.sessions.advice.objectives import NEEDS, Wish
+from benchtui.sessions.advice.optimal import decide, narrowed
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.compare.align import Side, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import Precedents
 from benchtui.sessions.export import case_export, step_export
-from benchtui.sessions.journal import journal
+from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.render import MAKERS, _drawn
 from benchtui.sessions.plots.spec import Plan, facts
 from benchtui.sessions.replay import loading
 from benchtui.sessions.replay.timeline import Retelling, Timeline
-from benchtui.sessions.report import compare, markdown, report
+from benchtui.sessions.report import compare
 from benchtui.sessions.report.compare_json import as_json as comparison_as_json
+from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
 from benchtui.sessions.sweep.toml_reader import checked, parse_sweep
-from benchtui.themes import user_themes
+from benchtui.themes import symbols, user_themes
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.cli.text import optimal, progress
 from benchtui.tui.cli.text.compare import comparison_text
@@ -47,7 +48,7 @@ from benchtui.tui.panels.gauges import gauge_lines
 from benchtui.tui.shell import settings
 
 Read = Callable[[Path, random.Random], None]
-SHOWN = themes.UNICODE
+SHOWN = symbols.UNICODE
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
@@ -218,7 +219,7 @@ def _precedents(path: Path, _dice: random.Random) -> None:
 
 
 def _whole(path: Path, _dice: random.Random) -> None:
-    journal.read(path)
+    reader.read(path)
     loading.load(path)
 
 

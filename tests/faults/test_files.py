@@ -18,7 +18,7 @@ from watching import PATIENCE_S, Watched, wait_gone
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Resumption, runtime_folder
 from benchtui.sessions.events import CaseFinished
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.text import progress
 

@@ -13,7 +13,7 @@ import pytest
 from watching import Watched
 
 from benchtui.sessions.events import CaseFinished, CaseStarted
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]

@@ -300,7 +300,7 @@ def _entries_of(fields: dict[str, Any]) -> dict[str, Any]:
 
 def settings(dice: random.Random) -> bytes:
     """Settings whose entries have the right types."""
-    from benchtui.tui.drawing.table_layout import KEYS  # Textual takes its time
+    from benchtui.tui.table.columns import KEYS  # Textual takes its time
 
     draw = Draw(dice, dice.choice((0.1, 0.5, 0.9)))
     good = {"theme": "dark", "hz": 4.0, "columns": list(KEYS[:3]), "sort": "p50", "quiet": "auto"}

@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.sessions.analysis.applied_options import in_force
 from benchtui.sessions.analysis.roofline import limit
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics

@@ -33,7 +33,7 @@ from benchtui.sessions.events import (
     Telemetry,
     json_schema,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import (
     Compiling,
     Data,

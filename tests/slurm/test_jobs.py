@@ -7,7 +7,7 @@ import pytest
 from slurm_here import Slurm
 
 from benchtui.sessions.events import CaseStarted, Resumed, SessionFinished
-from benchtui.sessions.journal.journal import read
+from benchtui.sessions.journal.reader import read
 from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long

@@ -3,7 +3,7 @@ import colorsys
 import pytest
 
 from benchtui import themes
-from benchtui.themes import user_themes
+from benchtui.themes import symbols, user_themes
 
 NAMES = themes.names()
 OF_TEXT = ("foreground", "bright", "muted", "accent", "good", "warning", "bad")
@@ -85,12 +85,12 @@ def test_an_unknown_theme_is_refused() -> None:
 
 
 def test_the_ascii_signs_are_ascii() -> None:
-    values = [getattr(themes.ASCII, field) for field in themes.Symbols.__slots__]
+    values = [getattr(symbols.ASCII, field) for field in symbols.Symbols.__slots__]
     assert all(value.isascii() for value in values)
 
 
-@pytest.mark.parametrize("symbols", [themes.UNICODE, themes.ASCII])
-def test_states_differ_in_shape_and_fills_begin_with_nothing(symbols: themes.Symbols) -> None:
+@pytest.mark.parametrize("symbols", [symbols.UNICODE, symbols.ASCII])
+def test_states_differ_in_shape_and_fills_begin_with_nothing(symbols: symbols.Symbols) -> None:
     states = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
     assert len({getattr(symbols, state) for state in states}) == len(states)
     assert symbols.up[0] == " "

@@ -27,7 +27,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, Host, HostReadings, Memory, Model
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases

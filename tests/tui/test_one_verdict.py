@@ -19,7 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions import importers
-from benchtui.sessions.advice.optimal import Wish, decide, lengths
+from benchtui.sessions.advice.objectives import Wish
+from benchtui.sessions.advice.optimal import decide, lengths
 from benchtui.sessions.compare.align import compared, loaded
 from benchtui.sessions.events import (
     AnyEvent,
@@ -33,7 +34,8 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export import case_export as exported
-from benchtui.sessions.journal.journal import Journal, read
+from benchtui.sessions.journal.reader import read
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Environment, Host, Memory, Model, ProcessSpread, Reported
 from benchtui.sessions.plots.bars import places
 from benchtui.sessions.plots.spec import facts
@@ -46,7 +48,7 @@ from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ra
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.text.wording import why_unsure
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.cli import app
 from benchtui.tui.cli.text.compare import comparison_text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import milliseconds, percent
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, flowing, line

@@ -14,7 +14,7 @@ from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import Bins, bins_of, distribution_lines
 from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import MOST_ROUNDS
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, milliseconds
 from benchtui.tui.drawing.styled_text import Line, Piece, crop
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import in_force
 from benchtui.sessions.state.case import CaseState
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table

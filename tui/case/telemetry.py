@@ -8,7 +8,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Held, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, linear, tick_text
 from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.format import amount, clean, duration

@@ -20,7 +20,7 @@ from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
 from benchtui.sessions.state.session import Session
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table

@@ -4,7 +4,7 @@ from benchtui.sessions.analysis.chart_series import SAMPLES, Known, line_labels
 from benchtui.sessions.analysis.pareto import COSTS, Trade, fronts, trades
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of, shown, title
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing

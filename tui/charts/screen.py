@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import FrontChart
 from benchtui.tui.drawing.listing import Listing, listing_lines

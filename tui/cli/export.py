@@ -17,7 +17,7 @@ from benchtui.tui.cli.sessions import write
 from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
-    from benchtui.sessions.plots import Picture
+    from benchtui.sessions.plots.render import Picture
     from benchtui.sessions.state.judging import Judging
     from benchtui.sessions.state.session import Session
 
@@ -158,11 +158,11 @@ def _export_results(path: Path, wanted: Wanted) -> None:
 
 def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]":
     """The figures, written into their folder where one is named; those without data are told of."""
-    from benchtui.sessions import plots  # matplotlib is loaded for figures alone
+    from benchtui.sessions.plots import render  # matplotlib is loaded for figures alone
 
-    found, lacking = plots.pictures(session, png=wanted.figures is not None)
+    found, lacking = render.pictures(session, png=wanted.figures is not None)
     if wanted.figures:
-        plots.write(found, wanted.figures, (path,))
+        render.write(found, wanted.figures, (path,))
     if lacking:
         reasons = "; ".join(f"{each.name} ({each.reason})" for each in lacking)
         click.echo(f"figures left out: {reasons}", err=True)
@@ -175,7 +175,7 @@ def _pieces(session: "Session", wanted: Wanted, found: "list[Picture]") -> Itera
         from benchtui.sessions.export import case_export  # each form loads what it alone needs
 
         return [case_export.as_csv(session) if wanted.form == "csv" else case_export.as_json(session)]
-    from benchtui.sessions.report import markdown, report
+    from benchtui.sessions.report.document import markdown, report
 
     if wanted.form == "html":
         from benchtui.sessions.report.html import page

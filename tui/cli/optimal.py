@@ -17,7 +17,7 @@ from benchtui.tui.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from benchtui.sessions.advice.optimal import Need, Wish
+    from benchtui.sessions.advice.objectives import Need, Wish
     from benchtui.sessions.state.session import Session
     from benchtui.sessions.sweep import Sweep
 
@@ -106,7 +106,8 @@ def optimal(
     """
     from benchtui import sessions  # after the command is known
     from benchtui.sessions.advice.constraints import Constraints
-    from benchtui.sessions.advice.optimal import Wish, decide, lengths
+    from benchtui.sessions.advice.objectives import Wish
+    from benchtui.sessions.advice.optimal import decide, lengths
     from benchtui.tui.cli.text import optimal as deciding
 
     loaded = sessions.load(session)
@@ -164,7 +165,7 @@ class Choice(TypedDict):
 def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[Choice]) -> "Sweep":
     """The sweep that a command is to run: the one named, or the best case of a session."""
     from benchtui import sessions  # after the command is known
-    from benchtui.sessions.advice.optimal import Wish
+    from benchtui.sessions.advice.objectives import Wish
     from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 
     session = choice["chosen"]

@@ -6,7 +6,7 @@ from math import log10, sqrt
 
 import numpy as np
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import milliseconds
 from benchtui.tui.drawing.styled_text import Line, Piece, line
 

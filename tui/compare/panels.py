@@ -14,13 +14,13 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.wording import why_unsure
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, Entry, arrangement, interval, times, why_unpaired
 from benchtui.tui.drawing.format import clean, fit, milliseconds, rate, whole
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
-from benchtui.tui.drawing.table_layout import Row
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.layout import Row
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 LABEL = 18

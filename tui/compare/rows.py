@@ -11,10 +11,11 @@ from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.wording import ratio_digits
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, milliseconds, rate, whole
 from benchtui.tui.drawing.styled_text import Piece
-from benchtui.tui.drawing.table_layout import Arrangement, Column, Row
+from benchtui.tui.table.columns import Column
+from benchtui.tui.table.layout import Arrangement, Row
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """What the cases can be sorted by, in the order in which a key goes through them."""

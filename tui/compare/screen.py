@@ -16,7 +16,7 @@ from benchtui.sessions.compare.align import Compared, Side, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.session import Session
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare import rows as abreast
 from benchtui.tui.compare.panels import (
     Detail,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import nan
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Piece
 
 

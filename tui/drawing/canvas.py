@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Piece, line
 
 DOTS = ((0, 3), (1, 4), (2, 5), (6, 7))

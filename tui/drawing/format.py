@@ -2,7 +2,7 @@
 
 from rich.cells import cell_len, set_cell_size
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 
 
 def clean(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, labels, linear, logarithmic, of_values, tick_text
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.canvas import Canvas

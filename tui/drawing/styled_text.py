@@ -5,7 +5,7 @@ from itertools import repeat, zip_longest
 
 from rich.cells import cell_len, get_character_cell_size
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 
 Piece = tuple[str, str]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from benchtui.sessions.estimates.history import Precedents, Prediction
 from benchtui.sessions.sweep import AXES, Axes, Config, Sweep, left_out, senseless, unfit
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import duration
 
 SLICE = 250

@@ -8,7 +8,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import open_plain, read_text
 from benchtui.sessions.files.output_file import write_text
-from benchtui.sessions.journal.journal import Tail
+from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of

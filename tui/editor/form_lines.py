@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
 from benchtui.tui.editor.form import Row, Sheet
 

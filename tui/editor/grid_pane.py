@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from benchtui.sessions.estimates.history import Precedents, subject
 from benchtui.sessions.sweep import AXES, Axes, Exclusion, Sweep
 from benchtui.sessions.sweep.exclusions import naming
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Piece, crop
 from benchtui.tui.editor.case_grid import Cell, Matrix, Totals, basis_text, memory_cell, time_cell, totals_text

@@ -15,7 +15,7 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 from benchtui.tui.shell import keymap

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.editor.draft import FIRST
 from benchtui.tui.editor.estimates import Learning
 from benchtui.tui.editor.form import Sheet

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual import work
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, spread_out
 from benchtui.tui.editor.draft import Draft

@@ -81,7 +81,7 @@ def write(
 
 
 def _report(item: Item, judging: Judging) -> str:
-    from benchtui.sessions.report import markdown  # the report's libraries, which only this needs
+    from benchtui.sessions.report.document import markdown  # the report's libraries, which only this needs
 
     session = loading.load(item.path)
     session.judge_by(judging)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from benchtui.sessions.sweep import AXES, Axes
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, duration, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out
 from benchtui.tui.library.rows import ROLES, Item

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import amount, clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, line, spread_out
-from benchtui.tui.drawing.table_layout import Arrangement, Row
 from benchtui.tui.library.rows import COLUMNS
+from benchtui.tui.table.layout import Arrangement, Row
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.pages.help import Section
 
 

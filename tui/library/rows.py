@@ -9,11 +9,12 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.library.summaries import Catalogue, Summary
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, rate
 from benchtui.tui.drawing.styled_text import Piece
-from benchtui.tui.drawing.table_layout import Column, Row
 from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.table.columns import Column
+from benchtui.tui.table.layout import Row
 
 COLUMNS = (
     Column("created", "date, UTC", 16, 3, words=True),

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import Catalogue
 from benchtui.sessions.replay.loading import AbandonedError
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions
 from benchtui.tui.library import rows as shelf

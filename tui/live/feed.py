@@ -9,7 +9,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import StepsLeft
 from benchtui.sessions.events import CaseFinished, Resumed
-from benchtui.sessions.journal.journal import Read, Tail
+from benchtui.sessions.journal.reader import Read, Tail
 from benchtui.sessions.replay.timeline import still_ended
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP

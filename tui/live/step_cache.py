@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal.journal import Spot
+from benchtui.sessions.journal.reader import Spot
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session

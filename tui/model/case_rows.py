@@ -12,12 +12,10 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.sampling import interval
 from benchtui.sessions.sweep import Measure
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.drawing.styled_text import Piece
-from benchtui.tui.drawing.table_layout import CaseNames, Cells, Row
-from benchtui.tui.live.case_columns import FORMATS, VALUES, rate, samples_per_s
 from benchtui.tui.live.case_verdicts import Judge
 from benchtui.tui.live.running_stats import Spread, Summed
 from benchtui.tui.live.step_cache import MANY
@@ -26,6 +24,8 @@ from benchtui.tui.panels.case_panel import Figures, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_band import Band, Scale
+from benchtui.tui.table.columns import FORMATS, VALUES, rate, samples_per_s
+from benchtui.tui.table.layout import CaseNames, Cells, Row
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics

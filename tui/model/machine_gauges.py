@@ -9,7 +9,7 @@ from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets
 from benchtui.tui.panels.gauges import Gauge, Machine, Machines, shares

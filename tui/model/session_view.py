@@ -5,9 +5,8 @@ from collections import Counter
 from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.table_layout import USUAL, USUAL_OF_CLUSTERS, Rows
 from benchtui.tui.live.eta import Outlook
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.running_stats import Spread
@@ -20,6 +19,8 @@ from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
+from benchtui.tui.table.columns import USUAL, USUAL_OF_CLUSTERS
+from benchtui.tui.table.layout import Rows
 
 READING = "reading its steps again"
 """What stands in place of steps that were let go of, until they are there."""

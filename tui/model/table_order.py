@@ -5,7 +5,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.drawing.table_layout import USUAL, Sorting
+from benchtui.tui.table.columns import USUAL
+from benchtui.tui.table.layout import Sorting
 
 Value = float | str | None
 """What a case stands in a column with; None where nothing is known."""

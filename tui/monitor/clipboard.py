@@ -9,8 +9,8 @@ from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.table_layout import COLUMNS
 from benchtui.tui.model.case_rows import CaseBook
+from benchtui.tui.table.columns import COLUMNS
 
 EXPORT = "from benchtui.tui.cli import main; main()"
 MOST_S = 120.0

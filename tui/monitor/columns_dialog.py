@@ -6,10 +6,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
-from benchtui.tui.drawing.table_layout import COLUMNS, KEYS, USUAL
 from benchtui.tui.shell import keymap
+from benchtui.tui.table.columns import COLUMNS, KEYS, USUAL
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel

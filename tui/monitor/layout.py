@@ -6,9 +6,8 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
-from benchtui.tui.drawing.table_layout import Arrangement
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import Arranging
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines
@@ -19,6 +18,7 @@ from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Band, band_lines
 from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.table.layout import Arrangement
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel, small_lines

@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import Arranging

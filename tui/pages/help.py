@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import Bound, active, shown

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, spread_out, width_of

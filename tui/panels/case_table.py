@@ -8,9 +8,10 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes
-from benchtui.tui.drawing.table_layout import Arrangement, Row, Rows, columns_of
+from benchtui.tui.table.columns import columns_of
+from benchtui.tui.table.layout import Arrangement, Row, Rows
 from benchtui.tui.widgets import role_styles
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from textwrap import wrap
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar, history
 from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, abreast, crop, line
 

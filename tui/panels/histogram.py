@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit, milliseconds
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.panels.step_band import LABEL_WIDTH, Scale, caption_lines

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.array_ops import extremes
 from benchtui.tui.drawing.axis_scale import round_step
 from benchtui.tui.drawing.format import fit, milliseconds

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any, Literal, get_args
 
 from benchtui.sessions.events import Message
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, line, spread_out
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines, part_table

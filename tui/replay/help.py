@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.monitor.help import monitor_help
 from benchtui.tui.pages.help import Section
 from benchtui.tui.replay.transport import SIGNS

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import Mark, words
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import Asked
 from benchtui.tui.monitor.screen import Monitor

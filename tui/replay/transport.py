@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchtui.sessions.replay.markers import Mark
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, width_of
 

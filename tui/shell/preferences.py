@@ -10,9 +10,10 @@ import platformdirs
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
-from benchtui.tui.drawing.table_layout import KEYS, USUAL, Sorting
 from benchtui.tui.shell import keymap, settings
 from benchtui.tui.shell.settings import Settings
+from benchtui.tui.table.columns import KEYS, USUAL
+from benchtui.tui.table.layout import Sorting
 
 
 class Choice(msgspec.Struct, frozen=True):

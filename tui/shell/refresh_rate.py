@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 
 SHARE = 0.02
 """Of a processor: what the screen may take while a case is measured, as far as drawing less often helps."""

@@ -10,8 +10,8 @@ import platformdirs
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.themes import user_themes
-from benchtui.tui.drawing.table_layout import KEYS
 from benchtui.tui.shell.refresh_rate import RATES_HZ, Quiet
+from benchtui.tui.table.columns import KEYS
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.widgets.keys import Keys

@@ -1,6 +1,6 @@
 """The line at the bottom that names the keys of the moment, as its reader has mapped them."""
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.shell.keymap import active, bound, shown
 from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.panel import Panel

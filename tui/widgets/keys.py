@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Piece, line
 
 Keys = tuple[tuple[str, str], ...]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from benchtui.sessions.events import Message
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 

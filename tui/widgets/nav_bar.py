@@ -1,6 +1,6 @@
 """One line that says where in the app the reader is, and how to get elsewhere; knows no Textual."""
 
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Piece, crop
 from benchtui.tui.shell.navigation import PLACES, Place
 

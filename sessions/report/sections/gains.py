@@ -6,9 +6,9 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import count, number, percent, span
 from benchtui.sessions.text.labels import applied, pair_in_force, precision
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import count, number, percent, span
 from benchtui.sessions.text.wording import verdict_cell
 
 OPTION_TITLES = {"attention": "Attention", "compile": "Compile", "sequence_length": "Tokens"}

@@ -9,9 +9,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, why_none
 from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result, by_length
+from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, table
-from benchtui.sessions.text.text import capitalized, number, signed_percent, span, time_ms
 from benchtui.sessions.text.wording import cost_of_a_million, verdict_cell
 
 

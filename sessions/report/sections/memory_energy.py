@@ -7,9 +7,9 @@ from benchtui.sessions.payloads import Energy
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key
+from benchtui.sessions.text.formatting import number, span
 from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import number, span
 
 
 @dataclass(frozen=True, slots=True)

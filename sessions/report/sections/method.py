@@ -15,9 +15,9 @@ from benchtui.sessions.stats.ratios import MARGIN, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.sweep import SYNTHETIC, Measure, own_code
+from benchtui.sessions.text.formatting import count, listed, number, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import count, listed, number, signed_percent
 from benchtui.sessions.text.wording import verdict_cell
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from benchtui.sessions.compare.system_facts import Fact, described, facts
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import count, number
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import count, number
 
 ITSELF = ("Host",)
 """Facts that differ between any two machines."""

@@ -9,9 +9,9 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import kind
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import doubts
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import count, listed, number
 from benchtui.sessions.text.wording import MOST_NAMES, Finding
 
 UNEVEN = 1.25

@@ -7,8 +7,9 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Verdict, break_even_steps
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import count, listed, number, signed_percent, span
 from benchtui.sessions.text.labels import pair_in_force
-from benchtui.sessions.text.text import MISSING, count, listed, number, signed_percent, span
+from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.wording import Finding
 
 

@@ -8,9 +8,9 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.outliers import outliers
 from benchtui.sessions.stats.results import Result, series, series_key
+from benchtui.sessions.text.formatting import count, number, percent, span, time_ms
 from benchtui.sessions.text.labels import outcome, series_title
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import count, number, percent, span, time_ms
 from benchtui.sessions.text.wording import verdict_cell
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.advice.optimal import NEEDS, Decision, Need, Wish, decide
+from benchtui.sessions.advice.objectives import NEEDS, Need, Wish
+from benchtui.sessions.advice.optimal import Decision, decide
 from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.report.sections.gains import device_pairs
@@ -14,6 +15,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, why_none
 from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
 from benchtui.sessions.text.labels import (
     STATES,
     case_label,
@@ -22,7 +24,6 @@ from benchtui.sessions.text.labels import (
     precision,
     series_title,
 )
-from benchtui.sessions.text.text import capitalized, count, listed, number, percent, time_ms
 from benchtui.sessions.text.wording import (
     MILLION,
     SECONDS_AN_HOUR,

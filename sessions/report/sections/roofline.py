@@ -10,8 +10,8 @@ from benchtui.sessions.payloads import Work
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
 from benchtui.sessions.text.tables import Column, table
-from benchtui.sessions.text.text import capitalized, count, listed, number, percent
 
 GIGA = 1e9
 

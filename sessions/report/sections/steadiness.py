@@ -7,9 +7,17 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import KINDS, kind
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import (
+    capitalized,
+    listed,
+    number,
+    percent,
+    signed_percent,
+    span,
+    time_ms,
+)
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import capitalized, listed, number, percent, signed_percent, span, time_ms
 
 
 def jitter(results: Sequence[Result]) -> Table | None:

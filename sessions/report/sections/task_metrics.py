@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.stats.case_metrics import Distribution
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import number, time_ms
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.text import number, time_ms
 
 
 def generation(results: Sequence[Result]) -> Table | None:

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from benchtui.engine.devices import Lap, oom, open_device, process_memory
-from benchtui.engine.devices.base import add_up
+from benchtui.engine.devices import oom, process_memory
+from benchtui.engine.devices.base import Lap, add_up
 from benchtui.engine.devices.cuda import Cuda
+from benchtui.engine.devices.registry import open_device
 from benchtui.sessions.errors import BenchtuiError
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Config, Sweep
 

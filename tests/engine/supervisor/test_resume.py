@@ -11,7 +11,8 @@ from benchtui.engine.control import Resumption
 from benchtui.engine.supervisor.resume import Left
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
-from benchtui.sessions.journal.journal import Journal, read
+from benchtui.sessions.journal.reader import read
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep

@@ -9,7 +9,7 @@ from benchtui.engine.supervisor.batch_size_searches import THROUGHPUT_BLOCK
 from benchtui.engine.worker import timed_loop
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
-from benchtui.sessions.journal.journal import read
+from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Environment, Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Measure, Run

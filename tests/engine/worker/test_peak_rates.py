@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchtui.engine.devices import Lap, StepTime
+from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker import peak_rates
 from benchtui.engine.worker.peak_rates import LARGE, LARGEST, copy, measure, product
 

@@ -4,10 +4,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchtui.engine.devices import Lap, open_device
+from benchtui.engine.devices.base import Lap
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.worker import step_cost
 from benchtui.engine.worker.step_cost import count, examine
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Work
 from benchtui.sessions.sweep import Sweep, cases

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.devices import Lap, StepTime
+from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker.timed_loop import THROUGHPUT_BLOCK, Recorder, measure, warm_up
 from benchtui.engine.workloads.base import Counted
 from benchtui.sessions.events import Steps

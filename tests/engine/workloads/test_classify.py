@@ -6,10 +6,10 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, DistilBertModel
 
-from benchtui.engine.devices import open_device
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.models import network
-from benchtui.engine.workloads import make_workload
 from benchtui.engine.workloads.classify import Classify
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import in_vain
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases

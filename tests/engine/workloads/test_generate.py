@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.generate import Generate, cache_mb
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases
 

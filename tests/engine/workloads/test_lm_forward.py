@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.lm_forward import LmForward
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases
 

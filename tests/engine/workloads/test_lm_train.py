@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.lm_train import LmTrain
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep, cases
 

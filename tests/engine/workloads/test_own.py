@@ -5,9 +5,9 @@ from time import sleep
 
 import pytest
 
-from benchtui.engine.devices import open_device
-from benchtui.engine.workloads import make_workload
+from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.own import Own, place
+from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import in_vain
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Sweep, cases

@@ -4,7 +4,8 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.optimal import NEEDS, Wish, decide, front, job_ms, lengths, narrowed
+from benchtui.sessions.advice.objectives import NEEDS, Wish, job_ms
+from benchtui.sessions.advice.optimal import decide, front, lengths, narrowed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.stats.ratios import Verdict, throughput_ratio

@@ -12,7 +12,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.sweep import Axes, Config, Generate, Measure, Sweep

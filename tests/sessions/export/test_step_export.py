@@ -10,7 +10,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, CaseRepeated, SessionFinished, Steps
 from benchtui.sessions.export import parquet, step_export
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 
 
 def steps_of(case: int, wall_ms: list[float], **more: Any) -> Steps:

@@ -6,8 +6,9 @@ import pytest
 
 from benchtui.sessions.analysis.scaling import scaling
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers import notes, read
-from benchtui.sessions.report import markdown
+from benchtui.sessions.importers.registry import read
+from benchtui.sessions.importers.session_writer import notes
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.stats.results import measured, series
 
 FLAT = {

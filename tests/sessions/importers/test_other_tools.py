@@ -5,8 +5,9 @@ import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers import KINDS, read, write
-from benchtui.sessions.report import markdown
+from benchtui.sessions.importers.registry import KINDS, read
+from benchtui.sessions.importers.session_writer import write
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.stats.results import measured
 
 COMMANDS = {

@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.advice.optimal import Wish, decide
+from benchtui.sessions.advice.objectives import Wish
+from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.results import measured
 

@@ -10,7 +10,8 @@ import pytest
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import Message, SessionFinished
 from benchtui.sessions.journal.backup import Harm
-from benchtui.sessions.journal.journal import Journal, Tail
+from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.journal.writer import Journal
 
 
 def message(text: str) -> Message:

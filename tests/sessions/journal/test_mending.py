@@ -11,7 +11,8 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, CaseStarted, Message, Resumed, SessionFinished, Steps
 from benchtui.sessions.journal import mending
-from benchtui.sessions.journal.journal import Journal, Tail, read
+from benchtui.sessions.journal.reader import Tail, read
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Config
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
 from benchtui.sessions.export import step_export as steps_format
-from benchtui.sessions.journal import journal, step_arrays
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal import reader, step_arrays
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.session import Session
 
 AMOUNT = 3
@@ -38,7 +38,7 @@ STEPS = st.builds(
 )
 
 
-def listed(event: journal.Read | None) -> Any:
+def listed(event: reader.Read | None) -> Any:
     """An event with its arrays as lists."""
     plain = msgspec.json.encode(event, enc_hook=list)
     return msgspec.json.decode(plain, type=Steps) if isinstance(event, Steps) else event
@@ -104,7 +104,7 @@ def columns(session: Session) -> Sequence[str]:
 
 def test_a_session_is_the_same_however_long_its_lines_count_as(path: Path) -> None:
     usual, usual_figures = Session.load(path), Session.load(path, keep_steps=False)
-    with mock.patch.object(journal, "LONG_LINE", 0):
+    with mock.patch.object(reader, "LONG_LINE", 0):
         assert columns(Session.load(path)) == columns(usual)
         assert Session.load(path, keep_steps=False).cases == usual_figures.cases
 
@@ -113,7 +113,7 @@ def test_a_session_is_the_same_however_long_its_lines_count_as(path: Path) -> No
 def test_its_steps_are_exported_just_the_same(path: Path, write: Any) -> None:
     usual, long_lines = io.BytesIO(), io.BytesIO()
     write(steps_format.recorded(path), usual)
-    with mock.patch.object(journal, "LONG_LINE", 0):
+    with mock.patch.object(reader, "LONG_LINE", 0):
         write(steps_format.recorded(path), long_lines)
     assert usual.getvalue().count(b"\n") > 50 and long_lines.getvalue() == usual.getvalue()
 
@@ -122,5 +122,5 @@ def test_a_broken_long_line_is_told_of_with_its_number(path: Path) -> None:
     text = path.read_bytes()
     number = text[: text.index(b'{"event":"steps"')].count(b"\n") + 1
     path.write_bytes(text.replace(b'"wall_ms":[', b'"wall_ms":[-', 1))
-    with mock.patch.object(journal, "LONG_LINE", 0), pytest.raises(BenchtuiError, match=f"line {number}: a br"):
+    with mock.patch.object(reader, "LONG_LINE", 0), pytest.raises(BenchtuiError, match=f"line {number}: a br"):
         Session.load(path)

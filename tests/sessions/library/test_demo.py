@@ -4,7 +4,7 @@ import json
 
 from benchtui.sessions.library.paths import DEMO, demo_path, resolve
 from benchtui.sessions.replay.timeline import Retelling, Timeline
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths as library
 
 NOW = datetime(2026, 11, 21, 10, 5, 9)  # noqa: DTZ001  (shown as it is)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import summaries
 from benchtui.sessions.library.summaries import Catalogue, summary
 from benchtui.sessions.payloads import Reported

@@ -12,7 +12,8 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
-from benchtui.sessions.plots import Picture, bars, curves, pictures, power_trace, write
+from benchtui.sessions.plots import bars, curves, power_trace
+from benchtui.sessions.plots.render import Picture, pictures, write
 from benchtui.sessions.plots.spec import facts
 from benchtui.sessions.plots.style import drawing, label
 from benchtui.sessions.state.session import Session

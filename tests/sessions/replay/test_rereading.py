@@ -7,7 +7,8 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
-from benchtui.sessions.journal.journal import Journal, Spot, Tail
+from benchtui.sessions.journal.reader import Spot, Tail
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.replay.loading import read_again
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session

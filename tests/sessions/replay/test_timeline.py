@@ -27,7 +27,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.replay import timeline as under_test
 from benchtui.sessions.replay.timeline import Retelling, Timeline

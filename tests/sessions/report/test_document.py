@@ -10,9 +10,9 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory, Model
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 

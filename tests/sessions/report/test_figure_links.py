@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from benchtui.sessions.plots import Picture
+from benchtui.sessions.plots.render import Picture
 from benchtui.sessions.report.figure_links import folder_from, illustrated
 
 REPORT = "# Title\n\n## Summary\n\n- one\n\n## Conclusion\n\n- two\n"

@@ -10,8 +10,8 @@ import pytest
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
-from benchtui.sessions.plots import pictures
-from benchtui.sessions.report import markdown, report
+from benchtui.sessions.plots.render import pictures
+from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 

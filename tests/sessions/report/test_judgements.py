@@ -14,7 +14,8 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Host, Memory, Reported, Work
 from benchtui.sessions.plots import curves
 from benchtui.sessions.plots.spec import Plan, facts
-from benchtui.sessions.report import compare, markdown
+from benchtui.sessions.report import compare
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 
 CASES, MOST_MB = 20_000, 500.0
 

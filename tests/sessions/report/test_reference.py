@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.journal.journal import read
-from benchtui.sessions.report import markdown
+from benchtui.sessions.journal.reader import read
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

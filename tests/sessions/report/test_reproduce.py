@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.reproduce import recipe
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 

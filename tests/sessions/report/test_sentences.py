@@ -29,7 +29,8 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
-from benchtui.sessions.report import document, markdown
+from benchtui.sessions.report import document
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections import leaderboard, option_gains, recommendations, roofline
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.state.session import Session

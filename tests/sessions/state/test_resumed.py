@@ -28,11 +28,11 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export import step_export as steps_format
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.summaries import summary
 from benchtui.sessions.payloads import Host, Memory, Model, Work
 from benchtui.sessions.replay.markers import Marks, words
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config

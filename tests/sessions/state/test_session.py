@@ -27,9 +27,10 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.export.case_export import as_json
-from benchtui.sessions.journal.journal import Journal, Unknown
+from benchtui.sessions.journal.reader import Unknown
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Effective, Gpu, GpuReadings, Host, HostReadings, Memory, Model
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state import session as session_module
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns, Trace

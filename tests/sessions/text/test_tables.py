@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.text.markdown import LONGEST_CELL
 from benchtui.sessions.text.tables import MOST_PADDED, MOST_ROWS, Column, Table, html, markdown, table
-from benchtui.sessions.text.text import LONGEST_CELL
 
 COLUMNS: tuple[Column[int], ...] = (
     Column("Size", lambda size: f"{size:,}"),

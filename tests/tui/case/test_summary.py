@@ -7,7 +7,7 @@ from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionSt
 from benchtui.sessions.payloads import Host, Memory, Work
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.case.summary import machine_lines
 
 CONFIG = Config(device="cpu")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.compare.distributions import Axis, Times, overlay_lines
 
 

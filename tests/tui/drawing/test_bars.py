@@ -1,6 +1,6 @@
 from math import isnan, nan
 
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.bars import bar, buckets, history
 
 

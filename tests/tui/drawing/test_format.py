@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing import format
 
 

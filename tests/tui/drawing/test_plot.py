@@ -1,4 +1,4 @@
-from benchtui.themes import ASCII, UNICODE, Symbols
+from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.drawing.plot import Curve, Dot, Lost, Plot, plot_lines
 from benchtui.tui.drawing.styled_text import Line, width_of
 

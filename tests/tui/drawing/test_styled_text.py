@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import changes, crop, line, spread_out, width_of
 
 TEXT = st.text(alphabet="ab 模é", max_size=12)

@@ -2,7 +2,7 @@ import pytest
 
 from benchtui.sessions.estimates.history import Precedents
 from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, left_out
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.editor.case_grid import Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
 from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines

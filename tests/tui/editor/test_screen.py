@@ -10,7 +10,7 @@ from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import width_of
 from benchtui.tui.editor.form import ENTRIES
 from benchtui.tui.editor.help import editor_help

@@ -9,7 +9,7 @@ from benchtui.sessions.library.paths import Entry
 from benchtui.sessions.library.summaries import Best, Summary
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Sweep
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.library.rows import ORDERS, Item, row, shown
 from benchtui.tui.library.selection import Browsing
 

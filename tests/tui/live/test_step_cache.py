@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.live import step_cache
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import CaseBook

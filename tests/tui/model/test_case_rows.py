@@ -12,7 +12,7 @@ from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseBook, state_text
 
 

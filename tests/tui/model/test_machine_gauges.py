@@ -6,7 +6,7 @@ from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, SessionS
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.machine_gauges import held_down, machines_of
 from benchtui.tui.panels.gauges import gauge_lines
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from benchtui.sessions.state.session import Session
-from benchtui.tui.drawing.table_layout import Sorting
 from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.table.layout import Sorting
 
 
 def arranging(story: Any, values: dict[int, float | None]) -> Arranging:

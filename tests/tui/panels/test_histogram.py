@@ -1,4 +1,4 @@
-from benchtui.themes import ASCII, UNICODE, Symbols
+from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.running_stats import Spread
 from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Scale

@@ -1,4 +1,4 @@
-from benchtui.themes import UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.panels.signs import Grid, Signs
 from benchtui.tui.panels.step_band import Band, Column, Frame, Scale, band_lines, columns
 

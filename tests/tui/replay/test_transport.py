@@ -3,7 +3,7 @@
 import pytest
 
 from benchtui.sessions.replay.markers import Mark
-from benchtui.themes import ASCII, UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.tui.drawing.table_layout import USUAL, Sorting
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings, read
+from benchtui.tui.table.columns import USUAL
+from benchtui.tui.table.layout import Sorting
 
 
 def test_without_a_file_everything_is_as_usual(tmp_path: Path) -> None:

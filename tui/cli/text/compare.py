@@ -7,8 +7,9 @@ from rich.cells import cell_len
 from benchtui.sessions.compare.align import LETTERS, Against, Compared, Side
 from benchtui.sessions.report.compare import differing, report
 from benchtui.sessions.report.compare_columns import short_columns
+from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
-from benchtui.sessions.text.text import MISSING, count
 from benchtui.tui.drawing.format import clean
 
 GAP = "  "

@@ -6,7 +6,8 @@ from math import ceil
 import msgspec
 
 from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxed
-from benchtui.sessions.advice.optimal import Decision, job_ms
+from benchtui.sessions.advice.objectives import job_ms
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.dataframe import row
 from benchtui.sessions.report.compare_json import ratio_said
 from benchtui.sessions.state.session import Session

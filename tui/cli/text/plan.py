@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from benchtui import themes
 from benchtui.sessions.estimates.history import Precedents
 from benchtui.sessions.sweep import Sweep
+from benchtui.themes import symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.case_grid import Cell, Matrix, basis_text, memory_cell, time_cell, totals_text
 
-SIGNS = themes.UNICODE
+SIGNS = symbols.UNICODE
 
 
 def plan_lines(sweep: Sweep, precedents: Precedents) -> Iterator[str]:

@@ -25,7 +25,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.journal.backup import place_of
-from benchtui.sessions.journal.journal import Read, Tail
+from benchtui.sessions.journal.reader import Read, Tail
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.replay.markers import Mark, Marks, words
 from benchtui.sessions.replay.timeline import Timeline

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Runtime
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.payloads import Energy, Memory
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
 

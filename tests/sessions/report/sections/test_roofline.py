@@ -4,7 +4,7 @@ from typing import Any
 
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import Work
-from benchtui.sessions.report import markdown
+from benchtui.sessions.report.document import markdown
 
 CPU = Peaks(
     t=0.1,

@@ -16,7 +16,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.journal.journal import Journal
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep

@@ -1,59 +1,15 @@
 """Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from benchtui.sessions.sweep import Config
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Piece, crop
+from benchtui.tui.table.columns import KEYS, USUAL, USUAL_COLUMNS, Column
 
 GAP = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table; figures stand at the right, words at the left."""
-
-    key: str
-    title: str
-    width: int
-    rank: int
-    """The lower, the sooner it gets room."""
-    words: bool = False
-
-
-COLUMNS = (
-    Column("state", "state", 13, 0, words=True),
-    Column("p50", "p50 ms", 9, 1),
-    Column("p99", "p99 ms", 9, 5),
-    Column("samples", "samples/s", 9, 2),
-    Column("memory", "memory MB", 9, 3),
-    Column("power", "W", 4, 4),
-    Column("base", "vs base", 9, 6),
-    Column("notes", "notes", 16, 7, words=True),
-    Column("steps", "steps", 7, 8),
-    Column("interval", "+- %", 6, 8),
-    Column("outliers", "outliers", 8, 8),
-    Column("tokens", "tokens/s", 10, 8),
-    Column("energy", "J/1k", 8, 8),
-    Column("node", "node", 12, 8, words=True),
-)
-"""All there are; the reader chooses which are shown, and in what order."""
-KEYS = tuple(column.key for column in COLUMNS)
-USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
-"""What is shown until the reader chooses."""
-USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
-"""The same where cases run on the nodes of a cluster."""
-USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
-
-
-def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
-    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
-    wanted = [column for key in keys for column in COLUMNS if column.key == key]
-    if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
-        return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
-    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))
 
 
 @dataclass(frozen=True, slots=True)

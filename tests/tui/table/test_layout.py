@@ -2,9 +2,9 @@ from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Axes, Config, Sweep, cases
-from benchtui.themes import UNICODE
-from benchtui.tui.drawing.table_layout import Arrangement, CaseNames, Row
-from benchtui.tui.live.case_columns import rate
+from benchtui.themes.symbols import UNICODE
+from benchtui.tui.table.columns import rate
+from benchtui.tui.table.layout import Arrangement, CaseNames, Row
 
 
 def titles(width: int, case_width: int = 21) -> list[str]:

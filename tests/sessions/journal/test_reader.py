@@ -16,8 +16,9 @@ from benchtui.sessions.events import (
     SessionFinished,
     SessionStarted,
 )
-from benchtui.sessions.journal import journal
-from benchtui.sessions.journal.journal import Journal, Tail, Unknown, read
+from benchtui.sessions.journal import reader
+from benchtui.sessions.journal.reader import Tail, Unknown, read
+from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.session import Session
 
 NEWER = b'{"event":"case_moved","t":5.0,"to":{"host":"b"}}'
@@ -61,11 +62,11 @@ def test_a_finished_file_is_an_array_of_its_events_one_a_line(tmp_path: Path, ev
         "session_finished",
     ]
     assert whole[0]["schema"] == 2
-    assert read(path) == journal.Recording([*events], torn=False)
+    assert read(path) == reader.Recording([*events], torn=False)
 
 
 def test_an_unfinished_file_is_read(tmp_path: Path, events: list[AnyEvent]) -> None:
-    assert read(written(tmp_path / "s.json", events[:-1])) == journal.Recording([*events[:-1]], torn=False)
+    assert read(written(tmp_path / "s.json", events[:-1])) == reader.Recording([*events[:-1]], torn=False)
 
 
 def test_cut_anywhere_it_holds_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
@@ -232,7 +233,7 @@ def test_a_full_disk_leaves_no_half_line(
             record.append(events[1])
     record.append(events[2])
     record.close()
-    assert read(path) == journal.Recording([events[0], events[2]], torn=False)
+    assert read(path) == reader.Recording([events[0], events[2]], torn=False)
     assert record.bytes_written == path.stat().st_size
 
 
@@ -300,7 +301,7 @@ def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> No
 def test_a_tail_gives_each_event_once_and_waits_for_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
     data = written(tmp_path / "s.json", events).read_bytes()
     path = tmp_path / "growing.json"
-    found: list[list[journal.Read]] = []
+    found: list[list[reader.Read]] = []
     with path.open("wb", buffering=0) as file:
         tail = Tail(path)
         assert tail.read() == [] and not tail.torn
@@ -362,7 +363,7 @@ def test_a_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None
 
     writer = threading.Thread(target=write)
     writer.start()
-    found: list[journal.Read] = []
+    found: list[reader.Read] = []
     while writer.is_alive():
         found += tail.read(1000)
         writer.join(0.001)
@@ -391,9 +392,9 @@ def test_the_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEven
 
 
 def test_every_known_event_has_its_tag() -> None:
-    assert {"session_started", "steps", "telemetry", "case_finished"} < journal.KNOWN_EVENTS
-    assert len(journal.KNOWN_EVENTS) == 20
-    assert CaseFinished.__struct_config__.tag in journal.KNOWN_EVENTS
+    assert {"session_started", "steps", "telemetry", "case_finished"} < reader.KNOWN_EVENTS
+    assert len(reader.KNOWN_EVENTS) == 20
+    assert CaseFinished.__struct_config__.tag in reader.KNOWN_EVENTS
 
 
 def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
@@ -404,9 +405,9 @@ def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
     for event in bench.events(*(bench.case(size) for size in range(1, 5))):
         record.append(event)
     record.close()
-    monkeypatch.setattr(journal, "MOST_CASES", 4)
+    monkeypatch.setattr(reader, "MOST_CASES", 4)
     assert len(Session.load(path).cases) == 4
-    monkeypatch.setattr(journal, "MOST_CASES", 3)
+    monkeypatch.setattr(reader, "MOST_CASES", 3)
     with pytest.raises(BenchtuiError, match="more than 3 cases"):
         read(path)
 
@@ -415,15 +416,15 @@ def test_a_plan_of_too_many_cases_is_refused_before_it_is_read(
 def test_too_many_cases_are_seen_wherever_the_line_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int
 ) -> None:
-    monkeypatch.setattr(journal, "MOST_CASES", 1)
-    monkeypatch.setattr(journal, "SLICE_BYTES", 64)
+    monkeypatch.setattr(reader, "MOST_CASES", 1)
+    monkeypatch.setattr(reader, "SLICE_BYTES", 64)
     path = tmp_path / "s.json"
     path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":100000,"config":{}},\n')
     with pytest.raises(BenchtuiError, match="more than 1 cases"):
-        journal.read(path)
+        reader.read(path)
     path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":99999,"config":{}},\n')
     with pytest.raises(BenchtuiError, match=r"not a session file|broken"):
-        journal.read(path)
+        reader.read(path)
 
 
 def test_a_long_line_that_has_begun_is_torn_and_white_space_is_not(tmp_path: Path) -> None:

@@ -1,12 +1,26 @@
 """Figures of a case, by the columns of the table that show them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.themes import Symbols
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.live.running_stats import Spread, Summed
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table; figures stand at the right, words at the left."""
+
+    key: str
+    title: str
+    width: int
+    rank: int
+    """The lower, the sooner it gets room."""
+    words: bool = False
+
 
 Value = Callable[[CaseState, Spread | Summed], float | None]
 Format = Callable[[float | None, Symbols], str]
@@ -84,3 +98,35 @@ FORMATS: dict[str, Format] = {
     "energy": format.rate,
 }
 """How each column writes its figures."""
+
+COLUMNS = (
+    Column("state", "state", 13, 0, words=True),
+    Column("p50", "p50 ms", 9, 1),
+    Column("p99", "p99 ms", 9, 5),
+    Column("samples", "samples/s", 9, 2),
+    Column("memory", "memory MB", 9, 3),
+    Column("power", "W", 4, 4),
+    Column("base", "vs base", 9, 6),
+    Column("notes", "notes", 16, 7, words=True),
+    Column("steps", "steps", 7, 8),
+    Column("interval", "+- %", 6, 8),
+    Column("outliers", "outliers", 8, 8),
+    Column("tokens", "tokens/s", 10, 8),
+    Column("energy", "J/1k", 8, 8),
+    Column("node", "node", 12, 8, words=True),
+)
+"""All there are; the reader chooses which are shown, and in what order."""
+KEYS = tuple(column.key for column in COLUMNS)
+USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
+"""What is shown until the reader chooses."""
+USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
+"""The same where cases run on the nodes of a cluster."""
+USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
+
+
+def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
+    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
+    wanted = [column for key in keys for column in COLUMNS if column.key == key]
+    if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
+        return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
+    return tuple(replace(column, rank=place) for place, column in enumerate(wanted))

@@ -6,18 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from benchtui.sessions.text import text as text_module
-from benchtui.sessions.text.text import (
-    LONGEST,
-    Markdown,
-    count,
-    listed,
-    number,
-    percent,
-    plain,
-    span,
-    time_ms,
-)
+from benchtui.sessions.text import formatting as text_module
+from benchtui.sessions.text import markdown
+from benchtui.sessions.text.formatting import count, listed, number, percent, span, time_ms
+from benchtui.sessions.text.markdown import LONGEST, Markdown, plain
 
 HOSTILE = [
     "a|b",
@@ -131,7 +123,7 @@ def test_formats(made: Any, text: str | None) -> None:
     assert made == text
 
 
-@given(st.from_regex(text_module._HARMLESS, fullmatch=True))
+@given(st.from_regex(markdown._HARMLESS, fullmatch=True))
 def test_what_passes_as_it_is_would_be_left_alone_anyway(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_module, "_HARMLESS", re.compile(r"(?!)"))

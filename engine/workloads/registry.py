@@ -1,0 +1,24 @@
+"""Which class runs a task."""
+
+from collections.abc import Callable
+
+from benchtui.engine.devices.base import Device
+from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.classify import Classify
+from benchtui.engine.workloads.generate import Generate
+from benchtui.engine.workloads.lm_forward import LmForward
+from benchtui.engine.workloads.lm_train import LmTrain
+from benchtui.engine.workloads.own import Own
+from benchtui.sessions.sweep import Config, Sweep
+
+_TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
+    "classify": Classify,
+    "lm-forward": LmForward,
+    "lm-train": LmTrain,
+    "generate": Generate,
+}
+
+
+def make_workload(sweep: Sweep, config: Config, device: Device) -> Workload:
+    """Make a sweep's task ready for one case; raises BenchtuiError where something can't be had."""
+    return _TASKS.get(sweep.task, Own)(sweep, config, device)

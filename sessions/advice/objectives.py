@@ -1,0 +1,146 @@
+"""What a configuration may be wanted for, as figures to keep small."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.stats.ratios import (
+    Ratio,
+    bounds_ms,
+    energy_ratio,
+    latency_ratio,
+    memory_ratio,
+    steadiness_ratio,
+    throughput_ratio,
+)
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.sampling import Bounds
+
+Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
+NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a configuration is wanted for."""
+
+    need: Need = "throughput"
+    constraints: Constraints = NONE
+    steps: int | None = None
+    """Length of the job in steps, of which the first pays for compiling; None for a job without end."""
+    sequence_length: int | None = None
+    """The cases to choose from, in tokens; None for all, which must then have one length to be a choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostMetric:
+    """Something to keep small, how two cases compare in it, and what to say of a case without."""
+
+    cost: Callable[[Result], float | None]
+    ratio: Callable[[Result, Result], Ratio | None]
+    """How many times as much the first needs as the second."""
+    lacking: str
+
+
+def job_ms(result: Result, steps: int) -> float | None:
+    """Time of a job of this many steps: what the first takes beyond a steady one, and all as steady ones.
+
+    None where the cost of the first step isn't known.
+    """
+    cold_ms = result.metrics.cold_cost_ms
+    return None if cold_ms is None else cold_ms + steps * result.typical_ms
+
+
+def cost_metrics(wish: Wish, results: Sequence[Result]) -> tuple[CostMetric, ...]:
+    """What the cost of a case is the product of."""
+    sample = SAMPLE_TIME if wish.steps is None else _job_sample(wish.steps)
+    step = STEP_TIME if wish.steps is None else _job_step(wish.steps)
+    match wish.need:
+        case "throughput":
+            return (sample,)
+        case "latency":
+            return (step,)
+        case "memory":
+            return (sample, PEAK_MEMORY)
+        case "energy":
+            return (ENERGY,)
+        case "steadiness":
+            return (JITTER,)
+        case "balanced":
+            return known_to_all((sample, step, PEAK_MEMORY, ENERGY), results)
+
+
+def known_to_all(figures: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
+    """The figures that every result has."""
+    return tuple(each for each in figures if all(each.cost(row) is not None for row in results))
+
+
+def _sample_ms(result: Result) -> float | None:
+    rate = result.metrics.samples_per_s
+    return 1000 / rate if rate else None
+
+
+def step_ms(result: Result) -> float | None:
+    """The typical step in milliseconds; None where it isn't known."""
+    return result.typical_ms or None
+
+
+def _energy_j(result: Result) -> float | None:
+    return result.metrics.energy_per_sample_j or None
+
+
+def _jitter(result: Result) -> float | None:
+    return result.metrics.latency_ms.jitter_percent or None
+
+
+def memory_mb(result: Result) -> float | None:
+    """Peak memory in MB; None where it wasn't read."""
+    return result.case.peak_memory_mb or None
+
+
+def _job_step(steps: int) -> CostMetric:
+    """The time of a whole job."""
+    return CostMetric(
+        lambda row: job_ms(row, steps), lambda base, new: _job_ratio(base, new, steps, 1.0), STEP_TIME.lacking
+    )
+
+
+def _job_sample(steps: int) -> CostMetric:
+    """The time of a whole job over the samples it handles."""
+
+    def cost(row: Result) -> float | None:
+        total_ms, samples = job_ms(row, steps), row.metrics.samples_per_step
+        return total_ms / (steps * samples) if total_ms and samples else None
+
+    def ratio(base: Result, new: Result) -> Ratio | None:
+        return _job_ratio(base, new, steps, new.metrics.samples_per_step / base.metrics.samples_per_step)
+
+    return CostMetric(cost, ratio, SAMPLE_TIME.lacking)
+
+
+def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
+    """Two jobs held against each other, bounded by where their steps lie; the first step was seen once."""
+    totals = job_ms(base, steps), job_ms(new, steps)
+    if not totals[0] or not totals[1]:
+        return None
+    value, margin = samples * totals[0] / totals[1], max(base.noise.margin, new.noise.margin)
+    mine, theirs = bounds_ms(base), bounds_ms(new)
+    if mine is None or theirs is None:
+        return Ratio(value, same_within=margin)
+    one, other = (_job_bounds(row, each, steps) for row, each in ((base, mine), (new, theirs)))
+    bounds = (one * other.over()).times(samples)
+    return Ratio(value, replace(bounds, value=value), same_within=margin)
+
+
+def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
+    cold_ms = result.metrics.cold_cost_ms or 0.0
+    ends = (step.value, step.low, step.high, step.sure_low, step.sure_high)
+    return Bounds(*(cold_ms + steps * end for end in ends))
+
+
+SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "no throughput was read")
+STEP_TIME = CostMetric(step_ms, latency_ratio, "no time of a step was read")
+PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "no peak memory was read")
+ENERGY = CostMetric(_energy_j, energy_ratio, "no energy was read")
+JITTER = CostMetric(_jitter, steadiness_ratio, "no spread of its steps is known")
