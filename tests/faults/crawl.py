@@ -61,7 +61,7 @@ _LOADED = (
     "benchtui.tui.app",
     "benchtui.engine.client",
     "benchtui.sessions.export.dataframe",
-    "benchtui.sessions.importers",
+    "benchtui.sessions.importers.registry",
     "benchtui.sessions.plots.render",
     "benchtui.sessions.export.case_export",
     "benchtui.sessions.export.step_export",
@@ -163,8 +163,10 @@ def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
         yield words, command
         if isinstance(command, click.Group):
-            for name, each in sorted(command.commands.items()):
-                yield from within((*words, name), each)
+            context = click.Context(command)
+            for name in sorted(command.list_commands(context)):
+                if each := command.get_command(context, name):
+                    yield from within((*words, name), each)
 
     yield from within((), app)
 

@@ -167,7 +167,7 @@ def test_the_screen_is_told_what_to_judge_by(
         raise Left
 
     monkeypatch.setattr("benchtui.tui.app.run_app", run_app)
-    monkeypatch.setattr("benchtui.tui.cli._require_terminal", lambda: None)
+    monkeypatch.setattr("benchtui.tui.cli.watch.require_terminal", lambda: None)
     run(*command, "--baseline", "batch_size=4", "--same-within", "5%")
     assert seen["judging"] == Judging(Baseline(batch_size=4), 0.05)
     run(*command)

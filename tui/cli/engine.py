@@ -1,10 +1,13 @@
-"""The commands that steer a running sweep. As in ``cli``, only click is imported here."""
+"""``benchtui stop``, ``pause`` and ``continue``: commands to a running sweep."""
 
 import time
 from typing import TYPE_CHECKING
 
 import click
 
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.library import paths
 from benchtui.tui.cli.options import complete_session, printable
 
 if TYPE_CHECKING:
@@ -55,10 +58,6 @@ def go_on(session: str | None) -> None:
 
 def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
     """Start an engine that goes on with a session; None, said in a line, where nothing of it is left."""
-    from benchtui.engine import client  # after the command is known
-    from benchtui.sessions.errors import NothingLeftError
-    from benchtui.sessions.library import paths
-
     try:
         return client.resume(paths.resolve(session), retry_failed=retry_failed, anyway=anyway)
     except NothingLeftError as error:
@@ -68,10 +67,6 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
 
 def _meant(session: str | None) -> "Engine":
     """The engine that is meant: the only one that runs, or the one that writes this session."""
-    from benchtui.engine import client  # after the command is known
-    from benchtui.sessions.errors import BenchtuiError
-    from benchtui.sessions.library import paths
-
     running = client.running()
     if session:
         wanted = paths.resolve(session).absolute()

@@ -10,8 +10,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
+from benchtui.sessions import events
+from benchtui.sessions.compare.align import compared, loaded
 from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
 from benchtui.sessions.files.output_file import check_output, output_file
+from benchtui.sessions.library import paths as library
+from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.options import Judged, baseline_option, complete_session, judging, same_within_option
 from benchtui.tui.cli.sessions import write
 from benchtui.tui.shell import gc_control
@@ -111,7 +115,6 @@ def check(wanted: Wanted, sessions: int) -> None:
 
 def schema(of: str) -> str:
     """The JSON Schema of results, of steps or of a session file."""
-    from benchtui.sessions import events  # each is loaded by who asks for it
     from benchtui.sessions.export import case_export
     from benchtui.sessions.export import step_export as steps
 
@@ -141,8 +144,6 @@ def _export_steps(path: Path, wanted: Wanted) -> None:
 
 
 def _export_results(path: Path, wanted: Wanted) -> None:
-    from benchtui.sessions.state.session import Session  # after the command is known
-
     session = Session.load(path, keep_steps=False)
     session.judge_by(wanted.judging)
     found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
@@ -216,8 +217,6 @@ def export(
 
     SESSION is a path, a name of the library, or `latest`.
     """
-    from benchtui.sessions.compare.align import compared, loaded
-    from benchtui.sessions.library import paths as library  # after the command is known
     from benchtui.sessions.report import compare
 
     wanted = Wanted(form, output, steps, figures, price, judging(judged))

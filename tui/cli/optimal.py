@@ -1,13 +1,22 @@
-"""The commands that choose a configuration and take results in. As in ``cli``, only click is imported here."""
+"""``benchtui optimal``: which of the measured cases to run."""
 
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from benchtui import sessions
+from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.objectives import Wish
+from benchtui.sessions.advice.optimal import decide, lengths, narrowed
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.output_file import write_text
+from benchtui.sessions.sweep import UNKNOWN, toml_writer
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.tui.cli.options import (
     baseline_option,
     complete_session,
@@ -15,6 +24,7 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
+from benchtui.tui.cli.text import optimal as deciding
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.objectives import Need, Wish
@@ -104,12 +114,6 @@ def optimal(
     SESSION is a path, a name of the library, or `latest`. A case that lacks a figure which a constraint looks
     at is left out. Exit status 1: no case keeps to the constraints.
     """
-    from benchtui import sessions  # after the command is known
-    from benchtui.sessions.advice.constraints import Constraints
-    from benchtui.sessions.advice.objectives import Wish
-    from benchtui.sessions.advice.optimal import decide, lengths
-    from benchtui.tui.cli.text import optimal as deciding
-
     loaded = sessions.load(session)
     loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
     wish = Wish(need, Constraints(**limits), steps, length)
@@ -127,34 +131,6 @@ def optimal(
     sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
 
 
-@click.command("import")
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="Session file to write; one that exists is never overwritten.",
-)
-@click.option("--from", "kind", help="The tool that wrote FILE; without it the content tells.")
-def import_results(source: Path, path: Path, kind: str | None) -> None:
-    """Turn the results of another tool into a session.
-
-    FILE is from one of: optimum-benchmark (JSON), llama-bench (-o json or jsonl), hyperfine (--export-json), a
-    batch-sweep runner (JSONL), or a table of training runs (CSV). What it doesn't say stays unknown.
-    """
-    from benchtui.sessions import importers  # after the command is known
-    from benchtui.tui.drawing.format import amount
-
-    found = importers.read(source, kind)
-    importers.write(found, path)
-    cases = amount(len(found.cases), "case")
-    click.echo(printable(f"{cases} from {found.kind}; session {path}"), err=True)
-    for note in importers.notes(found):
-        click.echo(printable(note), err=True)
-
-
 class Choice(TypedDict):
     """A case of a recorded session as what to run."""
 
@@ -164,10 +140,6 @@ class Choice(TypedDict):
 
 def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[Choice]) -> "Sweep":
     """The sweep that a command is to run: the one named, or the best case of a session."""
-    from benchtui import sessions  # after the command is known
-    from benchtui.sessions.advice.objectives import Wish
-    from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
-
     session = choice["chosen"]
     if (sweep is None) is (session is None):
         raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
@@ -179,8 +151,6 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
 
 def _by_length(wish: "Wish", lengths: tuple[int, ...]) -> list["Wish"]:
     """One wish for each sequence length: another length is other work, and no choice."""
-    from dataclasses import replace
-
     if wish.sequence_length or len(lengths) < 2:
         return [wish]
     return [replace(wish, sequence_length=length) for length in lengths]
@@ -188,11 +158,6 @@ def _by_length(wish: "Wish", lengths: tuple[int, ...]) -> list["Wish"]:
 
 def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = ()) -> str:
     """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
-    from benchtui.sessions.advice.optimal import decide, lengths, narrowed
-    from benchtui.sessions.errors import BenchtuiError
-    from benchtui.sessions.sweep import toml_writer  # after the command is known
-    from benchtui.sessions.sweep.toml_reader import parse_sweep
-
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
     known = lengths(session)
@@ -211,9 +176,6 @@ def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = (
 
 def _require_named(session: "Session", sweep: "Sweep") -> None:
     """Raises BenchtuiError for a sweep from another tool's results that lacks what they don't say."""
-    from benchtui.sessions.errors import BenchtuiError  # after the command is known
-    from benchtui.sessions.sweep import UNKNOWN
-
     unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
     if unsaid:
         settings = " ".join(f"--set {key}=…" for key in unsaid)
@@ -225,8 +187,6 @@ def _require_named(session: "Session", sweep: "Sweep") -> None:
 
 def _write(text: str, path: str) -> None:
     """Print a document, or write it to a file that isn't there yet."""
-    from benchtui.sessions.files.output_file import write_text  # after the command is known
-
     if path == "-":
         click.echo(text, nl=False)
         return

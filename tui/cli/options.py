@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share. As in ``cli``, only click is imported here."""
+"""Options and arguments of several commands; imports click alone, since the root command has some of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict

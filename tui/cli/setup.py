@@ -1,9 +1,13 @@
-"""The commands that say what there is: machine, themes, keys. As in ``cli``, only click is imported here."""
+"""``benchtui doctor``, ``themes``, ``keys`` and ``completion``: what there is on this machine."""
 
 import sys
 
 import click
+from click.shell_completion import get_completion_class
 
+from benchtui.engine import client
+from benchtui.themes import user_themes
+from benchtui.tui.cli import app
 from benchtui.tui.cli.options import printable
 
 BROKEN = 1
@@ -12,8 +16,6 @@ BROKEN = 1
 @click.command()
 def doctor() -> None:
     """Say what this machine can measure, and why not."""
-    from benchtui.engine import client  # after the command is known
-
     broken = False
     for finding in client.examine():
         broken = broken or finding.state == "broken"
@@ -30,8 +32,6 @@ def list_themes() -> None:
 
     Own themes are TOML files in the folder of the user's configuration, which this command names.
     """
-    from benchtui.themes import user_themes  # after the command is known
-
     found = user_themes.shelf()
     for name, source in found.sources.items():
         click.echo(f"{printable(name):20}  {printable(source)}")
@@ -54,3 +54,15 @@ def keys() -> None:
     click.echo("\n".join([*keymap.listing(known.keys, owners), f"map them in {settings.path()}, table [keys]"]))
     for problem in (*problems, *keymap.mistakes(known.keys, owners)):
         click.echo(f"benchtui: {printable(problem)}", err=True)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    For bash: eval "$(benchtui completion bash)"
+    """
+    script = get_completion_class(shell)
+    if script is not None:
+        click.echo(script(app, {}, "benchtui", "_BENCHTUI_COMPLETE").source())

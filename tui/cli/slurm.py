@@ -1,15 +1,19 @@
-"""The command that has Slurm run a sweep. As in ``cli``, only click is imported here."""
+"""``benchtui slurm``: have Slurm run a sweep."""
 
 import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.tui.cli.options import printable, set_option, sweep_argument
+from benchtui.tui.cli.text.slurm_script import Batch, Resources, script
 
 if TYPE_CHECKING:
     from benchtui.sessions.sweep import Sweep
@@ -74,9 +78,6 @@ def slurm(
     The job goes on with its session where its time limit ended it: before that comes, the sweep is stopped, its
     session closed, and the job put back into the queue. It has its nodes alone, unless --shared.
     """
-    from benchtui.sessions.sweep.toml_reader import load_sweep  # after the command is known
-    from benchtui.tui.cli.text.slurm_script import Batch, Resources, script
-
     loaded = load_sweep(sweep, overrides)
     batch = Batch(
         made_by=shlex.join(("benchtui", *sys.argv[1:])),
@@ -100,8 +101,6 @@ def slurm(
 
 def _lasting(sweep: str) -> str:
     """A preset's name, or the path of a file from wherever it is read."""
-    from benchtui.sessions.sweep.toml_reader import preset_names  # after the command is known
-
     path = Path(sweep)
     return sweep if sweep in preset_names() and not path.is_file() else str(path.absolute())
 
@@ -113,9 +112,6 @@ def _commands() -> Path:
 
 
 def _require_ray(nodes: int) -> None:
-    from importlib.util import find_spec  # after the command is known
-
-    from benchtui.sessions.errors import BenchtuiError
 
     if nodes > 1 and find_spec("ray") is None:
         raise BenchtuiError(
@@ -132,8 +128,6 @@ def _lacking(sweep: "Sweep", resources: _Resources) -> str | None:
 
 def _submit(text: str) -> str:
     """Hand a script to sbatch; gives the job's number. Raises BenchtuiError where it isn't taken."""
-    from benchtui.sessions.errors import BenchtuiError  # after the command is known
-
     sbatch = shutil.which("sbatch")
     if sbatch is None:
         raise BenchtuiError(

@@ -1,0 +1,97 @@
+"""``benchtui compare``: sessions case by case, and a gate for CI."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchtui.sessions.compare.align import compared, loaded, nothing_in_common
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.output_file import check_output
+from benchtui.sessions.library.paths import resolve
+from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.stats.ratios import Verdict
+from benchtui.tui.cli.options import complete_session, printable, same_within_option, share
+from benchtui.tui.cli.sessions import write
+
+if TYPE_CHECKING:
+    from benchtui.sessions.compare.align import Compared
+
+
+REGRESSION = 1
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="BASE NEW...", shell_complete=complete_session)
+@click.option("--format", "form", type=click.Choice(["text", "md", "json"]), default="text", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option(
+    "--fail-on",
+    "threshold",
+    callback=share,
+    metavar="PERCENT",
+    help="Exit with 1 when a case surely takes longer by more than this, or isn't measured any more.",
+)
+@click.option(
+    "--fail-on-unsure",
+    "unsure_fails",
+    is_flag=True,
+    help="Exit with 1 when a case is UNSURE, too; --fail-on is 0% where it isn't given.",
+)
+@same_within_option
+def compare(
+    sessions: tuple[str, ...],
+    form: str,
+    output: Path | None,
+    threshold: float | None,
+    unsure_fails: bool,
+    same_within: float | None,
+) -> None:
+    """Hold sessions against each other, case by case.
+
+    BASE and NEW are paths, names of the library, or `latest`. A ratio says how many times as fast NEW is: above
+    1 it is faster. What differs between machines and settings comes first. Verdicts: FASTER and SLOWER (the
+    whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE (all
+    else, with the smallest difference that could have been told). Exit status with --fail-on: 0 no case fails,
+    1 some case does, 2 wrong usage or nothing to compare; UNSURE fails with --fail-on-unsure alone.
+    """
+    paths = [resolve(session) for session in sessions]
+    if output:
+        check_output(output, paths)
+    found = compared(loaded(paths, Judging(same_within=same_within)))
+    gated = threshold is not None or unsure_fails
+    without = [each for each in found.against if not each.compared]
+    if not found.comparable or (without and gated):
+        raise BenchtuiError(nothing_in_common(without[0]))
+    write(_laid_out(found, form), output, paths)
+    if gated:
+        _gate(found, threshold or 0.0, unsure_fails)
+
+
+def _laid_out(found: "Compared", form: str) -> str:
+    if form == "json":
+        from benchtui.sessions.report.compare_json import as_json  # each form loads what it alone needs
+
+        return as_json(found)
+    if form == "md":
+        from benchtui.sessions.report.compare import markdown
+
+        return markdown(found)
+    from benchtui.tui.cli.text.compare import comparison_text
+
+    return comparison_text(found)
+
+
+def _gate(found: "Compared", threshold: float, unsure_fails: bool) -> None:
+    """Say on standard error which cases fail and how many are unsure, and exit accordingly."""
+    from benchtui.tui.cli.text.compare import gate_line
+
+    failed = [line for each in found.against if (line := gate_line(each, threshold))]
+    unsure = sum(each.count(Verdict.UNSURE) for each in found.against)
+    for line in failed or [f"no case is surely more than {100 * threshold:g}% slower"]:
+        click.echo(
+            printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
+        )
+    if failed or (unsure and unsure_fails):
+        sys.exit(REGRESSION)

@@ -1,0 +1,140 @@
+"""``benchtui run``, ``benchtui SWEEP`` and ``benchtui plan``: start a sweep, or say what it would measure."""
+
+import platform
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates import history
+from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.library import paths
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep.toml_reader import load_sweep
+from benchtui.tui.cli.engine import resumed_engine
+from benchtui.tui.cli.exit_status import of_session
+from benchtui.tui.cli.optimal import Choice, objective_option, wanted_sweep
+from benchtui.tui.cli.options import (
+    Resume,
+    anyway_option,
+    ascii_option,
+    complete_sweep,
+    printable,
+    resume_option,
+    retry_option,
+    session_option,
+    set_option,
+    sweep_argument,
+    theme_option,
+)
+from benchtui.tui.cli.text import progress
+from benchtui.tui.cli.text.plan import plan_lines
+from benchtui.tui.cli.watch import require_terminal, show, start_engine
+
+
+class RunOptions(Choice, Resume):
+    """What can be run instead of a sweep file."""
+
+
+@click.command()
+@click.argument("sweep", required=False, shell_complete=complete_sweep)
+@set_option
+@session_option
+@click.option("--optimal-from", "chosen", metavar="SESSION", help="Run the best case of a session instead.")
+@objective_option
+@resume_option
+@retry_option
+@anyway_option
+@click.option("--json", "as_json", is_flag=True, help="Print each case's result as a line of JSON.")
+def run(
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    as_json: bool,
+    **asked: Unpack[RunOptions],
+) -> None:
+    """Run a sweep without the app, or go on with one that was stopped or cut off.
+
+    Progress goes to standard error. Exit status: 0 all cases measured (out of memory is a result), 1 some
+    case failed, 2 wrong usage or input, 130 interrupted.
+    """
+    early: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: early.append(number))
+    engine = _begin(sweep, overrides, session_path, asked)
+    if engine is None:
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _stop(engine))
+    if early:  # it was still coming up
+        _stop(engine)
+    session = Session(keep_steps=False)
+    for event in progress.follow(engine, session):
+        if line := progress.progress_line(session, event):
+            click.echo(printable(line), err=True)
+        if as_json and isinstance(event, CaseFinished):
+            click.echo(progress.result_json(session.cases[event.case], session))
+    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    sys.exit(of_session(session))
+
+
+def _begin(
+    sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, asked: RunOptions
+) -> "Engine | None":
+    """Start an engine on what is asked for; None where a session is to be resumed that has nothing left."""
+    if asked["resumed"] is None:
+        if asked["retry_failed"] or asked["anyway"]:
+            raise click.UsageError("--retry-failed and --anyway need --resume SESSION")
+        loaded = wanted_sweep(sweep, overrides, chosen=asked["chosen"], need=asked["need"])
+        return start_engine(loaded, session_path)
+    if sweep or overrides or session_path or asked["chosen"]:
+        raise click.UsageError(
+            "--resume goes on with a session's own sweep in its own file; SWEEP, --set, -o and --optimal-from"
+            " can't stand beside it"
+        )
+    return resumed_engine(asked["resumed"], asked["retry_failed"], asked["anyway"])
+
+
+def _stop(engine: "Engine") -> None:
+    """Ask for the end of the sweep; the record then says that it was stopped."""
+    with suppress(BenchtuiError):  # an engine that is gone has stopped already
+        engine.stop()
+
+
+@click.command("open", hidden=True)
+@sweep_argument
+@set_option
+@session_option
+@theme_option
+@ascii_option
+def open_app(
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    theme: str | None,
+    ascii_only: bool,
+) -> None:
+    """Run a sweep and show it live."""
+    loaded = load_sweep(sweep, overrides) if sweep else None
+    require_terminal()
+    engine = start_engine(loaded, session_path) if loaded else None
+    show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)
+
+
+@click.command()
+@sweep_argument
+@set_option
+def plan(sweep: str, overrides: tuple[str, ...]) -> None:
+    """Say what a sweep would measure, before it is started.
+
+    Every case with its time in seconds and its peak memory, learned from earlier sessions of this machine;
+    those marked with ? are guesses.
+    """
+    loaded = load_sweep(sweep, overrides)
+    for line in plan_lines(loaded, history.gather(paths.entries(), loaded, platform.node())):
+        click.echo(printable(line))

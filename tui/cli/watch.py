@@ -1,0 +1,190 @@
+"""``benchtui attach``, ``replay`` and ``demo``: watch a sweep that runs, or one that was recorded."""
+
+import gc
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from benchtui.engine import client
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library import paths
+from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Sweep
+from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, fail, of_session
+from benchtui.tui.cli.options import (
+    Judged,
+    Look,
+    ascii_option,
+    baseline_option,
+    complete_session,
+    judging,
+    plain_option,
+    printable,
+    same_within_option,
+    speed_option,
+    theme_option,
+)
+from benchtui.tui.cli.text import progress
+from benchtui.tui.replay.player import Aim, Start
+
+FAREWELLS = {
+    "detached": "the sweep goes on: benchtui attach {path}",
+    "stopped": "stopped; what was measured: benchtui export {path}; to go on: benchtui run --resume {path}",
+    "finished": "the report: benchtui export {path}",
+    "cut off": "the engine is gone and the record was cut off; what was measured: benchtui export {path}; "
+    "to go on: benchtui run --resume {path}",
+    "closed": "session {path}",
+    "lost": "the terminal is gone; session {path}",
+}
+"""What is said when the app ends, by how it did."""
+
+
+def start_engine(sweep: "Sweep", session_path: Path | None) -> "Engine":
+    """Start an engine on a sweep, which writes this file or a new one of the library."""
+    path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
+    return client.start(sweep, path)
+
+
+def show(
+    engine: "Engine | None",
+    path: Path | None,
+    start: "Start | None" = None,
+    judging: "Judging | None" = None,
+    **look: Unpack[Look],
+) -> None:
+    """Show a session in the app, and end the process with what came of it."""
+    gc.disable()  # until the first picture stands: there is nothing to collect in what is being loaded
+    from benchtui.tui.app import run_app  # Textual is imported only when something is shown
+
+    ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
+    ending = run_app(
+        engine=engine,
+        session_path=path,
+        start=start,
+        theme=look["theme"],
+        ascii_only=ascii_only,
+        judging=judging,
+    )
+    if ending.path is None:
+        return
+    click.echo(printable(FAREWELLS[ending.how].format(path=ending.path)), err=True)
+    if ending.how in ("finished", "stopped"):
+        from benchtui.sessions.state.session import Session  # the outcome is asked for only here
+
+        sys.exit(of_session(Session.load(ending.path)))
+    sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
+
+
+def print_session(
+    path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
+) -> "Session":
+    """Print a session as lines, and give what it came to."""
+    session = Session(keep_steps=False)
+    for line in progress.lines(path, engine, session, progress.when(path, moment), speed):
+        click.echo(printable(line))
+    if session.started is None:
+        raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    click.echo(printable(progress.summary_line(session, path, engine)))
+    return session
+
+
+def check_plain(as_lines: bool, judged: Judged) -> None:
+    """Refuse what changes ratios where none are printed."""
+    if as_lines and any(judged.values()):
+        raise click.UsageError("--plain prints no ratios: --baseline and --same-within have no effect there")
+
+
+def require_terminal() -> None:
+    """End the process where the app can't draw."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
+    if os.environ.get("TERM", "dumb") == "dumb":
+        fail("the app needs a terminal that can move its cursor, and TERM is dumb; use `benchtui run`", USAGE)
+
+
+@click.command()
+@click.argument("session", required=False, shell_complete=complete_session)
+@plain_option
+@theme_option
+@ascii_option
+@baseline_option
+@same_within_option
+def attach(
+    session: str | None,
+    as_lines: bool,
+    theme: str | None,
+    ascii_only: bool,
+    **judged: Unpack[Judged],
+) -> None:
+    """Watch a running sweep.
+
+    SESSION is a path or a name of the library; without it the newest that runs.
+    """
+    check_plain(as_lines, judged)
+    if not as_lines:
+        require_terminal()
+    path = paths.resolve(session) if session else None
+    engine = client.find(path) if path else next(iter(client.running()), None)
+    path = path or (engine.path if engine else None)
+    if path is None:
+        fail(
+            "no sweep is running; `benchtui SWEEP` starts one, `benchtui sessions` lists the recorded ones",
+            USAGE,
+        )
+    elif as_lines:
+        sys.exit(of_session(print_session(path, engine)))
+    else:
+        show(engine, path, judging=judging(judged), theme=theme, ascii_only=ascii_only)
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_session)
+@speed_option
+@click.option("--from", "moment", metavar="MOMENT", help="Where to begin: 90, 1:30, 50% or 'case 3'.")
+@plain_option
+@theme_option
+@ascii_option
+@baseline_option
+@same_within_option
+def replay(
+    session: str,
+    speed: float | None,
+    moment: str | None,
+    as_lines: bool,
+    theme: str | None,
+    ascii_only: bool,
+    **judged: Unpack[Judged],
+) -> None:
+    """Play a recorded session again.
+
+    SESSION is a path, a name of the library, `latest` or `demo`. With --plain its events are printed, all at
+    once or, with --speed, as they came.
+    """
+    check_plain(as_lines, judged)
+    path = paths.resolve(session)
+    engine = client.find(path)
+    if as_lines:
+        print_session(path, engine, speed, moment)
+        return
+    start = Start(speed or 1.0, Aim.parse(moment) if moment else None)
+    require_terminal()
+    show(engine, path, start, judging(judged), theme=theme, ascii_only=ascii_only)
+
+
+@click.command()
+@speed_option
+@theme_option
+@ascii_option
+def demo(speed: float | None, **look: Unpack[Look]) -> None:
+    """Play a session that was recorded for a first look, as if it ran now.
+
+    Needs neither a GPU nor a model.
+    """
+    require_terminal()
+    show(None, paths.demo_path(), Start(speed or 1.0), **look)
