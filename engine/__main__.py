@@ -56,9 +56,9 @@ def main() -> int:
 
 def _serve() -> int:
     from benchtui.engine.node.agent import serve  # most engines have no need of either
-    from benchtui.engine.node.runner import Station
+    from benchtui.engine.node.runner import NodeRunner
 
-    return serve(Station())
+    return serve(NodeRunner())
 
 
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
@@ -68,9 +68,9 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
         sweep = msgspec.json.decode(asked, type=Sweep)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
     # reading a session and what differs loads much that an engine otherwise doesn't need
-    from benchtui.engine.supervisor.resume import Left
+    from benchtui.engine.supervisor.resume import ResumableSession
 
-    left = Left(path, msgspec.json.decode(asked, type=Resumption))
+    left = ResumableSession(path, msgspec.json.decode(asked, type=Resumption))
     sweep = left.session.start.sweep
     return Supervisor(session_id, sweep, path, _executor(sweep.run), left)
 

@@ -28,7 +28,7 @@ WorkerEvent = CasePrepared | Steps | CaseFinished
 """What is told of a case on its way."""
 ErrandEvent = Idle | Runtime | Peaks | Message
 """What is told of a machine before the first case."""
-StationEvent = Telemetry | NodeLost
+RunnerEvent = Telemetry | NodeLost
 """What is told at any time."""
 
 NODE_LOST = "node lost: "
@@ -59,7 +59,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ExecutorContext:
     """What an executor has to know of the session that it runs cases for."""
 
     zero_s: float
@@ -69,7 +69,7 @@ class Setting:
     dataset: str
     """What the texts of the cases are read from."""
     loop: Loop
-    emit: Callable[[StationEvent], None]
+    emit: Callable[[RunnerEvent], None]
     """Takes what is told at any time; may be called from another thread, and must not raise."""
 
 
@@ -100,7 +100,7 @@ class Execution(Protocol):
         ...
 
 
-class Errand(Protocol):
+class PreflightTask(Protocol):
     """Something to be learned of the nodes before the first case. Nothing here ever waits."""
 
     @property
@@ -145,15 +145,15 @@ class Executor(Protocol):
         """What a reader must know of them, a line each."""
         ...
 
-    def open(self, setting: Setting) -> None:
+    def open(self, setting: ExecutorContext) -> None:
         """Begin to read the machines, and get ready for cases."""
         ...
 
-    def prepare(self) -> Errand:
+    def prepare(self) -> PreflightTask:
         """Learn what the machines draw while idle, and what torch says of them."""
         ...
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> Errand:
+    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:
         """Measure what devices do at most, while no case runs; by the node's name."""
         ...
 

@@ -22,7 +22,7 @@ class Job(Record, frozen=True, kw_only=True):
     """Steps travel in columns, an event in so many seconds at most. The station puts in its own."""
 
 
-class Examined(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
+class StepCost(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
     """What looking at a step came to, told after the case's end: it can't change how the case ended."""
 
     work: Work

@@ -21,7 +21,7 @@ ANSI = ("ansi_default", *(f"ansi_{hue}" for hue in _HUES), *(f"ansi_bright_{hue}
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ThemeSet:
     """All themes there are."""
 
     themes: dict[str, Theme]
@@ -37,9 +37,9 @@ def folder() -> Path:
     return Path(platformdirs.user_config_dir("benchtui")) / "themes"
 
 
-def shelf(place: Path | None = None) -> Shelf:
+def shelf(place: Path | None = None) -> ThemeSet:
     """Every theme that ships and every one in a folder, by default that of the reader's configuration."""
-    found = Shelf({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
+    found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
     for path in sorted((place or folder()).glob("*.toml")):
         try:
             found.themes[path.stem] = _own(path)
@@ -51,7 +51,7 @@ def shelf(place: Path | None = None) -> Shelf:
     return found
 
 
-def refusal(name: str) -> str | None:
+def unknown_reason(name: str) -> str | None:
     """Why a theme can't be had by this name, in one line; None for one that can."""
     found = shelf()
     if name in found.themes:

@@ -26,9 +26,9 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.shell import gc_control, keymap
-from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, Ending, Opened, Place
-from benchtui.tui.shell.terminal import Link, Terminal
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import PLACES, ComparisonAsked, EditAsked, ExitReason, Opened, Place
+from benchtui.tui.shell.terminal import Terminal, TerminalHandle
 from benchtui.tui.widgets.role_styles import textual_theme, variables
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-usual"), (46, "-high")]
 """From which width and height in cells a screen has which class."""
 
 
-class BenchtuiApp(App[Ending]):
+class BenchtuiApp(App[ExitReason]):
     """Five places, one at a time: a sweep to edit, a session to watch, its charts, the library, a comparison.
 
     Each place is a mode of Textual with a stack of its own, made when it is first gone to. The first one shown
@@ -75,7 +75,7 @@ class BenchtuiApp(App[Ending]):
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: AppContext,
         session_path: Path | None = None,
         engine: Engine | None = None,
         *,
@@ -96,7 +96,7 @@ class BenchtuiApp(App[Ending]):
         self._shelf = user_themes.shelf()
         self._theme_names = list(self._shelf.themes)
         self._symbols = symbols.ASCII if ascii_only else symbols.UNICODE
-        self._link = Link(self)
+        self._link = TerminalHandle(self)
         self._place: Place = "monitor" if self._feed else "sweep"
         self._first: Place | None = self._place
         """The place that is Textual's default mode."""
@@ -109,7 +109,7 @@ class BenchtuiApp(App[Ending]):
         usual = "terminal" if self.no_color else self._preferences.theme
         self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
         self.set_keymap(self._preferences.keymap)
-        keymap.follow(self._preferences.keymap)
+        keymap.set_user_map(self._preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of our own names, for a theme that lacks them."""
@@ -178,7 +178,7 @@ class BenchtuiApp(App[Ending]):
             await self._go_to_the_bottom_of("monitor")
             await self.run_action("screen.ask_quit")
         else:
-            self.exit(Ending("closed", self._feed.path if self._feed else None))
+            self.exit(ExitReason("closed", self._feed.path if self._feed else None))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen, and every theme, by name."""
@@ -323,7 +323,7 @@ class BenchtuiApp(App[Ending]):
     def _end(self) -> None:
         """Leave at once, as a signal demands; a sweep that runs goes on."""
         running = self._feed is not None and self._feed.running
-        self.exit(Ending("detached" if running else "closed", self._feed.path if self._feed else None))
+        self.exit(ExitReason("detached" if running else "closed", self._feed.path if self._feed else None))
 
     def _look(self) -> None:
         terminal = self._link.terminal
@@ -335,7 +335,7 @@ class BenchtuiApp(App[Ending]):
         terminal = self._link.terminal
         if terminal is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
-        self.exit(Ending("lost", self._feed.path if self._feed else None))
+        self.exit(ExitReason("lost", self._feed.path if self._feed else None))
 
 
 def sized(screen: Screen[None], size: Size) -> Screen[None]:
@@ -353,17 +353,17 @@ def run_app(
     theme: str | None = None,
     ascii_only: bool = False,
     judging: Judging | None = None,
-) -> Ending:
+) -> ExitReason:
     """Show the app until the reader leaves it, and say how that was; with a start, the session is replayed.
 
     Raises:
         BenchtuiError: for a theme that isn't known, or a session that can't be read.
     """
-    if theme is not None and (refusal := user_themes.refusal(theme)):
+    if theme is not None and (refusal := user_themes.unknown_reason(theme)):
         raise BenchtuiError(f"theme {refusal}")
-    here = Surroundings.here(judging or LEFT_TO_THE_SWEEP)
+    here = AppContext.here(judging or LEFT_TO_THE_SWEEP)
     app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
-    return app.run(mouse=False) or Ending("closed")
+    return app.run(mouse=False) or ExitReason("closed")
 
 
 def key_owners() -> list[type]:

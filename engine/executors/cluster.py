@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from time import monotonic
 
-from benchtui.engine.executor import Node, Setting
-from benchtui.engine.executors.remote_node import FarCase, FarErrand, FarStation, Wire
+from benchtui.engine.executor import ExecutorContext, Node
+from benchtui.engine.executors.remote_node import FarCase, FarErrand, RemoteNode, Transport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.protocol import Hello, Measure, Prepare
 from benchtui.engine.telemetry.host_info import describe_host
@@ -37,7 +37,7 @@ class Member:
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, float] = field(default_factory=dict)
 
-    def node(self, station: FarStation, hello: Hello) -> Node:
+    def node(self, station: RemoteNode, hello: Hello) -> Node:
         """The machine with what its station says of it."""
         return Node(
             self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, station.offset_s
@@ -48,7 +48,7 @@ class Cluster:
     """Holds a station on each member, and passes on to them what the engine wants."""
 
     def __init__(
-        self, wires: Mapping[str, Wire], members: Iterable[Member], let_go: Callable[[], None]
+        self, wires: Mapping[str, Transport], members: Iterable[Member], let_go: Callable[[], None]
     ) -> None:
         """Wait until every station has come up; ``let_go`` is called once they are done with.
 
@@ -57,7 +57,7 @@ class Cluster:
         """
         self._let_go = let_go
         self._sampler: Sampler | None = None
-        self._stations = {name: FarStation(name, wire) for name, wire in wires.items()}
+        self._stations = {name: RemoteNode(name, wire) for name, wire in wires.items()}
         try:
             deadline_s = monotonic() + JOIN_S
             hellos = {name: station.greet(deadline_s) for name, station in self._stations.items()}
@@ -70,7 +70,7 @@ class Cluster:
         self.nodes = tuple(member.node(self._stations[member.name], hellos[member.name]) for member in members)
         self.remarks = (*unlike({name: hello.host for name, hello in hellos.items()}), *_nice(hellos))
 
-    def open(self, setting: Setting) -> None:
+    def open(self, setting: ExecutorContext) -> None:
         """Let every station get ready, and read what the engine itself takes."""
         for station in self._stations.values():
             station.open(setting, report_s(len(self._stations)))

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchtui.engine.executor import Node, Setting
+from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.job import Job
 from benchtui.engine.node.case_execution import CaseRun
-from benchtui.engine.node.preflight import PeakErrand, Preparation
-from benchtui.engine.node.runner import Charge, Station
+from benchtui.engine.node.preflight import PeaksTask, Preparation
+from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.engine.node.worker_processes import Processes
 from benchtui.engine.telemetry.visible_gpus import setting_here
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -19,7 +19,7 @@ class LocalExecutor:
     remarks = ()
 
     def __init__(self, processes: Processes | None = None) -> None:
-        self._station = Station(processes)
+        self._station = NodeRunner(processes)
         self.nodes = (Node(None, self.host, visible=setting_here()),)
 
     @property
@@ -27,15 +27,15 @@ class LocalExecutor:
         """The machine of the engine."""
         return self._station.host
 
-    def open(self, setting: Setting) -> None:
+    def open(self, setting: ExecutorContext) -> None:
         """Begin to read the machine."""
-        self._station.open(Charge(setting.zero_s, setting.env, setting.dataset), setting.emit)
+        self._station.open(NodeSettings(setting.zero_s, setting.env, setting.dataset), setting.emit)
 
     def prepare(self) -> Preparation:
         """Learn what the machine draws while idle, and what torch says of it."""
         return self._station.prepare()
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeakErrand:
+    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:
         """Measure what its devices do at most."""
         return self._station.peaks(wanted.get(None, ()))
 

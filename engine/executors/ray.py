@@ -22,7 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from benchtui.engine.executor import Node
 from benchtui.engine.executors.cluster import Cluster, Member, named
-from benchtui.engine.executors.stdio_relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import visible
@@ -38,7 +38,7 @@ _OF_RAY = "ray.io/"
 """Begins labels that Ray makes up itself at each start."""
 
 
-class Held(Relay):
+class RayNodeActor(AgentProcess):
     """The actor of a node: its station runs as it would without Ray, with the GPUs that Ray has given us."""
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class Held(Relay):
         super().__init__(env=env)
 
     # each in a thread of its own; told here, since a client of `ray://` can't ask for it
-    read = ray.method(concurrency_group="read")(Relay.read)
-    write = ray.method(concurrency_group="write")(Relay.write)
+    read = ray.method(concurrency_group="read")(AgentProcess.read)
+    write = ray.method(concurrency_group="write")(AgentProcess.write)
 
 
 def join(run: Run) -> Cluster:
@@ -145,7 +145,7 @@ def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
     return node["Resources"].get("CPU", 0), node["Resources"].get("GPU", 0)
 
 
-def _wire(node: Mapping[str, Any]) -> Pump:
+def _wire(node: Mapping[str, Any]) -> PullTransport:
     """Hold a station on a node: all of it, so that nothing else of the cluster runs there meanwhile."""
     cpus, gpus = _slots(node)
     actor: Any = ray.remote(
@@ -154,7 +154,7 @@ def _wire(node: Mapping[str, Any]) -> Pump:
         max_restarts=0,
         concurrency_groups={"read": 1, "write": 1},
         scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
-    )(Held).remote()
+    )(RayNodeActor).remote()
 
     def fetch() -> bytes:
         try:
@@ -165,10 +165,10 @@ def _wire(node: Mapping[str, Any]) -> Pump:
             raise BenchtuiError(_line(error)) from error
         return said
 
-    return Pump(fetch, actor.write.remote, lambda: _kill(actor))
+    return PullTransport(fetch, actor.write.remote, lambda: _kill(actor))
 
 
-def _let_go(wires: Iterable[Pump]) -> None:
+def _let_go(wires: Iterable[PullTransport]) -> None:
     """Leave the cluster, once no thread asks it for anything."""
     for wire in wires:
         wire.join()

@@ -12,10 +12,21 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.engine.executor import NODE_LOST, ErrandEvent, Setting, WorkerEvent
+from benchtui.engine.executor import NODE_LOST, ErrandEvent, ExecutorContext, WorkerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.line_protocol import Lines
-from benchtui.engine.node.protocol import Done, End, Hello, Open, Order, Ping, Pong, Report, Start, reports
+from benchtui.engine.node.protocol import (
+    End,
+    Hello,
+    NodeCommand,
+    NodeEvent,
+    OpenNode,
+    Ping,
+    Pong,
+    Start,
+    TaskDone,
+    reports,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
@@ -36,7 +47,7 @@ PINGS = 5
 _MOST_CHUNKS = 64
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     """What carries messages to a station and back."""
 
     @property
@@ -57,10 +68,10 @@ class Wire(Protocol):
         ...
 
 
-class FarStation:
+class RemoteNode:
     """The engine's end of a wire."""
 
-    def __init__(self, name: str, wire: Wire) -> None:
+    def __init__(self, name: str, wire: Transport) -> None:
         self.name = name
         self.lost: str | None = None
         """Why it is gone."""
@@ -68,10 +79,10 @@ class FarStation:
         """Its monotonic clock less ours."""
         self._wire = wire
         self._lines = Lines(wire.incoming)
-        self._said: deque[Report] = deque()
+        self._said: deque[NodeEvent] = deque()
         """What was said before the loop listens."""
         self._heard_s = monotonic()
-        self._setting: Setting | None = None
+        self._setting: ExecutorContext | None = None
         self._listening: int | None = None
         """The wire's file descriptor, while the loop serves it."""
         self._cases: dict[int, FarCase] = {}
@@ -93,7 +104,7 @@ class FarStation:
         _, self.offset_s = min(rounds_s)
         return hello
 
-    def open(self, setting: Setting, report_s: float) -> None:
+    def open(self, setting: ExecutorContext, report_s: float) -> None:
         """Let it get ready, and listen to it from now on; it reports in this many seconds at most."""
         self._setting = setting
         self._heard_s = monotonic()
@@ -101,7 +112,7 @@ class FarStation:
         setting.loop.selector.register(self._listening, selectors.EVENT_READ, self._read)
         zero_s = setting.zero_s + self.offset_s
         self.say(
-            Open(
+            OpenNode(
                 zero_s=zero_s,
                 env=dict(setting.env),
                 dataset=setting.dataset,
@@ -111,13 +122,13 @@ class FarStation:
             )
         )
 
-    def say(self, order: Order) -> None:
+    def say(self, order: NodeCommand) -> None:
         """Send an order; to a station that is gone nothing is sent."""
         if self.lost is None:
             with suppress(OSError):  # its end is read from the wire
                 self._wire.send(msgspec.json.encode(order))
 
-    def ask(self, order: Order) -> None:
+    def ask(self, order: NodeCommand) -> None:
         """Send it on an errand."""
         self.busy = self.lost is None
         self.say(order)
@@ -159,7 +170,7 @@ class FarStation:
             self._listening = None
         self._wire.close()
 
-    def _next(self, deadline_s: float) -> Report:
+    def _next(self, deadline_s: float) -> NodeEvent:
         """The next message, waiting for it."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._wire.incoming, selectors.EVENT_READ)
@@ -182,7 +193,7 @@ class FarStation:
             raise BenchtuiError(f"node {self.name}: what answers there is no station")
         return answered_s - asked_s, pong.here_s - (asked_s + answered_s) / 2
 
-    def _messages(self) -> list[Report]:
+    def _messages(self) -> list[NodeEvent]:
         """What has come; raises BenchtuiError for what is no message."""
         try:
             return [reports.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
@@ -199,7 +210,7 @@ class FarStation:
         if self._lines.closed:
             self.lose(self._wire.why())
 
-    def _take(self, report: Report) -> None:
+    def _take(self, report: NodeEvent) -> None:
         match report:
             case Telemetry():
                 if self._setting:
@@ -213,7 +224,7 @@ class FarStation:
                 self.learned.append(replace(report, text=f"{self.name}: {report.text}"))
             case Idle() | Runtime() | Peaks():
                 self.learned.append(report)
-            case Done():
+            case TaskDone():
                 self.busy = False
 
     def _end_of(self, event: CaseFinished) -> None:
@@ -232,7 +243,7 @@ class FarCase:
     sources = ()
     """The loop itself serves the wire."""
 
-    def __init__(self, case: int, station: FarStation) -> None:
+    def __init__(self, case: int, station: RemoteNode) -> None:
         self.arrived: deque[WorkerEvent] = deque()
         self._case = case
         self._station = station
@@ -258,7 +269,7 @@ class FarErrand:
 
     sources = ()
 
-    def __init__(self, stations: Iterable[FarStation]) -> None:
+    def __init__(self, stations: Iterable[RemoteNode]) -> None:
         self._stations = list(stations)
 
     @property

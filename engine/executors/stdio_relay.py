@@ -21,7 +21,7 @@ _LONGEST = 300
 _END_S = 2.0
 
 
-class Relay:
+class AgentProcess:
     """Holds a station on this machine, in a process in which nothing but benchtui is loaded."""
 
     def __init__(self, command: Sequence[str] = STATION, env: Mapping[str, str] | None = None) -> None:
@@ -68,7 +68,7 @@ class Relay:
             self._process.kill()
 
 
-class Pump:
+class PullTransport:
     """A wire whose other end is called: a thread asks for more as soon as the last has come."""
 
     def __init__(

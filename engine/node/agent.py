@@ -16,24 +16,24 @@ from time import monotonic
 import msgspec
 
 from benchtui.engine.event_loop import Loop
-from benchtui.engine.executor import Errand
+from benchtui.engine.executor import PreflightTask
 from benchtui.engine.line_protocol import Lines, send
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.protocol import (
-    Done,
     End,
     Hello,
     Measure,
-    Open,
-    Order,
+    NodeCommand,
+    NodeEvent,
+    OpenNode,
     Ping,
     Pong,
     Prepare,
-    Report,
     Start,
+    TaskDone,
     orders,
 )
-from benchtui.engine.node.runner import Charge, Station
+from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.engine.telemetry.visible_gpus import setting_here
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
@@ -41,11 +41,11 @@ from benchtui.sessions.events import CaseFinished
 _MOST_CHUNKS = 16
 
 
-def serve(station: Station) -> int:
+def serve(station: NodeRunner) -> int:
     """Serve whoever holds the other ends of input and output; gives the exit status."""
     incoming, outgoing = _taken(0, os.O_RDONLY), _taken(1, os.O_WRONLY)
     os.dup2(2, 1)  # libraries print, and what they print is no message
-    Outpost(station, incoming, outgoing).serve()
+    NodeAgent(station, incoming, outgoing).serve()
     return 0
 
 
@@ -58,10 +58,10 @@ def _taken(standard: int, flags: int) -> FileIO:
     return own
 
 
-class Outpost:
+class NodeAgent:
     """Carries out orders, one loop for all of them."""
 
-    def __init__(self, station: Station, incoming: FileIO, outgoing: FileIO) -> None:
+    def __init__(self, station: NodeRunner, incoming: FileIO, outgoing: FileIO) -> None:
         self._station = station
         self._lines = Lines(incoming)
         self._incoming = incoming
@@ -69,7 +69,7 @@ class Outpost:
         self._saying = threading.Lock()
         self._loop = Loop()
         self._runs: dict[int, CaseRun] = {}
-        self._errand: Errand | None = None
+        self._errand: PreflightTask | None = None
 
     def serve(self) -> None:
         """Carry out what is ordered until nobody is there any more; what runs then is killed."""
@@ -85,7 +85,7 @@ class Outpost:
         try:
             while not self._lines.closed:
                 self._collect()
-                waiting: list[CaseRun | Errand] = list(self._runs.values())
+                waiting: list[CaseRun | PreflightTask] = list(self._runs.values())
                 waiting += [self._errand] if self._errand else []
                 sources = [source for each in waiting for source in each.sources]
                 self._loop.wait(sources, min((each.left_s for each in waiting), default=None))
@@ -104,11 +104,11 @@ class Outpost:
         for message in messages:
             self._obey(orders.decode(message))
 
-    def _obey(self, order: Order) -> None:
+    def _obey(self, order: NodeCommand) -> None:
         match order:
             case Ping():
                 self._say(Pong(at_s=order.at_s, here_s=monotonic()))
-            case Open():
+            case OpenNode():
                 self._open(order)
             case Prepare():
                 self._errand = self._station.prepare()
@@ -119,10 +119,10 @@ class Outpost:
             case End() if order.case in self._runs:
                 self._runs[order.case].end(order.outcome, order.reason, self._station.now_s())
 
-    def _open(self, order: Open) -> None:
+    def _open(self, order: OpenNode) -> None:
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        charge = Charge(order.zero_s, order.env, order.dataset, order.node, order.report_s)
+        charge = NodeSettings(order.zero_s, order.env, order.dataset, order.node, order.report_s)
         self._station.open(charge, self._say)
 
     def _start(self, order: Start) -> None:
@@ -145,8 +145,8 @@ class Outpost:
                 self._say(told)
             if self._errand.ended:
                 self._errand = None
-                self._say(Done())
+                self._say(TaskDone())
 
-    def _say(self, report: Report) -> None:
+    def _say(self, report: NodeEvent) -> None:
         with suppress(OSError), self._saying:  # a reader that is gone shows in the input, which has ended too
             send(self._outgoing, msgspec.json.encode(report))

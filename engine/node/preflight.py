@@ -77,7 +77,7 @@ class Preparation:
             yield told
 
 
-class PeakErrand:
+class PeaksTask:
     """Measures peaks one after another."""
 
     def __init__(self, processes: Processes, wanted: Iterable[PeakKey], node: str | None) -> None:

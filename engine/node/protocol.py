@@ -22,18 +22,18 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Record
 
 
-class Word(Record, tag_field="event", frozen=True, kw_only=True):
+class NodeMessage(Record, tag_field="event", frozen=True, kw_only=True):
     """What all messages share."""
 
 
-class Ping(Word, tag="ping", frozen=True, kw_only=True):
+class Ping(NodeMessage, tag="ping", frozen=True, kw_only=True):
     """Asks for the time there."""
 
     at_s: float
     """The engine's monotonic clock."""
 
 
-class Open(Word, tag="open", frozen=True, kw_only=True):
+class OpenNode(NodeMessage, tag="open", frozen=True, kw_only=True):
     """Begin to read the machine, and get ready for cases."""
 
     zero_s: float
@@ -49,23 +49,23 @@ class Open(Word, tag="open", frozen=True, kw_only=True):
     """Between two events of steps, and of readings, as far as these don't come less often anyway."""
 
 
-class Prepare(Word, tag="prepare", frozen=True, kw_only=True):
+class Prepare(NodeMessage, tag="prepare", frozen=True, kw_only=True):
     """Learn what the machine draws while idle, and what torch says of it; answered with events and Done."""
 
 
-class Measure(Word, tag="measure", frozen=True, kw_only=True):
+class Measure(NodeMessage, tag="measure", frozen=True, kw_only=True):
     """Measure what devices do at most; answered with events and Done."""
 
     peaks: tuple[PeakKey, ...]
 
 
-class Start(Word, tag="start", frozen=True, kw_only=True):
+class Start(NodeMessage, tag="start", frozen=True, kw_only=True):
     """Run a case; answered with its events, CaseFinished the last."""
 
     job: Job
 
 
-class End(Word, tag="end", frozen=True, kw_only=True):
+class End(NodeMessage, tag="end", frozen=True, kw_only=True):
     """Kill a case, unless it has ended."""
 
     case: int
@@ -73,7 +73,7 @@ class End(Word, tag="end", frozen=True, kw_only=True):
     reason: str
 
 
-class Hello(Word, tag="hello", frozen=True, kw_only=True):
+class Hello(NodeMessage, tag="hello", frozen=True, kw_only=True):
     """The first message of a station."""
 
     version: str
@@ -85,7 +85,7 @@ class Hello(Word, tag="hello", frozen=True, kw_only=True):
     """By how much its processes let others go first."""
 
 
-class Pong(Word, tag="pong", frozen=True, kw_only=True):
+class Pong(NodeMessage, tag="pong", frozen=True, kw_only=True):
     """The time there."""
 
     at_s: float
@@ -94,16 +94,16 @@ class Pong(Word, tag="pong", frozen=True, kw_only=True):
     """The station's monotonic clock."""
 
 
-class Done(Word, tag="done", frozen=True, kw_only=True):
+class TaskDone(NodeMessage, tag="done", frozen=True, kw_only=True):
     """All has been said that was asked for by Prepare or Measure."""
 
 
-Order = Ping | Open | Prepare | Measure | Start | End
+NodeCommand = Ping | OpenNode | Prepare | Measure | Start | End
 """What an engine says."""
-Report = (
-    Hello | Pong | Done | Telemetry | Idle | Runtime | Peaks | Message | CasePrepared | Steps | CaseFinished
+NodeEvent = (
+    Hello | Pong | TaskDone | Telemetry | Idle | Runtime | Peaks | Message | CasePrepared | Steps | CaseFinished
 )
 """What a station says."""
 
-orders = msgspec.json.Decoder(Order)
-reports = msgspec.json.Decoder(Report)
+orders = msgspec.json.Decoder(NodeCommand)
+reports = msgspec.json.Decoder(NodeEvent)

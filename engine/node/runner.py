@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
-from benchtui.engine.node.preflight import IDLE_S, PeakErrand, Preparation
+from benchtui.engine.node.preflight import IDLE_S, PeaksTask, Preparation
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import Readings
 from benchtui.engine.node.worker_processes import Processes
@@ -24,7 +24,7 @@ from benchtui.sessions.sweep import SYNTHETIC
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class NodeSettings:
     """What a station has to know of the session that it runs cases for."""
 
     zero_s: float
@@ -39,7 +39,7 @@ class Charge:
     """Between two events of steps of a case, and of readings, as far as these don't come less often anyway."""
 
 
-class Station:
+class NodeRunner:
     """Describes its machine, reads it, runs cases on it, and adds to each what was read meanwhile."""
 
     def __init__(self, processes: Processes | None = None) -> None:
@@ -51,12 +51,12 @@ class Station:
         self._readings = Readings(self._hand_on)
         self._runs: list[CaseRun] = []
         """The cases that haven't ended."""
-        self._charge = Charge(0.0)
+        self._charge = NodeSettings(0.0)
         self._emit: Callable[[Telemetry], None] = _nowhere
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
-    def open(self, charge: Charge, emit: Callable[[Telemetry], None]) -> None:
+    def open(self, charge: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
         os.environ.update(charge.env)  # for the fork server: libraries read theirs when they are loaded
         self._processes.expect(charge.dataset)
@@ -86,9 +86,9 @@ class Station:
             self._processes, (lambda now_s: self._idle(begin_s, now_s)) if readable else None, self._charge.node
         )
 
-    def peaks(self, wanted: Iterable[PeakKey]) -> PeakErrand:
+    def peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
         """Measure what devices do at most, while no case runs."""
-        return PeakErrand(self._processes, wanted, self._charge.node)
+        return PeaksTask(self._processes, wanted, self._charge.node)
 
     def start(self, job: Job) -> CaseRun:
         """Start a case; raises BenchtuiError where that can't be done."""

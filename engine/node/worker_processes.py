@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import Examined, Job
+from benchtui.engine.job import Job, StepCost
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
@@ -56,7 +56,7 @@ class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=Tru
     error: str
 
 
-_decoder = msgspec.json.Decoder(WorkerEvent | Examined)
+_decoder = msgspec.json.Decoder(WorkerEvent | StepCost)
 
 
 class Processes:
@@ -184,7 +184,7 @@ class CaseProcess:
                 self._ending = self._ending or event
                 if self._killed_s is None:
                     self._deadline_s = monotonic() + _TEARDOWN_S
-            elif isinstance(event, Examined):
+            elif isinstance(event, StepCost):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
             else:
                 yield event
@@ -219,7 +219,7 @@ class CaseProcess:
         if self.server is not None:
             fork_server.kill_server(self.server)
 
-    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | Examined]:
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCost]:
         try:
             for message in self._lines.read(_MOST_CHUNKS):
                 yield _decoder.decode(message)

@@ -45,7 +45,7 @@ class _Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class PendingSearchStep:
     """What the end of a case leads to."""
 
     case: int
@@ -85,9 +85,9 @@ class BatchSizes:
                 case = self._cases[event.case]
                 case.samples, case.gpu_uuid = event.samples_per_step, event.gpu_uuid
 
-    def retrace(self, record: Iterable[Read]) -> list[Owed]:
+    def retrace(self, record: Iterable[Read]) -> list[PendingSearchStep]:
         """Take in a whole record; gives what ends of cases led to and the record doesn't hold yet."""
-        owed: dict[str, Owed] = {}
+        owed: dict[str, PendingSearchStep] = {}
         known: set[int] = set()
         """Cases whose first round has ended well: further ones tell a search nothing."""
         for event in record if self._members else ():
@@ -125,10 +125,12 @@ class BatchSizes:
         step = following(trials, lambda size: self._too_large(case, size))
         return Found(f"{FOUND}{case.config.family}: {step.text}") if isinstance(step, Found) else step
 
-    def _owed(self, end: CaseFinished) -> dict[str, Owed]:
+    def _owed(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
         """What the end of a case leads to, by its family."""
         step = self.ended(end)
-        return {} if step is None else {self._members[end.case].config.family: Owed(end.case, step)}
+        return (
+            {} if step is None else {self._members[end.case].config.family: PendingSearchStep(end.case, step)}
+        )
 
     def _again(self, case: Case) -> None:
         """Expect a case that begins again; how it ended before is forgotten."""

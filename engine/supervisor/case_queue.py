@@ -13,12 +13,20 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome, Runtime
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import MOST_CASES, Case, Config, Sweep, cases, senseless, unfit
+from benchtui.sessions.sweep import (
+    MOST_CASES,
+    Case,
+    Config,
+    Sweep,
+    cases,
+    incompatible_reason,
+    unsupported_reason,
+)
 from benchtui.sessions.sweep.case_order import Order
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScheduledRound:
     """A case in one of its rounds, counted from 0."""
 
     case: Case
@@ -38,7 +46,7 @@ class Queue:
         """Where cases may run, without the nodes that were lost."""
         self.cases = cases(sweep)
         """All cases, each at the place of its number."""
-        self.running: dict[int, Turn] = {}
+        self.running: dict[int, ScheduledRound] = {}
         self.paused = False
         """Whether no case may start."""
         self._sweep = sweep
@@ -67,7 +75,7 @@ class Queue:
         """Start cases only where torch has their device, as far as it has told."""
         self._runtimes = runtimes
 
-    def next(self) -> Turn | None:
+    def next(self) -> ScheduledRound | None:
         """The next case if it may start now; it counts as running from here on.
 
         On each node one after another, unless the sweep is parallel: then one on each GPU, and one on the
@@ -187,11 +195,11 @@ class Queue:
         return self.require(index).index not in self._pending and index not in self.running
 
     def _case(self, index: int, config: Config) -> Case:
-        return Case(index, config, senseless(config) or unfit(config, self._sweep))
+        return Case(index, config, unsupported_reason(config) or incompatible_reason(config, self._sweep))
 
-    def _start(self, case: Case, node: Node) -> Turn:
+    def _start(self, case: Case, node: Node) -> ScheduledRound:
         self._pending.remove(case.index)
-        turn = self.running[case.index] = Turn(case, self._done(case.index), node.name)
+        turn = self.running[case.index] = ScheduledRound(case, self._done(case.index), node.name)
         return turn
 
     def _busy(self) -> dict[str | None, set[str]]:

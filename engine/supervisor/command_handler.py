@@ -1,14 +1,14 @@
 """What the user may ask of a sweep on its way; each command is carried out whole or refused in one line."""
 
 from benchtui.engine.control import Command
-from benchtui.engine.supervisor.scheduler import Course
+from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Continued, OrderChanged, Paused
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.toml_reader import checked
 
 
-def obey(command: Command, course: Course) -> tuple[int, ...]:
+def execute(command: Command, course: Scheduler) -> tuple[int, ...]:
     """Carry out a command, or raise BenchtuiError; gives the numbers of the cases it made."""
     if course.stopping and command.command not in ("status", "stop"):
         raise BenchtuiError(f"the sweep is ending: {course.stopping}")
@@ -39,14 +39,14 @@ def _named(command: Command) -> tuple[int, ...]:
     return command.cases
 
 
-def _pause(course: Course, paused: bool) -> None:
+def _pause(course: Scheduler, paused: bool) -> None:
     """Pausing what is paused changes nothing, and is no mistake."""
     if course.queue.paused != paused:
         course.queue.paused = paused
         course.log.write((Paused if paused else Continued)(t=course.log.now_s()))
 
 
-def _skip(course: Course, cases: tuple[int, ...]) -> None:
+def _skip(course: Scheduler, cases: tuple[int, ...]) -> None:
     running = course.queue.running
     if not cases and len(running) != 1:
         names = ", ".join(str(index) for index in running)
@@ -64,7 +64,7 @@ def _skip(course: Course, cases: tuple[int, ...]) -> None:
             course.dismiss([course.queue.cases[index]], "skipped", "skipped by the user")
 
 
-def _add(course: Course, command: Command) -> tuple[int, ...]:
+def _add(course: Scheduler, command: Command) -> tuple[int, ...]:
     if not command.configs:
         raise BenchtuiError("no case is given")
     configs = [checked(config) for config in command.configs]
@@ -72,7 +72,7 @@ def _add(course: Course, command: Command) -> tuple[int, ...]:
     return tuple(course.plan(config, "added by the user").index for config in configs)
 
 
-def _again(course: Course, cases: tuple[int, ...]) -> tuple[int, ...]:
+def _again(course: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
         if not course.queue.has_ended(index):
             raise BenchtuiError(f"case {index} hasn't ended yet")
@@ -80,7 +80,7 @@ def _again(course: Course, cases: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(course.plan(course.queue.cases[index].config, "again", of=index).index for index in cases)
 
 
-def _require_room(course: Course, amount: int) -> None:
+def _require_room(course: Scheduler, amount: int) -> None:
     there = len(course.queue.cases)
     if there + amount > MOST_CASES:
         raise BenchtuiError(f"{amount:,} more cases beside {there:,}: at most {MOST_CASES:,} are allowed")

@@ -21,7 +21,7 @@ FAILED = ("failed", "timeout")
 """States of cases that begin again where it is asked for."""
 
 
-class Left:
+class ResumableSession:
     """What is left of a recorded session, whose file nobody else writes as long as this process lives."""
 
     def __init__(self, path: Path, how: Resumption) -> None:

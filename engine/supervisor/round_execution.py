@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from benchtui.engine.executor import Execution
-from benchtui.engine.supervisor.case_queue import Turn
-from benchtui.engine.supervisor.round_policy import Again, Rounds
+from benchtui.engine.supervisor.case_queue import ScheduledRound
+from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.sessions.errors import BenchtuiError, ShortageError
 from benchtui.sessions.events import (
     AnyEvent,
@@ -15,7 +15,7 @@ from benchtui.sessions.events import (
     Outcome,
 )
 
-Launch = Callable[[Turn], Execution]
+Launch = Callable[[ScheduledRound], Execution]
 """Starts a case's process; raises BenchtuiError where that can't be done."""
 
 SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
@@ -25,7 +25,9 @@ SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
 class RoundRun:
     """A case on its way through a round, resting between two attempts where the first was disturbed."""
 
-    def __init__(self, turn: Turn, launch: Launch, rounds: Rounds, again: Again | None = None) -> None:
+    def __init__(
+        self, turn: ScheduledRound, launch: Launch, rounds: Rounds, again: Retry | None = None
+    ) -> None:
         """Nothing is started before the first ``collect``; ``again`` says why the round begins anew."""
         self.turn = turn
         self.ended: CaseFinished | None = None

@@ -9,7 +9,7 @@ from benchtui.engine.node import energy
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import over_rounds, sharing, throttling
+from benchtui.sessions.stats.disturbance import contention_marks, over_rounds, throttling
 from benchtui.sessions.sweep import Measure
 
 THROTTLED_RETRIES = 2
@@ -19,7 +19,7 @@ PAUSE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """Why a case is measured again, and how long the machine is given to come to rest."""
 
     reason: str
@@ -46,17 +46,17 @@ class Rounds:
         self._processes += 1
         return f"case-{case}-{self._processes}"
 
-    def again(self, ended: CaseFinished, attempt: int) -> Again | None:
+    def again(self, ended: CaseFinished, attempt: int) -> Retry | None:
         """Whether to measure once more after so many repetitions; never for ever."""
         if ended.outcome != "ok" or ended.environment is None or ended.measured_s is None:
             return None
         throttled = throttling(ended.environment)
-        shared = sharing(ended.environment, ended.measured_s[1] - ended.measured_s[0])
+        shared = contention_marks(ended.environment, ended.measured_s[1] - ended.measured_s[0])
         default = THROTTLED_RETRIES if throttled else 0
         retries = default if self._rules.retries is None else self._rules.retries
         if attempt >= retries or not (throttled or shared):
             return None
-        return Again(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt)
+        return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt)
 
     def ended(self, end: CaseFinished, turn: int) -> RoundFinished | CaseFinished:
         """What to record of a round: its end, or that of the case where it is the last or went wrong."""

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST, Node
 from benchtui.engine.supervisor.batch_size_search import Found, Try
-from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizes, Owed
+from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizes, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_execution import Launch, RoundRun
-from benchtui.engine.supervisor.round_policy import Again, Rounds
+from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
@@ -23,7 +23,7 @@ LOST_RETRIES = 2
 """How often a case begins anew whose node was lost: it may be what nodes are lost over."""
 
 
-class Course:
+class Scheduler:
     """Starts cases from the queue as they may start, and writes down what happens to them."""
 
     def __init__(
@@ -40,9 +40,9 @@ class Course:
         self._sweep = sweep
         self._lost: Counter[int] = Counter()
         """How many nodes were lost under each case."""
-        self._anew: dict[int, Again] = {}
+        self._anew: dict[int, Retry] = {}
         """Why cases begin their round anew that wait for another node."""
-        self._owed: list[Owed] = []
+        self._owed: list[PendingSearchStep] = []
         """What ends of cases led to and a record that broke off didn't hold any more."""
         self._unskipped: list[tuple[Case, Case]] = []
         """Cases that are to be skipped for one that ran out of memory, which it didn't hold any more either."""
@@ -187,7 +187,7 @@ class Course:
             return end
         if self.stopping or not self.queue.again(end.case):
             return replace(end, outcome="interrupted")
-        self._anew[end.case] = Again(end.reason or "", 0.0)
+        self._anew[end.case] = Retry(end.reason or "", 0.0)
         return None
 
     def _skip(self, case: Case, smaller: Case) -> None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Command, log_path
 from benchtui.engine.event_loop import Loop
-from benchtui.engine.executor import Errand, Execution, Executor, Node, Setting, StationEvent
+from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.node.preflight import peak_keys
-from benchtui.engine.supervisor.case_queue import Turn
-from benchtui.engine.supervisor.command_handler import obey
+from benchtui.engine.supervisor.case_queue import ScheduledRound
+from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.control_server import ControlServer
 from benchtui.engine.supervisor.round_policy import Rounds
-from benchtui.engine.supervisor.scheduler import Course
+from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
 from benchtui.engine.telemetry.visible_gpus import VARIABLE, visible_gpus
 from benchtui.engine.versions import untested
@@ -42,10 +42,10 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import earlier_spread
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.sanitize import visible
-from benchtui.sessions.sweep import Sweep, on_gpus, on_kinds, own_code
+from benchtui.sessions.sweep import Sweep, custom_task, expand_gpus, expand_node_kinds
 
 if TYPE_CHECKING:
-    from benchtui.engine.supervisor.resume import Left
+    from benchtui.engine.supervisor.resume import ResumableSession
 
 E = TypeVar("E", Runtime, Peaks)
 
@@ -54,7 +54,12 @@ class Supervisor:
     """One sweep, from its first event to its last."""
 
     def __init__(
-        self, session_id: str, sweep: Sweep, path: Path, executor: Executor, left: "Left | None" = None
+        self,
+        session_id: str,
+        sweep: Sweep,
+        path: Path,
+        executor: Executor,
+        left: "ResumableSession | None" = None,
     ) -> None:
         """Begin the session's file, or go on with what is left of one, and listen for commands.
 
@@ -78,7 +83,7 @@ class Supervisor:
             self._control.close()
             raise
         self._rounds = Rounds(self._sweep.measure)
-        self._course = Course(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
+        self._course = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
         if left:
             self._course.take_up(left.session, left.record())
         self.resumed_s = resumed.t if resumed else None
@@ -122,7 +127,9 @@ class Supervisor:
             self._tell_nodes()
             self._tell_what_is_foreign()
             self._executor.open(
-                Setting(self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event)
+                ExecutorContext(
+                    self._log.zero_s, self._sweep.env, self._sweep.dataset, self._loop, self._on_event
+                )
             )
             self._prepare()
             while self._course.advance():
@@ -150,7 +157,7 @@ class Supervisor:
 
     def _tell_what_is_foreign(self) -> None:
         """Name what a sweep of somebody else's brings along, before any of it is in force."""
-        if own := own_code(self._sweep.task):
+        if own := custom_task(self._sweep.task):
             self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
         if names := ", ".join(self._sweep.env):
             self._log.tell(f"measured processes have the sweep's own {names}")
@@ -185,7 +192,7 @@ class Supervisor:
         for word in dict.fromkeys(words):
             self._log.tell(word, "warning")
 
-    def _learn(self, errand: Errand, kind: type[E]) -> list[E]:
+    def _learn(self, errand: PreflightTask, kind: type[E]) -> list[E]:
         """Record what an errand brings, serving commands meanwhile; gives the events of a kind."""
         found = []
         while not self._course.stopping:
@@ -199,7 +206,7 @@ class Supervisor:
         errand.end()
         return found
 
-    def _launch(self, turn: Turn) -> Execution:
+    def _launch(self, turn: ScheduledRound) -> Execution:
         """Start one case in one process."""
         case = turn.case
         job = Job(
@@ -214,12 +221,12 @@ class Supervisor:
 
     def _on_command(self, command: Command) -> Answer:
         try:
-            made = obey(command, self._course)
+            made = execute(command, self._course)
         except BenchtuiError as error:
             return Answer(ok=False, error=visible(str(error)))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
-    def _on_event(self, event: StationEvent) -> None:
+    def _on_event(self, event: RunnerEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             if isinstance(event, NodeLost):
                 self._course.lose(event)
@@ -264,7 +271,7 @@ def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
     """
     gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
     kinds = tuple(dict.fromkeys(node.kind for node in nodes))
-    return on_gpus(on_kinds(sweep, kinds), max(gpus))
+    return expand_gpus(expand_node_kinds(sweep, kinds), max(gpus))
 
 
 def _joined(node: Node, now_s: float) -> NodeJoined:
@@ -281,6 +288,6 @@ def _joined(node: Node, now_s: float) -> NodeJoined:
 
 def _require_own_code(task: str) -> None:
     """Refuse a task whose file isn't there, before a session is begun."""
-    own = own_code(task)
+    own = custom_task(task)
     if own and not Path(own[0]).is_file():
         raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")

@@ -28,7 +28,7 @@ class _Moment:
         return cls(monotonic(), own_s, own.ru_nivcsw, unless_refused(machine_busy_s))
 
 
-class Surroundings:
+class EnvironmentProbe:
     """Reads the counters now and once more at the end: nothing runs in between."""
 
     def __init__(self) -> None:

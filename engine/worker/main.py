@@ -18,23 +18,23 @@ from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import Examined, Job
+from benchtui.engine.job import Job, StepCost
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import precision
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import isolation
-from benchtui.engine.worker.step_cost import examine
+from benchtui.engine.worker.step_cost import measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.registry import make_workload
-from benchtui.sessions.analysis.applied_options import in_vain
+from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
 from benchtui.sessions.payloads import Compiling, Memory, Work
 
-Emit = Callable[[WorkerEvent | Examined], None]
+Emit = Callable[[WorkerEvent | StepCost], None]
 
 _CUT_SHORT = "the worker ended while its step was looked at"
 UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
@@ -79,7 +79,7 @@ class _Case:
             self._failed(error)
         else:
             if ended.work:
-                self._emit(Examined(work=examine(workload.step, device, step_s)))
+                self._emit(StepCost(work=measure_step_cost(workload.step, device, step_s)))
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load everything, and say what has been loaded."""
@@ -94,7 +94,7 @@ class _Case:
                 model=workload.model,
                 data=workload.data,
                 effective=workload.effective,
-                marks=(*workload.marks, *in_vain(job.config, workload.effective)),
+                marks=(*workload.marks, *unapplied_options(job.config, workload.effective)),
                 load_s=monotonic() - begin_s,
                 samples_per_step=workload.samples,
                 new_tokens=workload.new_tokens,
@@ -131,7 +131,7 @@ class _Case:
             case=job.case,
             outcome="ok",
             effective=effective,
-            marks=(*workload.marks, *in_vain(job.config, effective), *_unsteady(measured.compiling)),
+            marks=(*workload.marks, *unapplied_options(job.config, effective), *_unsteady(measured.compiling)),
             measured_s=(measured.begin_s - job.zero_s, measured.end_s - job.zero_s),
             stop=measured.stop,
             warmup_stop=warmup_stop,
@@ -163,7 +163,7 @@ class _Case:
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))
 
-    def _emit(self, event: WorkerEvent | Examined) -> None:
+    def _emit(self, event: WorkerEvent | StepCost) -> None:
         if os.getpid() != self._pid:
             self._end_copy()
         self._send(event)

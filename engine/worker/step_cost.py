@@ -42,7 +42,7 @@ _PICKS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather"
 """Operations that read no more of their first input than they give."""
 
 
-def examine(step: Step, device: Device, step_s: float) -> Work:
+def measure_step_cost(step: Step, device: Device, step_s: float) -> Work:
     """The work of a step that takes so many seconds; raises nothing that a step may raise."""
     counted = _tried(device, lambda: count(step, step_s))
     busy_ms = _tried(device, lambda: _busy_ms(step, device, step_s))
@@ -56,7 +56,7 @@ def count(step: Step, step_s: float) -> Work:
     """Operations and bytes of one step, run uncompiled; raises BenchtuiError where it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
-    traffic, operations = Traffic(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
+    traffic, operations = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
     # torch's counter takes composed operations apart, so it is the inner one of the two
     with _uncompiled(), warnings.catch_warnings(), traffic, operations:
         warnings.simplefilter("ignore")  # of the counter's hooks on a compiled module, which it does without
@@ -75,7 +75,7 @@ def count(step: Step, step_s: float) -> Work:
     )
 
 
-class Traffic(TorchDispatchMode):
+class ByteCounter(TorchDispatchMode):
     """Adds up the bytes of what every operation reads and writes; a view moves nothing."""
 
     def __init__(self) -> None:

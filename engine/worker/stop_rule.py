@@ -25,7 +25,7 @@ SETTLED_WITHIN = 0.05
 
 
 @dataclass(slots=True)
-class Spread:
+class IntervalWidth:
     """The spread of a growing sample, kept up to date at little cost a value."""
 
     ordered: array[float] = field(default_factory=lambda: array("d"))
@@ -76,7 +76,7 @@ class StopRule:
         self._most_s = longest_s(rules)
         self._measured_ms = self._checked_ms = 0.0
         self._steps = 0
-        self._host, self._device = Spread(), Spread()
+        self._host, self._device = IntervalWidth(), IntervalWidth()
 
     def reason(self, wall_ms: float, device_ms: float | None, elapsed_s: float) -> str | None:
         """Take in one more step, which ended so long after measuring began; why to end now, or None."""

@@ -12,10 +12,10 @@ from typing import TypeVar
 from benchtui.engine.devices.base import Device, StepTime
 from benchtui.engine.job import REPORT_S
 from benchtui.engine.models.compilation import CompileWatch
-from benchtui.engine.worker.environment import Surroundings
+from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.stop_rule import StopRule
 from benchtui.engine.worker.warmup import warmed_up
-from benchtui.engine.workloads.base import Counted, Workload
+from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
@@ -54,10 +54,10 @@ class Recorder:
     added: int = 0
     """Steps of this phase so far."""
     times: list[StepTime] = field(default_factory=list)
-    counted: list[Counted] = field(default_factory=list)
+    counted: list[StepCounts] = field(default_factory=list)
     flushed_s: float = field(default_factory=monotonic)
 
-    def add(self, time: StepTime, counted: Counted) -> None:
+    def add(self, time: StepTime, counted: StepCounts) -> None:
         """Keep a step, and pass on what has gathered when it is time."""
         self.times.append(time)
         self.counted.append(counted)
@@ -109,7 +109,7 @@ def measure(
     """Run measured steps until the rules say that it is enough."""
     gc.collect()
     device.reset_peaks()
-    rule, surroundings = StopRule(rules), Surroundings()
+    rule, surroundings = StopRule(rules), EnvironmentProbe()
     begin_s, stop = monotonic(), None
     while stop is None:
         for time in _steps(workload, device, record, _block(rules, record.added)):

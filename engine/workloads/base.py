@@ -8,7 +8,7 @@ from benchtui.sessions.payloads import Data, Effective, Model
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class StepCounts:
     """What a step got done; None where the task has no such thing."""
 
     tokens: int | None = None
@@ -42,6 +42,6 @@ class Workload(Protocol):
         """Do one step, calling ``lap(part)`` at the end of each part; gives what ``count`` counts in."""
         ...
 
-    def count(self, done: Any) -> Counted:  # noqa: ANN401  (as above)
+    def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
         """What the step that gave this got done; asked for outside the timed span."""
         ...

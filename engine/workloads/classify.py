@@ -4,7 +4,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads.transformer_task import Done, NetworkTask
+from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 
@@ -15,7 +15,7 @@ class Classify(NetworkTask):
         """Load everything; raises BenchtuiError where something can't be had."""
         super().__init__(sweep, config, device, AutoModelForSequenceClassification)
 
-    def step(self, lap: Lap) -> Done:
+    def step(self, lap: Lap) -> StepOutput:
         """Classify the next batch."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
@@ -23,4 +23,4 @@ class Classify(NetworkTask):
         lap("forward")
         logits.cpu()
         lap("result")
-        return Done((mask,))
+        return StepOutput((mask,))

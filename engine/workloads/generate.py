@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.batches import Side
-from benchtui.engine.workloads.transformer_task import Done, NetworkTask
+from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
@@ -29,7 +29,7 @@ class Generate(NetworkTask):
         self._prefill_options = {name: 1 for name in LAST_LOGITS if name in taken}
         self._measured_shape: tuple[int, ...] | None = None
 
-    def step(self, lap: Lap) -> Done:
+    def step(self, lap: Lap) -> StepOutput:
         """Continue the next batch of prompts; the new tokens are copied back at the end."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
@@ -37,7 +37,7 @@ class Generate(NetworkTask):
         tokens.cpu()
         lap("result")
         self._note_cache(mask.shape, cache)
-        return Done((mask,))
+        return StepOutput((mask,))
 
     def _generate(self, ids: torch.Tensor, mask: torch.Tensor, lap: Lap) -> tuple[torch.Tensor, Any]:
         """The new tokens (batch, new_tokens), and the cache that was built on the way."""

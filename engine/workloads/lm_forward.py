@@ -4,7 +4,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads.transformer_task import Done, NetworkTask
+from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 
@@ -15,10 +15,10 @@ class LmForward(NetworkTask):
         """Load everything; raises BenchtuiError where something can't be had."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
 
-    def step(self, lap: Lap) -> Done:
+    def step(self, lap: Lap) -> StepOutput:
         """One pass over the next batch."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
             self._forward(**inputs, use_cache=False)
         lap("forward")
-        return Done((mask,))
+        return StepOutput((mask,))

@@ -6,8 +6,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Device, Lap
-from benchtui.engine.workloads.base import Counted
-from benchtui.engine.workloads.transformer_task import Done, NetworkTask
+from benchtui.engine.workloads.base import StepCounts
+from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 
@@ -38,7 +38,7 @@ class LmTrain(NetworkTask):
         self._optimizer = torch.optim.AdamW(self._network.parameters(), lr=sweep.train.learning_rate)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
 
-    def step(self, lap: Lap) -> Done:
+    def step(self, lap: Lap) -> StepOutput:
         """Train on the next batches; gives the mean of their losses."""
         masks, losses = [], []
         for _ in range(self._accumulation):
@@ -55,9 +55,9 @@ class LmTrain(NetworkTask):
         self._scaler.update()
         self._optimizer.zero_grad(set_to_none=not self._keep_gradients)
         lap("optimizer")
-        return Done(tuple(masks), sum(losses[1:], start=losses[0]))
+        return StepOutput(tuple(masks), sum(losses[1:], start=losses[0]))
 
-    def count(self, done: Done) -> Counted:
+    def count(self, done: StepOutput) -> StepCounts:
         """Tokens and loss; a loss that is no finite number marks the case."""
         counted = super().count(done)
         if counted.loss is not None and not isfinite(counted.loss):

@@ -17,10 +17,10 @@ import torch
 
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import compilation
-from benchtui.engine.workloads.base import Counted
+from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
-from benchtui.sessions.sweep import Config, Sweep, own_code
+from benchtui.sessions.sweep import Config, Sweep, custom_task
 
 FORKED = (
     "the step forked and came back in both processes, which measure the same case then;"
@@ -88,11 +88,11 @@ class Own:
         pass_on("rest" if parts else "step")
         self._check_parts(tuple(parts))
 
-    def count(self, done: None) -> Counted:
+    def count(self, done: None) -> StepCounts:
         """Tokens of the step, where the user's object says."""
         if getattr(self._step, "tokens", None) is None:
-            return Counted()
-        return Counted(tokens=self._whole_number("tokens", least=0))
+            return StepCounts()
+        return StepCounts(tokens=self._whole_number("tokens", least=0))
 
     def read_back(self) -> Effective:
         """Threads and compiling, which torch knows itself; of the rest nothing is known."""
@@ -140,7 +140,7 @@ class Own:
 
 def place(error: BaseException, task: str) -> str:
     """Where in the user's file an error was raised, as ``my_step.py:12: ``; empty for an error of ours."""
-    own = own_code(task)
+    own = custom_task(task)
     if own is None:
         return ""
     file, path = own[0], str(Path(own[0]).resolve())
@@ -152,7 +152,7 @@ def place(error: BaseException, task: str) -> str:
 
 
 def _function(task: str) -> Any:  # noqa: ANN401  (the user's)
-    file, name = own_code(task) or (task, "")
+    file, name = custom_task(task) or (task, "")
     function = getattr(_run_file(Path(file).resolve(), task), name, None)
     if not callable(function):
         raise BenchtuiError(f"task {task!r}: {file} has no function {name}")

@@ -9,14 +9,14 @@ from transformers import AutoConfig
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.models import compilation, loading, precision
 from benchtui.engine.models.network import Architecture, load_network
-from benchtui.engine.workloads.base import Counted
+from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.batches import Batches, Side, SyntheticBatches, TextBatches
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StepOutput:
     """What a step leaves behind to be counted."""
 
     masks: tuple[torch.Tensor, ...]
@@ -66,12 +66,12 @@ class NetworkTask:
             padding="longest" if self._shorter else "max" if self._padded else None,
         )
 
-    def count(self, done: Done) -> Counted:
+    def count(self, done: StepOutput) -> StepCounts:
         """Tokens of a step by its attention masks, with those it generated, and its loss."""
         for mask in done.masks:
             self._note_padding(mask)
         generated = self.samples * (self.new_tokens or 0)
-        return Counted(
+        return StepCounts(
             tokens=sum(int(mask.sum()) for mask in done.masks) + generated,
             padded_tokens=sum(mask.numel() for mask in done.masks) + generated,
             loss=None if done.loss is None else done.loss.item(),

@@ -46,12 +46,12 @@ class _Kind:
     lacking: Callable[[Result], str]
 
 
-def broken(result: Result, constraints: Constraints) -> list[str]:
+def violations(result: Result, constraints: Constraints) -> list[str]:
     """Why a case doesn't keep to the constraints, a reason each; a figure that it lacks is one."""
     return [reason for field in KINDS if (reason := _broken(result, constraints, field))]
 
 
-def relaxed(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxed, ...]:
+def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxed, ...]:
     """Each constraint that alone keeps all of these cases out, the one nearest to letting one in first."""
     found = (_relaxed(rows, constraints, field) for field in KINDS)
     return tuple(sorted((each for each in found if each), key=lambda each: _excess(each, constraints)))
@@ -71,7 +71,7 @@ def _relaxed(rows: Sequence[Result], constraints: Constraints, field: str) -> Re
     if _most(constraints, field) is None:
         return None
     without = replace(constraints, **{field: None})
-    passing = [row for row in rows if not broken(row, without)]
+    passing = [row for row in rows if not violations(row, without)]
     known = [(value, row) for row in passing if (value := KINDS[field].figure(row)) is not None]
     if not passing:
         return None

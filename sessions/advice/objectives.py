@@ -22,7 +22,7 @@ NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadin
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Objective:
     """What a configuration is wanted for."""
 
     need: Need = "throughput"
@@ -52,7 +52,7 @@ def job_ms(result: Result, steps: int) -> float | None:
     return None if cold_ms is None else cold_ms + steps * result.typical_ms
 
 
-def cost_metrics(wish: Wish, results: Sequence[Result]) -> tuple[CostMetric, ...]:
+def cost_metrics(wish: Objective, results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """What the cost of a case is the product of."""
     sample = SAMPLE_TIME if wish.steps is None else _job_sample(wish.steps)
     step = STEP_TIME if wish.steps is None else _job_step(wish.steps)

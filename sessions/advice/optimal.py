@@ -10,14 +10,14 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.advice.constraints import Relaxed, broken, relaxed
+from benchtui.sessions.advice.constraints import Relaxed, nearest_relaxations, violations
 from benchtui.sessions.advice.objectives import (
     PEAK_MEMORY,
     SAMPLE_TIME,
     STEP_TIME,
     CostMetric,
     Need,
-    Wish,
+    Objective,
     cost_metrics,
     job_ms,
     known_to_all,
@@ -54,7 +54,7 @@ NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class RejectedCase:
     """A case that isn't chosen from, and why."""
 
     case: CaseState
@@ -74,7 +74,7 @@ class Tail:
 class Decision:
     """The case to run, or why there is none."""
 
-    wish: Wish
+    wish: Objective
     best: Result | None
     runner_up: Result | None
     ahead: Ratio | None
@@ -90,7 +90,7 @@ class Decision:
     """How far the slow steps of the best lie above those of the runner-up, where they are longer."""
     fit: tuple[Result, ...]
     """The cases that keep to the constraints."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[RejectedCase, ...]
     relaxed: tuple[Relaxed, ...]
     """Without a best case: each constraint that alone is in the way, the nearest to letting one in first."""
 
@@ -111,7 +111,7 @@ class Decision:
         return sure and self.tail is None
 
 
-def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None) -> Decision:
+def decide(session: Session, wish: Objective, results: Sequence[Result] | None = None) -> Decision:
     """The best measured case for what is wanted; ``results`` are those of the session where they are known.
 
     Where several cases can't be told apart, the simplest of them: see ``simplest``.
@@ -119,7 +119,7 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
     known = measured(session) if results is None else results
     rows = [row for row in known if wish.sequence_length in (None, row.config.sequence_length)]
     able = [row for row in rows if _lack(row, wish) is None]
-    fit = [row for row in able if not broken(row, wish.constraints)]
+    fit = [row for row in able if not violations(row, wish.constraints)]
     figures = cost_metrics(wish, fit)
     costs = sorted(((_cost(row, figures), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
@@ -140,7 +140,7 @@ def decide(session: Session, wish: Wish, results: Sequence[Result] | None = None
         tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
         fit=tuple(fit),
         left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
-        relaxed=() if ranked else relaxed(able, wish.constraints),
+        relaxed=() if ranked else nearest_relaxations(able, wish.constraints),
     )
 
 
@@ -266,15 +266,15 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _unfit(rows: Sequence[Result], wish: Wish) -> Iterator[LeftOut]:
+def _unfit(rows: Sequence[Result], wish: Objective) -> Iterator[RejectedCase]:
     for row in rows:
         lack = _lack(row, wish)
-        reasons = [lack] if lack else broken(row, wish.constraints)
+        reasons = [lack] if lack else violations(row, wish.constraints)
         if reasons:
-            yield LeftOut(row.case, "; ".join(reasons))
+            yield RejectedCase(row.case, "; ".join(reasons))
 
 
-def _lack(result: Result, wish: Wish) -> str | None:
+def _lack(result: Result, wish: Objective) -> str | None:
     """The figure without which a case can't be ranked, or None."""
     if wish.steps is not None and job_ms(result, wish.steps) is None:
         return "the cost of its first step isn't known: its source kept no steps"
@@ -282,12 +282,12 @@ def _lack(result: Result, wish: Wish) -> str | None:
     return next((each.lacking for each in needed if each.cost(result) is None), None)
 
 
-def _not_measured(session: Session, wish: Wish) -> Iterator[LeftOut]:
+def _not_measured(session: Session, wish: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
         if case.state != "ok" and wish.sequence_length in (None, case.config.sequence_length):
             reason = case.finished.reason if case.finished else None
             word = NEVER_ENDED.get(case.state, case.state)
-            yield LeftOut(case, ": ".join(part for part in (word, reason) if part))
+            yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))
 
 
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -295,7 +295,7 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
-def narrowed(sweep: Sweep, config: Config) -> Sweep:
+def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """The sweep with this one configuration in place of its axes, without a baseline to compare it with.
 
     Raises:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import expm1, inf, log, nan
 from typing import Literal
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
@@ -193,5 +193,5 @@ def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
 def _unmoved(pair: Comparison) -> bool:
     """Whether a pair needs the same memory on its device to the last digit."""
     one, other = pair.base.case.device_memory_mb, pair.new.case.device_memory_mb
-    verified = in_force(pair.new.case, "precision")
+    verified = was_applied(pair.new.case, "precision")
     return bool(one and other and abs(one - other) <= EQUAL_MB and pair.base.typical_ms > 0 and not verified)

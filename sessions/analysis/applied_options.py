@@ -11,13 +11,13 @@ AUTOCAST = "amp-"
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 
 
-def in_force(case: CaseState, option: str) -> bool | None:
+def was_applied(case: CaseState, option: str) -> bool | None:
     """Whether an option, such as ``precision`` or ``threads``, was in force; None where nothing says."""
     effective = case.effective
     return None if effective is None else _CHECKS[option](getattr(case.config, option), effective)
 
 
-def in_vain(config: Config, effective: Effective) -> tuple[str, ...]:
+def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     """A mark for each option that was asked for and was not in force."""
     wrong = [option for option, check in _CHECKS.items() if check(getattr(config, option), effective) is False]
     return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)

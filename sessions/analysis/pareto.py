@@ -11,7 +11,7 @@ COSTS: tuple[Figure, ...] = (LATENCY, ENERGY, MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
-class Trade:
+class ParetoPoint:
     """What a case brings and what it costs."""
 
     case: CaseState
@@ -21,22 +21,22 @@ class Trade:
     """Milliseconds a step, joules a sample, or peak memory in units of 10**6 bytes."""
 
 
-def trades(cases: Iterable[CaseState], known: Known, cost: Figure) -> tuple[Trade, ...]:
+def trades(cases: Iterable[CaseState], known: Known, cost: Figure) -> tuple[ParetoPoint, ...]:
     """Every case that ended well and has both figures; the second case of an A/A pair is left out."""
     found = (_trade(case, known, cost) for case in cases if not case.config.repeat)
     return tuple(trade for trade in found if trade)
 
 
-def front(choices: Iterable[Trade]) -> tuple[Trade, ...]:
+def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
     """The choices that no other beats, the cheapest first; of equal ones all."""
-    best: list[Trade] = []
+    best: list[ParetoPoint] = []
     for trade in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
         if not best or trade.gain.middle > best[-1].gain.middle or _same(trade, best[-1]):
             best.append(trade)
     return tuple(best)
 
 
-def fronts(choices: Sequence[Trade]) -> dict[int, tuple[Trade, ...]]:
+def fronts(choices: Sequence[ParetoPoint]) -> dict[int, tuple[ParetoPoint, ...]]:
     """The front of each sequence length: another length is other work, and not a choice of configuration."""
     lengths = sorted({trade.case.config.sequence_length for trade in choices})
     return {
@@ -45,13 +45,13 @@ def fronts(choices: Sequence[Trade]) -> dict[int, tuple[Trade, ...]]:
     }
 
 
-def _trade(case: CaseState, known: Known, cost: Figure) -> Trade | None:
+def _trade(case: CaseState, known: Known, cost: Figure) -> ParetoPoint | None:
     metrics = known(case) if case.state == "ok" else None
     if metrics is None:
         return None
     gain, paid = SAMPLES.of(case, metrics), cost.of(case, metrics)
-    return Trade(case, gain, paid) if gain and paid else None
+    return ParetoPoint(case, gain, paid) if gain and paid else None
 
 
-def _same(one: Trade, other: Trade) -> bool:
+def _same(one: ParetoPoint, other: ParetoPoint) -> bool:
     return (one.gain.middle, one.cost.middle) == (other.gain.middle, other.cost.middle)

@@ -11,7 +11,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, at_pace, comparison
+from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
 
 SAME_WORK = ("task", "batch_size", "sequence_length", "label")
@@ -36,7 +36,7 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSession:
     """One of the sessions that are compared, with its figures."""
 
     name: str
@@ -45,13 +45,13 @@ class Side:
     """The cases that ended well."""
 
     @classmethod
-    def of(cls, name: str, session: Session) -> "Side":
+    def of(cls, name: str, session: Session) -> "ComparedSession":
         """A session under a name; its figures are computed here and only once."""
         return cls(name, session, measured(session))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AlignedCase:
     """A case of the base beside the one that corresponds to it; None where a plan has none."""
 
     base: CaseState | None
@@ -87,19 +87,19 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class PairwiseComparison:
     """A session held against the base."""
 
-    base: Side
-    new: Side
+    base: ComparedSession
+    new: ComparedSession
     new_letter: str
-    rows: tuple[Row, ...]
+    rows: tuple[AlignedCase, ...]
     """In the order of the base's plan, then what the new session alone has."""
     ignored: tuple[str, ...]
     """Options that differ between the sessions and were left aside so that cases correspond."""
 
     @property
-    def compared(self) -> tuple[Row, ...]:
+    def compared(self) -> tuple[AlignedCase, ...]:
         """The rows with a ratio."""
         return tuple(row for row in self.rows if row.pair)
 
@@ -113,33 +113,33 @@ class Against:
         return tuple(getattr(row, mine) for row in self.rows if getattr(row, other) is None)
 
     @property
-    def largest_gain(self) -> Row | None:
+    def largest_gain(self) -> AlignedCase | None:
         """The row that became faster by most, among those that surely did."""
         return max(self._of(Verdict.FASTER), key=_value, default=None)
 
     @property
-    def largest_loss(self) -> Row | None:
+    def largest_loss(self) -> AlignedCase | None:
         """The row that became slower by most, among those that surely did."""
         return min(self._of(Verdict.SLOWER), key=_value, default=None)
 
-    def regressions(self, threshold: float) -> tuple[Row, ...]:
+    def regressions(self, threshold: float) -> tuple[AlignedCase, ...]:
         """The rows that surely take longer by more than a share (0.05 is 5%), and those that were lost.
 
         Sure is what the whole 99% interval says, not its middle.
         """
         return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
 
-    def _of(self, verdict: Verdict) -> list[Row]:
+    def _of(self, verdict: Verdict) -> list[AlignedCase]:
         return [row for row in self.rows if row.verdict is verdict]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class SessionComparison:
     """Two or more sessions, the first of which is the base."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ComparedSession, ...]
     differences: tuple[Difference, ...]
-    against: tuple[Against, ...]
+    against: tuple[PairwiseComparison, ...]
 
     @property
     def comparable(self) -> bool:
@@ -151,27 +151,29 @@ def loaded(
     paths: Sequence[Path],
     judging: Judging = LEFT_TO_THE_SWEEP,
     load: Callable[[Path], Session] = Session.load,
-) -> tuple[Side, ...]:
+) -> tuple[ComparedSession, ...]:
     """Sessions under the names of their files; raises BenchtuiError where one can't be read."""
     found = [load(path) for path in paths]
     for session in found:
         session.judge_by(judging)
-    return tuple(Side.of(visible(path.stem), session) for path, session in zip(paths, found, strict=True))
+    return tuple(
+        ComparedSession.of(visible(path.stem), session) for path, session in zip(paths, found, strict=True)
+    )
 
 
-def nothing_in_common(against: "Against") -> str:
+def nothing_in_common(against: "PairwiseComparison") -> str:
     """Why two sessions can't be compared: how far each got."""
     sides = (_progress(side) for side in (against.base, against.new))
     return f"{against.base.name} and {against.new.name}: no case was measured in both ({'; '.join(sides)})"
 
 
-def _progress(side: Side) -> str:
+def _progress(side: ComparedSession) -> str:
     session = side.session
     state = "" if session.finished else ", which is still running or was cut off"
     return f"{side.name}: {len(side.results)} of {len(session.cases)} cases measured{state}"
 
 
-def compared(sides: Sequence[Side]) -> Compared:
+def compared(sides: Sequence[ComparedSession]) -> SessionComparison:
     """Hold every session against the first.
 
     Raises:
@@ -184,31 +186,31 @@ def compared(sides: Sequence[Side]) -> Compared:
     aside = dict.fromkeys(option for each in against for option in each.ignored)
     found = differences([side.session for side in sides])
     known = {each.what.casefold() for each in found}
-    return Compared(
+    return SessionComparison(
         sides=tuple(sides),
         differences=(*found, *(_option(option, sides) for option in aside if option not in known)),
         against=against,
     )
 
 
-def _option(option: str, sides: Sequence[Side]) -> Difference:
+def _option(option: str, sides: Sequence[ComparedSession]) -> Difference:
     """An option that was left aside to pair the cases, as what differs."""
     values = (sorted(map(str, _values(side, option))) for side in sides)
     return Difference("settings", option, tuple(", ".join(each) for each in values))
 
 
-def _against(base: Side, new: Side, letter: str) -> Against:
+def _against(base: ComparedSession, new: ComparedSession, letter: str) -> PairwiseComparison:
     alike = _alike(base.session, new.session)
     exact = _rows(base, new, (), alike)
     if not _correspond(exact):
         ignored = _constant(base, new)
         loose = _rows(base, new, ignored, alike)
         if _correspond(loose):
-            return Against(base, new, letter, loose, ignored)
-    return Against(base, new, letter, exact, ())
+            return PairwiseComparison(base, new, letter, loose, ignored)
+    return PairwiseComparison(base, new, letter, exact, ())
 
 
-def _correspond(rows: Iterable[Row]) -> bool:
+def _correspond(rows: Iterable[AlignedCase]) -> bool:
     return any(row.base and row.new for row in rows)
 
 
@@ -218,7 +220,9 @@ def _alike(base: Session, new: Session) -> bool:
     return all(each.what == "benchtui" for each in apart)
 
 
-def _rows(base: Side, new: Side, ignored: Sequence[str], alike: bool) -> tuple[Row, ...]:
+def _rows(
+    base: ComparedSession, new: ComparedSession, ignored: Sequence[str], alike: bool
+) -> tuple[AlignedCase, ...]:
     options = [option for option in (*SAME_WORK, *CHOICES) if option not in ignored]
     mine, theirs = _planned(base, options), _planned(new, options)
     figures, their_figures = _measured(base), _measured(new)
@@ -229,7 +233,9 @@ def _rows(base: Side, new: Side, ignored: Sequence[str], alike: bool) -> tuple[R
         after = their_figures.get(other.index) if other else None
         pair = comparison(before, after) if before and after else None
         pace = _pace(base.session, new.session, pair) if pair and alike else None
-        rows.append(Row(one, other, at_pace(pair, pace) if pair and pace else pair, pace))
+        rows.append(
+            AlignedCase(one, other, widened_for_machine_speed(pair, pace) if pair and pace else pair, pace)
+        )
     return tuple(rows)
 
 
@@ -243,7 +249,7 @@ def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] 
     return (min(found), max(found)) if found else None
 
 
-def _planned(side: Side, options: Iterable[str]) -> dict[Key, CaseState]:
+def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseState]:
     """The cases of a plan by what they have to have in common; the second of an A/A pair is left out.
 
     Of a case that was run again, the newest that ended well.
@@ -256,11 +262,11 @@ def _planned(side: Side, options: Iterable[str]) -> dict[Key, CaseState]:
     return found
 
 
-def _measured(side: Side) -> dict[int, Result]:
+def _measured(side: ComparedSession) -> dict[int, Result]:
     return {result.case.index: result for result in side.results}
 
 
-def _constant(base: Side, new: Side) -> tuple[str, ...]:
+def _constant(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
     """The options with one value in each session, and not the same one."""
     values = {option: (_values(base, option), _values(new, option)) for option in CHOICES}
     return tuple(
@@ -268,16 +274,16 @@ def _constant(base: Side, new: Side) -> tuple[str, ...]:
     )
 
 
-def _values(side: Side, option: str) -> set[object]:
+def _values(side: ComparedSession, option: str) -> set[object]:
     return {_value_of(side, case, option) for case in side.session.cases}
 
 
-def _value_of(side: Side, case: CaseState, option: str) -> object:
+def _value_of(side: ComparedSession, case: CaseState, option: str) -> object:
     place = side.session.start.sweep if option in ("task", "model", "weights") else case.config
     return getattr(place, option)
 
 
-def _value(row: Row) -> float:
+def _value(row: AlignedCase) -> float:
     return row.ratio.value if row.ratio else 1.0
 
 

@@ -11,7 +11,7 @@ from math import ceil
 from benchtui.sessions.estimates.stop_rules import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.sweep import Config, Measure, senseless
+from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 
 MOST_ESTIMATED = 2000
 """Queued cases looked at one by one; of a longer queue every k-th stands for k."""
@@ -33,7 +33,7 @@ class Estimate:
     """Whether it rests on cases of other options than those it is about."""
 
 
-class Experience:
+class StepTimeModel:
     """What the finished cases say about time."""
 
     def __init__(self, cases: Iterable[CaseState] = ()) -> None:
@@ -76,7 +76,7 @@ class Experience:
         step = self.step(config)
         if step is None:
             return None
-        if senseless(config):
+        if unsupported_reason(config):
             return Estimate(0.0)
         preparation_s = self._preparations_s / self._learned
         steps = self._steps(measure)
@@ -145,7 +145,7 @@ def work(config: Config) -> int:
 
 
 def case_left(
-    case: CaseState, measure: Measure, experience: Experience, now_s: float, needed: StepsLeft | None = None
+    case: CaseState, measure: Measure, experience: StepTimeModel, now_s: float, needed: StepsLeft | None = None
 ) -> Estimate | None:
     """Time until a started case ends, its rounds to come included; None before anything is known.
 
@@ -188,7 +188,7 @@ def _within(steps_s: float, measured_s: float, measure: Measure) -> float:
     return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
-def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experience) -> Estimate | None:
+def queue_left(cases: Sequence[CaseState], measure: Measure, experience: StepTimeModel) -> Estimate | None:
     """Time of all cases that haven't started; None before anything is known."""
     queued = [case for case in cases if case.started is None and case.finished is None]
     stride = len(queued) // MOST_ESTIMATED + 1
@@ -202,7 +202,7 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, experience: Experie
     return Estimate(seconds * scale, any(each.rough for each in known))
 
 
-def together(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
+def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
     """Time until the sweep ends, with as many cases side by side as now; None where a part is unknown."""
     known = [each for each in running if each is not None]
     if len(known) < len(running) or queue is None:

@@ -10,13 +10,13 @@ from statistics import fmean
 from typing import Literal
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.eta import Experience, work
+from benchtui.sessions.estimates.eta import StepTimeModel, work
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal.reader import Tail
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Config, Measure, Sweep, own_code
+from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task
 
 NEWEST = 12
 """Earlier sessions that are read."""
@@ -58,7 +58,7 @@ class Prediction:
     """Whether a case of these options that was no larger ran out of memory."""
 
 
-class Precedents:
+class HistoryEstimator:
     """What has been learned for one model and task on one machine."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Precedents:
         """How many sessions have been learned from."""
         self.parameters: int | None = None
         """Parameters of the model, where a session has loaded it."""
-        self._experience = Experience()
+        self._experience = StepTimeModel()
         self._seen: set[tuple[Group, int]] = set()
         self._beside_s: dict[Group, list[float]] = {}
         """By group and by device: time of a round beside its steady steps, the compiler's included."""
@@ -124,15 +124,17 @@ class Precedents:
         return _between(known, work(config)), "measured" if exact else "near"
 
 
-def gather(entries: Iterable[Entry], sweep: Sweep, hostname: str) -> Precedents:
+def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
     """Learn from the newest sessions of the same model and task on this machine; broken ones say nothing."""
     same_model = [
         entry
         for entry in entries
         if entry.started.host.hostname == hostname and entry.started.sweep.model == sweep.model
     ]
-    precedents = Precedents()
-    for entry in [entry for entry in same_model if subject(entry.started.sweep) == subject(sweep)][:NEWEST]:
+    precedents = HistoryEstimator()
+    for entry in [entry for entry in same_model if workload_key(entry.started.sweep) == workload_key(sweep)][
+        :NEWEST
+    ]:
         if (session := _read(entry.path)) is not None:
             precedents.learn(session)
     if precedents.parameters is None and same_model:
@@ -140,7 +142,7 @@ def gather(entries: Iterable[Entry], sweep: Sweep, hostname: str) -> Precedents:
     return precedents
 
 
-def subject(sweep: Sweep) -> tuple[object, ...]:
+def workload_key(sweep: Sweep) -> tuple[object, ...]:
     """What two sweeps must share for one to say something of the other."""
     task = {"lm-train": sweep.train, "generate": sweep.generate}.get(sweep.task)
     return (sweep.model, sweep.task, task, sweep.run.executor)
@@ -212,7 +214,7 @@ def _between(known: list[tuple[int, float]], wanted: int) -> float:
 
 
 def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
-    if own_code(sweep.task):
+    if custom_task(sweep.task):
         return None
     tokens = float(work(config))
     if sweep.task == "generate":
@@ -226,7 +228,7 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
 
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
     """Weights, in training with gradients and moments, and the libraries; what a batch adds isn't in it."""
-    if own_code(sweep.task):
+    if custom_task(sweep.task):
         return None
     size = 2 if config.precision in ("fp16", "bf16") else 4
     copies = TRAINING_COPIES if sweep.task == "lm-train" else 1

@@ -22,7 +22,7 @@ FORMULA = ("=", "+", "-", "@")
 """With what a text begins that a spreadsheet would compute; such a cell gets an apostrophe in front."""
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
+class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
     """A sample of times in milliseconds."""
 
     n: int
@@ -39,7 +39,9 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 class Case(CaseRow, frozen=True, kw_only=True):
     """A row of the CSV, and what has no place in a cell."""
 
-    parts_ms: A[dict[str, Spread], Meta(description="The parts of a step, by name; empty without parts.")]
+    parts_ms: A[
+        dict[str, LatencyFields], Meta(description="The parts of a step, by name; empty without parts.")
+    ]
     rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty where there was one.")]
     outlier_steps: A[tuple[int, ...], Meta(description="Measured steps that are far off, counted from 0.")]
 
@@ -139,7 +141,7 @@ def _case(row: CaseRow, found: Metrics | None) -> Case:
     return Case(
         **{name: getattr(row, name) for name in row.__struct_fields__},
         parts_ms={
-            visible(name): Spread(
+            visible(name): LatencyFields(
                 n=each.n,
                 mean=each.mean,
                 p50=each.median,

@@ -35,7 +35,7 @@ from benchtui.sessions.sweep import (
     Config,
     Measure,
     Sweep,
-    kept,
+    included_configs,
 )
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
@@ -109,7 +109,7 @@ def _holes(found: Found) -> Iterator[str]:
     sweep, there = _sweep(found, ""), set(found.cases)
     missing = sweep.axes.count - len(there)
     if missing > 0:
-        lacking = (config.name for config in kept(sweep) if config not in there)
+        lacking = (config.name for config in included_configs(sweep) if config not in there)
         named = [*islice(lacking, MOST_HOLES), *([f"{missing - MOST_HOLES:,} more"] * (missing > MOST_HOLES))]
         yield f"not in the file, of all combinations of its options: {', '.join(named)}"
 

@@ -75,7 +75,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class FilePosition:
     """Where a line of a session file begins."""
 
     offset: int = 0
@@ -87,7 +87,7 @@ class Spot:
 class Tail:
     """Reads a session file on, as far as it has been written; keeps its place between calls."""
 
-    def __init__(self, path: Path, spot: Spot | None = None) -> None:
+    def __init__(self, path: Path, spot: FilePosition | None = None) -> None:
         """Open the file, to be read from its beginning or from a spot; raises BenchtuiError where it can't."""
         self._path = path
         self._file = _open(path)
@@ -97,10 +97,10 @@ class Tail:
         self._head = head(self._file.fileno())
         self._saved = saved_beside(path, self._head)
         """Where the session had been saved already."""
-        self.go(spot or Spot())
+        self.go(spot or FilePosition())
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> FilePosition:
         """Where the next call goes on: the first line that hasn't been given yet."""
         return self._spot
 
@@ -117,7 +117,7 @@ class Tail:
         """Whether all that has been written so far has been read; a file that was taken away has no more."""
         return self._file.tell() >= self.size
 
-    def go(self, spot: Spot) -> None:
+    def go(self, spot: FilePosition) -> None:
         """Go on at another spot."""
         self._spot, self._broken = spot, None
         self._begun.clear()
@@ -145,7 +145,7 @@ class Tail:
         ):  # nobody may go on behind the line that is no event, nor be given those before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
-        self._spot = Spot(self._spot.offset + size, self._spot.line + len(lines))
+        self._spot = FilePosition(self._spot.offset + size, self._spot.line + len(lines))
         if self._broken and not events:
             raise self._broken
         return events

@@ -43,13 +43,13 @@ def write_note(session: Path, text: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def rename(session: Path, name: str, busy: Collection[Path]) -> Path:
+def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     """Give a session of the library, and its note, another name; the new path.
 
     Raises:
-        BenchtuiError: for a name that is taken or none, a session elsewhere, or one at work (``busy``).
+        BenchtuiError: for a name that is taken or none, a session elsewhere, or one in ``running_paths``.
     """
-    _at_rest(_of_library(session), busy, "renamed")
+    _at_rest(_of_library(session), running_paths, "renamed")
     wanted = _named(name)
     if wanted == session:
         return session
@@ -62,19 +62,19 @@ def rename(session: Path, name: str, busy: Collection[Path]) -> Path:
     return wanted
 
 
-def delete(session: Path, busy: Collection[Path]) -> None:
+def delete(session: Path, running_paths: Collection[Path]) -> None:
     """Remove a session of the library and its note.
 
     Raises:
-        BenchtuiError: for a session elsewhere, or one of those at work (``busy``).
+        BenchtuiError: for a session elsewhere, or one of those at work (``running_paths``).
     """
-    _at_rest(_of_library(session), busy, "deleted")
+    _at_rest(_of_library(session), running_paths, "deleted")
     with _told(session, "can't be deleted"):
         session.unlink()
         _note_path(session).unlink(missing_ok=True)
 
 
-def take_in(source: Path) -> Path:
+def import_session(source: Path) -> Path:
     """Copy a session file into the library under a name that is free, once it has proved to be one.
 
     Raises:
@@ -118,8 +118,8 @@ def _of_library(session: Path) -> Path:
     return session
 
 
-def _at_rest(session: Path, busy: Collection[Path], done: str) -> None:
-    if session.absolute() in busy:
+def _at_rest(session: Path, running_paths: Collection[Path], done: str) -> None:
+    if session.absolute() in running_paths:
         raise BenchtuiError(f"{session.stem}: a sweep that runs can't be {done}; `benchtui stop` ends it")
 
 

@@ -25,7 +25,7 @@ _NAME_BYTES = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SessionFile:
     """A session of the library, by the first line of its file and its end."""
 
     path: Path
@@ -66,7 +66,7 @@ def free_path(stem: str) -> Path:
     return next(path for path in candidates if not path.exists())
 
 
-def entries() -> list[Entry]:
+def entries() -> list[SessionFile]:
     """The sessions of the library, the newest first; a file that isn't one is passed over."""
     found = (entry_of(path) for path in folder().glob("*.json"))
     known = [entry for entry in found if entry]
@@ -99,7 +99,7 @@ def resolve(source: str) -> Path:
     return matching[0]
 
 
-def entry_of(path: Path) -> Entry | None:
+def entry_of(path: Path) -> SessionFile | None:
     """What the first line and the end of a file say, or None where it is no session."""
     try:
         with open_plain(path) as file:
@@ -110,4 +110,4 @@ def entry_of(path: Path) -> Entry | None:
         started = msgspec.json.decode(line, type=SessionStarted)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return Entry(path, started, tail.endswith(b"]\n"))
+    return SessionFile(path, started, tail.endswith(b"]\n"))

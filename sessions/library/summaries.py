@@ -18,7 +18,7 @@ from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal.reader import Read
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.case import LEFT, CaseState
@@ -159,7 +159,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     return structs.replace(_summed_up(session, rates), process_spread=_spreads(repeats))
 
 
-def earlier_spread(entries: Iterable[Entry], hostname: str | None) -> dict[str, ProcessSpread]:
+def earlier_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
     """How far fresh processes of one case lay apart in the newest sessions of a machine that repeated any."""
     repeated = (
         entry

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Lacking, Plan, steps_said
+from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot, steps_said
 from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.labels import case_label, doubts
@@ -38,12 +38,12 @@ class Place:
         return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
 
 
-def speedups(facts: Facts) -> Plan | Lacking:
+def speedups(facts: Facts) -> Plan | SkippedPlot:
     """Throughput of each case against its baseline, the best first."""
     found = places(facts)
     bases = [base.name for base in facts.baselines.values()]
     if not found:
-        return Lacking("speedup", "no case beside the baseline has a throughput")
+        return SkippedPlot("speedup", "no case beside the baseline has a throughput")
     against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
     shown = found[:MOST_ROWS]
     labels = [_label(facts, each.result) for each in shown]
@@ -64,11 +64,11 @@ def places(facts: Facts) -> list[Place]:
     return sorted(found, key=lambda place: -place.ratio.value)
 
 
-def compiling(facts: Facts) -> Plan | Lacking:
+def compiling(facts: Facts) -> Plan | SkippedPlot:
     """What the first step of compiled cases costs beyond a steady one, beside the median step."""
     rows = compiled_and_not(facts)
     if not rows:
-        return Lacking("compile", "no compiled case was measured with its steps")
+        return SkippedPlot("compile", "no compiled case was measured with its steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
     doubts_told = _doubtful(_label(facts, result) for result in shown)
     caption = (
@@ -91,11 +91,11 @@ def compiled_and_not(facts: Facts) -> list[Result]:
     return list(found.values())
 
 
-def parts(facts: Facts) -> Plan | Lacking:
+def parts(facts: Facts) -> Plan | SkippedPlot:
     """The share of each part in the mean step."""
     rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
     if not rows:
-        return Lacking("parts", "no case has timed parts")
+        return SkippedPlot("parts", "no case has timed parts")
     fastest = sorted(rows, key=lambda result: result.metrics.samples_per_s or 0.0, reverse=True)[:MOST_ROWS]
     kept = {result.case.index for result in fastest}
     shown = [result for result in rows if result.case.index in kept]

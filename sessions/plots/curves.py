@@ -7,7 +7,7 @@ from math import inf, log2
 from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Lacking, Plan, steps_said
+from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot, steps_said
 from benchtui.sessions.stats.case_metrics import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
@@ -66,27 +66,27 @@ class Quantity:
     """Which values are wanted: the series that have them are drawn where there are too many."""
 
 
-def throughput(facts: Facts) -> Plan | Lacking:
+def throughput(facts: Facts) -> Plan | SkippedPlot:
     """Samples per second over batch size."""
     return _plan(facts, _throughput, _THROUGHPUT)
 
 
-def latency(facts: Facts) -> Plan | Lacking:
+def latency(facts: Facts) -> Plan | SkippedPlot:
     """Median step over batch size, with its spread."""
     return _plan(facts, _latency, _LATENCY)
 
 
-def memory(facts: Facts) -> Plan | Lacking:
+def memory(facts: Facts) -> Plan | SkippedPlot:
     """Peak memory over batch size."""
     return _plan(facts, _memory, _MEMORY)
 
 
-def energy(facts: Facts) -> Plan | Lacking:
+def energy(facts: Facts) -> Plan | SkippedPlot:
     """Energy per sample over batch size."""
     return _plan(facts, _energy, _ENERGY)
 
 
-def jitter(facts: Facts) -> Plan | Lacking:
+def jitter(facts: Facts) -> Plan | SkippedPlot:
     """Spread between steps relative to their mean, over batch size."""
     return _plan(facts, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
 
@@ -113,10 +113,10 @@ def lines(facts: Facts, figured: Figured) -> list[Line]:
     ]
 
 
-def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | Lacking:
+def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | SkippedPlot:
     found = lines(facts, figured)
     if not any(line.points for line in found):
-        return Lacking(quantity.name, quantity.lack)
+        return SkippedPlot(quantity.name, quantity.lack)
     shown, more = _best(found, quantity.best), ""
     if len(found) > MOST_LINES:
         more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."

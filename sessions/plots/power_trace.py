@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Lacking, Plan
+from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.session import Session
 
@@ -45,11 +45,11 @@ class Span:
     ran_out: bool
 
 
-def power(facts: Facts) -> Plan | Lacking:
+def power(facts: Facts) -> Plan | SkippedPlot:
     """Power of every device over time."""
     found, spans = curves(facts.session), windows(facts.session)
     if not found:
-        return Lacking("power", "no power was read")
+        return SkippedPlot("power", "no power was read")
     shown = strongest(found)
     more = f" The {MOST_CURVES} of {len(found):,} devices with the highest mean." if shown != found else ""
     numbers = ", with the number of the case above" if len(spans) <= MOST_NUMBERS else ""

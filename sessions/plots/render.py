@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import bars, curves, power_trace, style
-from benchtui.sessions.plots.spec import Lacking, Plan, facts
+from benchtui.sessions.plots.spec import Plan, SkippedPlot, facts
 from benchtui.sessions.state.session import Session
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ CAPTION_WIDTH = 125
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class RenderedPlot:
     """A figure that is drawn."""
 
     name: str
@@ -46,7 +46,7 @@ class Picture:
     png: bytes | None
 
 
-def pictures(session: Session, png: bool = False) -> tuple[list[Picture], list[Lacking]]:
+def pictures(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """The figures that a session has the data for, and those it lacks.
 
     Raises:
@@ -56,10 +56,10 @@ def pictures(session: Session, png: bool = False) -> tuple[list[Picture], list[L
     plans = [make(known) for make in MAKERS]
     with style.drawing():
         drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
-    return drawn, [plan for plan in plans if isinstance(plan, Lacking)]
+    return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]
 
 
-def write(found: list[Picture], folder: Path, inputs: Collection[Path]) -> None:
+def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
     """Write every picture into a folder, which is made.
 
     Raises:
@@ -78,20 +78,20 @@ def write(found: list[Picture], folder: Path, inputs: Collection[Path]) -> None:
             file.write(data)
 
 
-def _files(found: list[Picture], folder: Path) -> Iterator[tuple[Path, bytes]]:
+def _files(found: list[RenderedPlot], folder: Path) -> Iterator[tuple[Path, bytes]]:
     for picture in found:
         yield folder / f"{picture.name}.svg", picture.svg
         if picture.png is not None:
             yield folder / f"{picture.name}.png", picture.png
 
 
-def _drawn(plan: Plan, png: bool) -> Picture:
+def _drawn(plan: Plan, png: bool) -> RenderedPlot:
     caption = textwrap.fill(plan.caption, CAPTION_WIDTH)
-    figure = style.sheet(plan.height_in + 0.13 * caption.count("\n"))
+    figure = style.new_figure(plan.height_in + 0.13 * caption.count("\n"))
     plan.draw(figure)
     figure.suptitle(plan.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     figure.supxlabel(caption, x=0.01, ha="left", fontsize=7.5, color=style.FAINT)
-    return Picture(
+    return RenderedPlot(
         plan.name,
         plan.section,
         plan.title,

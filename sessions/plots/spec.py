@@ -40,7 +40,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class SkippedPlot:
     """A figure that isn't drawn, and why."""
 
     name: str

@@ -99,7 +99,7 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def sheet(height_in: float) -> "Figure":
+def new_figure(height_in: float) -> "Figure":
     """An empty figure."""
     from matplotlib.figure import Figure  # as above; without pyplot, which would keep figures alive
 

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
-from benchtui.sessions.journal.reader import Read, Spot, Unknown
+from benchtui.sessions.journal.reader import FilePosition, Read, Unknown
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Sizes, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 
 
-class Whole(Session):
+class RecordedSession(Session):
     """A session being folded, which leaves alone what its checkpoints share with it."""
 
     def __init__(self) -> None:
@@ -43,13 +43,13 @@ class Whole(Session):
         return case
 
 
-class Retold(Session):
+class RestoredSession(Session):
     """A session made from a checkpoint; a case that it shares with the whole one is copied before it changes.
 
     A case that ends as it did in the whole session is shared from then on.
     """
 
-    def __init__(self, whole: Whole) -> None:
+    def __init__(self, whole: RecordedSession) -> None:
         super().__init__()
         self._whole = whole
         self._own: set[int] = set()
@@ -131,7 +131,7 @@ class Ended:
 class Checkpoint:
     """A session as it was, but for its cases, and where its file goes on."""
 
-    spot: Spot
+    spot: FilePosition
     now_s: float
     cases: int
     """How many cases there were."""
@@ -143,15 +143,17 @@ class Checkpoint:
     """All other attributes."""
 
     @classmethod
-    def of(cls, whole: Whole, spot: Spot, ended: list[CaseState], begun: Iterable[int] = ()) -> "Checkpoint":
+    def of(
+        cls, whole: RecordedSession, spot: FilePosition, ended: list[CaseState], begun: Iterable[int] = ()
+    ) -> "Checkpoint":
         """The session as it is now, its file read up to a spot."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
         return cls(spot, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
 
-    def restore(self, whole: Whole, cuts: Iterable[CaseCut]) -> Retold:
+    def restore(self, whole: RecordedSession, cuts: Iterable[CaseCut]) -> RestoredSession:
         """The session as it was: with the cases that had ended, those that had begun, the others as planned."""
-        session = Retold(whole)
+        session = RestoredSession(whole)
         session.cases = (whole.untouched or whole.cases)[: self.cases]
         for case in self.ended.cases:
             session.cases[case.index] = case

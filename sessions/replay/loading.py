@@ -8,7 +8,7 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Steps, Telemetry
 from benchtui.sessions.journal import reader
-from benchtui.sessions.journal.reader import Read, Spot, Tail
+from benchtui.sessions.journal.reader import FilePosition, Read, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
@@ -51,7 +51,11 @@ def load(
 
 
 def read_again(
-    case: CaseState, machine: MachineState, path: Path, spot: Spot, wanted: Callable[[], bool] = lambda: True
+    case: CaseState,
+    machine: MachineState,
+    path: Path,
+    spot: FilePosition,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[CaseState, MachineState]:
     """A case that has ended with all its steps, and its machine with the readings meanwhile, as copies.
 

@@ -30,7 +30,7 @@ ENDS = frozenset({"round", *get_args(Outcome)})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineEvent:
     """Something that happened at a moment."""
 
     t: float
@@ -45,7 +45,7 @@ class Marks:
     """The marks of a session, gathered as it is read."""
 
     def __init__(self) -> None:
-        self.all: list[Mark] = []
+        self.all: list[TimelineEvent] = []
         """In the order of time."""
         self._throttled: dict[str | None, frozenset[int]] = {}
         """By node, GPUs that were held down by the newest readings."""
@@ -63,20 +63,22 @@ class Marks:
             case Telemetry():
                 self._readings(event, now_s)
             case CaseStarted():
-                self.all.append(Mark(now_s, "begin", event.case))
+                self.all.append(TimelineEvent(now_s, "begin", event.case))
             case RoundFinished():
-                self.all.append(Mark(now_s, "round", event.case))
+                self.all.append(TimelineEvent(now_s, "round", event.case))
             case CaseRepeated():
                 self._repeated(event, session)
             case CaseFinished():
-                self.all.append(Mark(now_s, event.outcome, event.case, event.reason or ""))
+                self.all.append(TimelineEvent(now_s, event.outcome, event.case, event.reason or ""))
                 self._unexamined.append(session.cases[event.case])
             case Resumed():
                 self._resumed(event, session)
             case NodeLost():
-                self.all.append(Mark(now_s, "error", text=f"node {event.node} is lost: {event.reason}"))
+                self.all.append(
+                    TimelineEvent(now_s, "error", text=f"node {event.node} is lost: {event.reason}")
+                )
             case Message():
-                self.all.append(Mark(now_s, event.level, text=event.text))
+                self.all.append(TimelineEvent(now_s, event.level, text=event.text))
 
     def examine(self) -> bool:
         """Look for outliers in one case that has ended; gives whether there was one to look at."""
@@ -86,25 +88,27 @@ class Marks:
         progress = self._progress.pop(case.index, [])
         for count, t in _outliers(case, progress):
             insort(
-                self.all, Mark(t, "outlier", case.index, f"{count} steps" if count > 1 else "a step"), key=_t
+                self.all,
+                TimelineEvent(t, "outlier", case.index, f"{count} steps" if count > 1 else "a step"),
+                key=_t,
             )
         return True
 
-    def before(self, t: float) -> Mark | None:
+    def before(self, t: float) -> TimelineEvent | None:
         """The last mark before a moment."""
         place = bisect_left(self.all, t, key=_t)
         return self.all[place - 1] if place else None
 
-    def after(self, t: float) -> Mark | None:
+    def after(self, t: float) -> TimelineEvent | None:
         """The first mark after a moment."""
         place = bisect_right(self.all, t, key=_t)
         return self.all[place] if place < len(self.all) else None
 
-    def begin_of(self, case: int) -> Mark | None:
+    def begin_of(self, case: int) -> TimelineEvent | None:
         """Where a case begins, by its number, counted from 0."""
         return next((mark for mark in self.all if mark.kind == "begin" and mark.case == case), None)
 
-    def end_of(self, case: int, t: float) -> Mark | None:
+    def end_of(self, case: int, t: float) -> TimelineEvent | None:
         """The first mark after a moment at which a case ends, or its round."""
         place = bisect_right(self.all, t, key=_t)
         later = (self.all[at] for at in range(place, len(self.all)))
@@ -114,11 +118,13 @@ class Marks:
         held = {readings.index: reasons for readings in event.gpus if (reasons := _reasons(readings))}
         where = f"{event.node}, " if event.node else ""
         for index in sorted(held.keys() - self._throttled.get(event.node, frozenset())):
-            self.all.append(Mark(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(held[index])}"))
+            self.all.append(
+                TimelineEvent(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(held[index])}")
+            )
         self._throttled[event.node] = frozenset(held)
 
     def _repeated(self, event: CaseRepeated, session: Session) -> None:
-        self.all.append(Mark(session.now_s, "repeated", event.case, event.reason))
+        self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))
         kept = len(session.cases[event.case].measured)
         progress = self._progress.get(event.case, [])
         self._progress[event.case] = [each for each in progress if each[0] <= kept]
@@ -131,10 +137,10 @@ class Marks:
         for case in (session.cases[index] for index in again):
             self._progress[case.index] = list(case.measured.told) if case.rounds else []
         text = f"{session.left} of {len(session.cases)} cases left, {len(again)} begin again"
-        self.all.append(Mark(session.now_s, "resumed", text=text))
+        self.all.append(TimelineEvent(session.now_s, "resumed", text=text))
 
 
-def words(mark: Mark, session: Session) -> str:
+def words(mark: TimelineEvent, session: Session) -> str:
     """A mark in words, with text of the record in it."""
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
@@ -169,7 +175,7 @@ def _reasons(readings: GpuReadings) -> list[str]:
     return [reason for reason in THROTTLES if reason in told]
 
 
-def _t(mark: Mark) -> float:
+def _t(mark: TimelineEvent) -> float:
     return mark.t
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
-from benchtui.sessions.journal.reader import Read, Spot, Tail
-from benchtui.sessions.replay.checkpoints import CaseCut, Checkpoint, Retold, Whole
+from benchtui.sessions.journal.reader import FilePosition, Read, Tail
+from benchtui.sessions.replay.checkpoints import CaseCut, Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Marks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -31,7 +31,7 @@ class Timeline:
     def __init__(self, path: Path) -> None:
         """Open the file; raises BenchtuiError where it can't be read."""
         self.path = path
-        self.whole = Whole()
+        self.whole = RecordedSession()
         """The session with all that has been read."""
         self.marks = Marks()
         self.moments = array("d")
@@ -42,7 +42,7 @@ class Timeline:
         """The cases that have ended, in that order; another list once some of them have begun again."""
         self._tail = Tail(path)
         self._read_all = False
-        self._checkpoints = [Checkpoint.of(self.whole, Spot(), self.ended)]
+        self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
         self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
         """Each case as it was at the checkpoints before which it had changed, with their numbers."""
         self._begun: dict[int, None] = {}
@@ -77,11 +77,11 @@ class Timeline:
         """Number of the newest checkpoint that holds nothing from after a moment."""
         return max(bisect_right(self._checkpoints, t, key=_now_s) - 1, 0)
 
-    def spot(self, number: int) -> Spot:
+    def spot(self, number: int) -> FilePosition:
         """Where the file goes on after a checkpoint."""
         return self._checkpoints[number].spot
 
-    def restore(self, number: int) -> tuple[Retold, list[CaseState]]:
+    def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
         """The session as it was at a checkpoint, and the cases that had ended by then, in that order."""
         checkpoint = self._checkpoints[number]
         cuts = [self._cut(index, number) for index in checkpoint.open]
@@ -123,12 +123,12 @@ class Timeline:
         return cuts[bisect_right(cuts, number, key=_number) - 1][1]
 
 
-class Retelling:
+class ReplayCursor:
     """A session as it was at a moment of its timeline, which can be moved to any other."""
 
     def __init__(self, timeline: Timeline) -> None:
         """Begin before the first event."""
-        self.session: Session = Retold(timeline.whole)
+        self.session: Session = RestoredSession(timeline.whole)
         """Another object whenever it had to be made anew."""
         self.ended: list[CaseState] = []
         """The cases that have ended, in that order."""

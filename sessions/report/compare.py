@@ -4,10 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 
-from benchtui.sessions.compare.align import LETTERS, Against, Compared, Row, Side
+from benchtui.sessions.compare.align import (
+    LETTERS,
+    AlignedCase,
+    ComparedSession,
+    PairwiseComparison,
+    SessionComparison,
+)
 from benchtui.sessions.compare.environment_diff import unsaid
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
-from benchtui.sessions.report.compare_columns import Columns, besides, full_columns, kinds_of
+from benchtui.sessions.report.compare_columns import Columns, full_columns, kinds_of, pair_rows
 from benchtui.sessions.report.document import template, when
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
@@ -64,12 +70,12 @@ class ComparisonReport:
     against: list[Block]
 
 
-def markdown(compared: Compared) -> str:
+def markdown(compared: SessionComparison) -> str:
     """The comparison in GitHub's markdown."""
     return template("comparison.md.j2").render(report=report(compared))
 
 
-def report(compared: Compared, columns: Callable[[str], Columns] = full_columns) -> ComparisonReport:
+def report(compared: SessionComparison, columns: Callable[[str], Columns] = full_columns) -> ComparisonReport:
     """What each section says; ``columns`` gives those of a table by the letter of its session."""
     named = zip(LETTERS, compared.sides, strict=False)
     return ComparisonReport(
@@ -84,14 +90,14 @@ def report(compared: Compared, columns: Callable[[str], Columns] = full_columns)
     )
 
 
-def differing(compared: Compared) -> Table | None:
+def differing(compared: SessionComparison) -> Table | None:
     """A row for each thing that isn't the same, with what each session says of it."""
     titles = [f"{letter}: {side.name}" for letter, side in zip(LETTERS, compared.sides, strict=False)]
     rows = tuple((row.group, row.what, *row.values) for row in compared.differences)
     return Table(("", "What", *titles), (False,) * (2 + len(titles)), rows) if rows else None
 
 
-def alike(compared: Compared) -> str:
+def alike(compared: SessionComparison) -> str:
     """What to say where nothing differs: what is the same, and what the sessions don't say."""
     unsaid_by = silence(compared)
     if not unsaid_by:
@@ -99,7 +105,7 @@ def alike(compared: Compared) -> str:
     return f"{unsaid_by.removesuffix('.')}; the rest is the same."
 
 
-def silence(compared: Compared) -> str:
+def silence(compared: SessionComparison) -> str:
     """Which sessions don't say what they ran on; empty where all do."""
     silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
     if not silent:
@@ -110,7 +116,7 @@ def silence(compared: Compared) -> str:
     return f"{listed([name for name, _ in silent])}: which {unknown} it ran on isn't known."
 
 
-def conclusion(against: Against) -> list[str]:
+def conclusion(against: PairwiseComparison) -> list[str]:
     """How many cases became faster and slower, and by how much at most."""
     rows = against.compared
     if not rows:
@@ -127,23 +133,23 @@ def conclusion(against: Against) -> list[str]:
     return said
 
 
-def row_markdown(against: Against, row: Row) -> str:
+def row_markdown(against: PairwiseComparison, row: AlignedCase) -> str:
     """One case as a table of one row, in GitHub's markdown."""
     from benchtui.sessions.text.tables import markdown as laid_out  # pandas, which only this needs
 
-    shown = table(full_columns(against.new_letter), besides(against, [row]))
+    shown = table(full_columns(against.new_letter), pair_rows(against, [row]))
     return f"{laid_out(shown)}\n" if shown else ""
 
 
-def _pair(against: Against) -> str:
+def _pair(against: PairwiseComparison) -> str:
     return f"{against.new_letter} ({against.new.name}) against A ({against.base.name})"
 
 
-def _extreme(word: str, against: Against, row: Row | None) -> list[str]:
+def _extreme(word: str, against: PairwiseComparison, row: AlignedCase | None) -> list[str]:
     return [f"{word}: {times(row.ratio)}, {_label(against, row.case)}."] if row else []
 
 
-def _unsure(against: Against, rows: list[Row]) -> list[str]:
+def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
     """Which of the unsure rows lies farthest from 1, and why it isn't called anything."""
     known = [(row, row.ratio) for row in rows if row.ratio and row.ratio.value > 0]
     if not known:
@@ -153,7 +159,7 @@ def _unsure(against: Against, rows: list[Row]) -> list[str]:
     return [f"Of the unsure ones {label} differs most: {value(ratio)} ×, but {why_unsure(ratio)}."]
 
 
-def _system(letter: str, side: Side) -> System:
+def _system(letter: str, side: ComparedSession) -> System:
     start, base = side.session.start, " (base)" if letter == LETTERS[0] else ""
     model = [fact for each in models(side.session)[:1] for fact in each]
     measured = facts(
@@ -168,16 +174,16 @@ def _system(letter: str, side: Side) -> System:
     )
 
 
-def _block(against: Against, columns: Callable[[str], Columns]) -> Block:
+def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Block:
     return Block(
         title=_pair(against),
         leads=_leads(against),
-        table=table(columns(against.new_letter), besides(against, against.rows)),
+        table=table(columns(against.new_letter), pair_rows(against, against.rows)),
         others=_others(against),
     )
 
 
-def _leads(against: Against) -> list[str]:
+def _leads(against: PairwiseComparison) -> list[str]:
     if not against.ignored:
         return []
     each = [
@@ -187,12 +193,12 @@ def _leads(against: Against) -> list[str]:
     return [f"Cases are paired ignoring {'; '.join(each)}."]
 
 
-def _one(side: Side, option: str) -> str:
+def _one(side: ComparedSession, option: str) -> str:
     sweep = side.session.start.sweep
     return str(getattr(sweep if option in ("model", "weights") else side.session.cases[0].config, option))
 
 
-def _others(against: Against) -> list[str]:
+def _others(against: PairwiseComparison) -> list[str]:
     letter = against.new_letter
     unpaired = [row for row in against.rows if row.base and row.new and not row.pair]
     said = [
@@ -207,7 +213,7 @@ def _others(against: Against) -> list[str]:
     ]
 
 
-def _only(against: Against, letter: str, cases: tuple[CaseState, ...]) -> list[str]:
+def _only(against: PairwiseComparison, letter: str, cases: tuple[CaseState, ...]) -> list[str]:
     if not cases:
         return []
     names = [_label(against, case) for case in cases[:MOST_NAMES]]
@@ -215,5 +221,5 @@ def _only(against: Against, letter: str, cases: tuple[CaseState, ...]) -> list[s
     return [f"only in {letter}: {listed([*names, f'{more:,} more'] if more else names)}"]
 
 
-def _label(against: Against, case: CaseState) -> str:
+def _label(against: PairwiseComparison, case: CaseState) -> str:
     return case_label(case.config, kinds_of(against))

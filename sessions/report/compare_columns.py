@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from benchtui.sessions.compare.align import Against, Row
+from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import kind
 from benchtui.sessions.stats.ratios import Comparison, Ratio
@@ -18,26 +18,26 @@ LEAST_PACE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PairRow:
     """A row with its pair, and the options that name its cases among the others."""
 
-    row: Row
+    row: AlignedCase
     pair: Comparison
     kinds: tuple[str, ...]
     """The options, device, precision and batch size aside, that vary in either session."""
 
 
-Columns = tuple[Column[Beside], ...]
+Columns = tuple[Column[PairRow], ...]
 Cell = Callable[[Result], str | None]
 
 
-def besides(against: Against, rows: Iterable[Row]) -> list[Beside]:
+def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[PairRow]:
     """Those of the rows that have a pair."""
     kinds = kinds_of(against)
-    return [Beside(row, row.pair, kinds) for row in rows if row.pair]
+    return [PairRow(row, row.pair, kinds) for row in rows if row.pair]
 
 
-def kinds_of(against: Against) -> tuple[str, ...]:
+def kinds_of(against: PairwiseComparison) -> tuple[str, ...]:
     """The options, device, precision and batch size aside, that vary in either session or between them."""
     sessions = (against.base.session, against.new.session)
     found = varied(case.config for session in sessions for case in session.cases)
@@ -89,7 +89,7 @@ def interval(ratio: Ratio | None) -> str | None:
     return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
 
 
-def own_marks(row: Row, pair: Comparison, letter: str) -> str | None:
+def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
     """The kinds of marks of either case but for those that both have word for word; and the machine's pace."""
     base, new = pair.base.case.marks, pair.new.case.marks
     found = (
@@ -113,7 +113,7 @@ def _names(letter: str) -> Columns:
     )
 
 
-def _other_name(each: Beside) -> str | None:
+def _other_name(each: PairRow) -> str | None:
     """The new case's name where it is another one."""
     base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
     return None if base == new else new
@@ -127,7 +127,7 @@ def _ratio_columns() -> Columns:
     )
 
 
-def _verdict(each: Beside) -> str | None:
+def _verdict(each: PairRow) -> str | None:
     """The word for a row, in capitals; of one that is unsure with the reason."""
     word, _, reason = (verdict_cell(each.row.ratio) or "").partition(": ")
     return f"{word.upper()}: {reason}" if reason else word.upper() or None
@@ -140,7 +140,7 @@ def _both(letter: str, title: str, cell: Cell) -> Columns:
     )
 
 
-def _notes(letter: str) -> Column[Beside]:
+def _notes(letter: str) -> Column[PairRow]:
     return Column("Notes", lambda each: own_marks(each.row, each.pair, letter), right=False)
 
 

@@ -2,7 +2,13 @@
 
 import msgspec
 
-from benchtui.sessions.compare.align import LETTERS, Against, Compared, Row, Side
+from benchtui.sessions.compare.align import (
+    LETTERS,
+    AlignedCase,
+    ComparedSession,
+    PairwiseComparison,
+    SessionComparison,
+)
 from benchtui.sessions.compare.environment_diff import Difference
 from benchtui.sessions.payloads import Energy, Host, Memory
 from benchtui.sessions.state.case import CaseState
@@ -28,7 +34,7 @@ class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     host: Host
 
 
-class CaseSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class CaseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One side of a row."""
 
     case: int
@@ -69,8 +75,8 @@ class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
 class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A case of the base beside the one that corresponds to it; null where a plan has none."""
 
-    base: CaseSaid | None
-    new: CaseSaid | None
+    base: CaseJson | None
+    new: CaseJson | None
     ratio: RatioSaid | None
     """Of the time of a sample at the typical step; null where one of the two wasn't measured."""
     throughput_ratio: RatioSaid | None
@@ -108,7 +114,7 @@ class ComparisonSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     against: tuple[AgainstSaid, ...]
 
 
-def as_json(compared: Compared) -> str:
+def as_json(compared: SessionComparison) -> str:
     """A comparison as one JSON object (``ComparisonSaid``), indented."""
     said = ComparisonSaid(
         meaning=MEANING,
@@ -119,7 +125,7 @@ def as_json(compared: Compared) -> str:
     return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
 
 
-def _session(letter: str, side: Side) -> SessionSaid:
+def _session(letter: str, side: ComparedSession) -> SessionSaid:
     session = side.session
     return SessionSaid(
         letter=letter,
@@ -133,7 +139,7 @@ def _session(letter: str, side: Side) -> SessionSaid:
     )
 
 
-def _against(against: Against) -> AgainstSaid:
+def _against(against: PairwiseComparison) -> AgainstSaid:
     counts = {verdict.name: against.count(verdict) for verdict in Verdict}
     return AgainstSaid(
         new=against.new_letter,
@@ -145,7 +151,7 @@ def _against(against: Against) -> AgainstSaid:
     )
 
 
-def _row(row: Row) -> RowSaid:
+def _row(row: AlignedCase) -> RowSaid:
     pair = row.pair
     return RowSaid(
         base=_case(row.base, pair.base if pair else None),
@@ -157,10 +163,10 @@ def _row(row: Row) -> RowSaid:
     )
 
 
-def _case(case: CaseState | None, result: Result | None) -> CaseSaid | None:
+def _case(case: CaseState | None, result: Result | None) -> CaseJson | None:
     if case is None:
         return None
-    return CaseSaid(
+    return CaseJson(
         case=case.index,
         name=case.name,
         config=case.config,

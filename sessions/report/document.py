@@ -89,7 +89,7 @@ def report(session: Session, per_hour: float | None = None) -> Report:
     """What each section says of a session; raises BenchtuiError for one without its first event."""
     start, results = session.start, measured(session)
     kinds = varied(case.config for case in session.cases)
-    choices = findings.advised(session, results, kinds, per_hour)
+    choices = findings.recommendations_by_need(session, results, kinds, per_hour)
     return Report(
         title=start.sweep.model,
         created=when(start),

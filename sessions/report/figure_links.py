@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from benchtui.sessions.plots.render import Picture
+from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.text.markdown import plain
 
 REST = "Figures"
 """Heading over the figures whose section the report doesn't have."""
 
 
-def illustrated(report: str, found: Sequence[Picture], folder: str) -> str:
+def illustrated(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
     """A report in markdown with links to figures at the end of their sections.
 
     A line of a session can't begin a heading, so that every heading is one of the report's own.
@@ -34,5 +34,5 @@ def folder_from(report: Path, figures: Path) -> str:
     return quote(Path(os.path.relpath(figures, report.parent)).as_posix())
 
 
-def _link(picture: Picture, folder: str) -> str:
+def _link(picture: RenderedPlot, folder: str) -> str:
     return f"![{plain(f'{picture.title}. {picture.caption}')}]({folder}/{picture.name}.svg)"

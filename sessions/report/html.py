@@ -16,7 +16,7 @@ import jinja2
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from benchtui.sessions.plots.render import Picture
+from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.style import COLOURS, FAINT, GRID, INK, PAPER
 from benchtui.sessions.report.document import Report, laid_out
 from benchtui.sessions.report.figure_links import illustrated
@@ -39,7 +39,7 @@ _COLOUR = re.compile("|".join(_VARIABLES))
 _IDENTITY = re.compile(r'<g id="[^"]*"')
 
 
-def page(report: Report, found: Sequence[Picture] = ()) -> Iterator[str]:
+def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
     """A report with its figures as an HTML document, in pieces: the whole would be held several times over."""
     tables: list[Table] = []
 
@@ -115,7 +115,7 @@ def _rendered(tokens: Sequence[Token]) -> str:
     return text
 
 
-def _laid_out(tokens: Sequence[Token], drawings: dict[str, Picture]) -> list[Token]:
+def _laid_out(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
     """The tokens with drawings where paragraphs link them."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
@@ -136,7 +136,7 @@ def _source(token: Token) -> str:
     return str(only.attrs.get("src")) if only and only.type == "image" else ""
 
 
-def _figure(picture: Picture) -> str:
+def _figure(picture: RenderedPlot) -> str:
     """The drawing with the page's own colours, and without names that those of another would meet."""
     svg = picture.svg.decode()
     svg = _IDENTITY.sub("<g", svg[svg.index("<svg") :])

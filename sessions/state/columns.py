@@ -187,7 +187,7 @@ class Trace:
 
 
 @dataclass(slots=True)
-class Held:
+class ThrottleSpan:
     """A span of session time by what held a GPU's clock down: reasons joined by ``+``; empty for nothing."""
 
     start_s: float

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from benchtui.sessions.events import Idle, NodeJoined, NodeLost, Runtime, Telemetry
 from benchtui.sessions.payloads import GpuReadings, Host
-from benchtui.sessions.state.columns import GPU_COLUMNS, HOST_COLUMNS, Held, Trace
+from benchtui.sessions.state.columns import GPU_COLUMNS, HOST_COLUMNS, ThrottleSpan, Trace
 
 
 @dataclass
@@ -21,7 +21,7 @@ class MachineState:
     gpus: dict[int, Trace] = field(default_factory=dict)
     gpu_readings: dict[int, GpuReadings] = field(default_factory=dict)
     """The newest event of each GPU, for its limits and reasons."""
-    held: dict[int, list[Held]] = field(default_factory=dict)
+    held: dict[int, list[ThrottleSpan]] = field(default_factory=dict)
     """Spans of each GPU by what held its clock down, in order."""
     trace: Trace = field(default_factory=Trace)
     """Readings of processors, memory and processes."""
@@ -76,7 +76,7 @@ class MachineState:
             if reasons is not None and spans and spans[-1].reasons == reasons:
                 spans[-1].end_s = at
             elif reasons is not None:
-                spans.append(Held(at, at, reasons))
+                spans.append(ThrottleSpan(at, at, reasons))
 
     def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
         """The readings with every reason told so far: the sampler tells each once."""

@@ -37,7 +37,7 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.state.case import LEFT, CaseState
-from benchtui.sessions.state.columns import Held, Trace
+from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, Judging
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES
@@ -148,7 +148,7 @@ class Session:
         return self.machine.gpus
 
     @property
-    def held(self) -> dict[int, list[Held]]:
+    def held(self) -> dict[int, list[ThrottleSpan]]:
         """Spans of each of its GPUs by what held the clock down."""
         return self.machine.held
 

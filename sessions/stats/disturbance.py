@@ -68,7 +68,7 @@ def throttling(environment: Environment) -> tuple[str, ...]:
     return tuple(found)
 
 
-def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
+def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """A mark for each way in which others used what the case needed, over a measured span in seconds."""
     found = []
     if (others := environment.others_cpu_percent) is not None and others >= _others_limit(environment):
@@ -87,14 +87,14 @@ def sharing(environment: Environment, span_s: float) -> tuple[str, ...]:
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Every mark that the surroundings of a case earn it."""
-    return (*throttling(environment), *sharing(environment, span_s), *_company(environment))
+    return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
 
 
 def _slowed(environment: Environment | None, measured_s: tuple[float, float] | None, *, on_cpu: bool) -> Slowed:
     if environment is None:
         return Slowed()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
-    marks = (*throttling(environment), *sharing(environment, span_s))
+    marks = (*throttling(environment), *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
     causes = [_cause(mark) for mark in marks]
     share = environment.worker_cpu

@@ -209,7 +209,7 @@ def comparison(base: Result, new: Result) -> Comparison:
     return Comparison(base, new, _per_sample(latency, base, new), latency)
 
 
-def at_pace(pair: Comparison, pace: tuple[float, float]) -> Comparison:
+def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Comparison:
     """A pair between whose cases the machine became so many times as fast, at the least and at the most."""
     down, up = max(pace), 1 / min(pace)
     why = "the machine itself ran at another pace"

@@ -33,9 +33,17 @@ from benchtui.sessions.sweep.model import (
     Train,
     Weights,
     WhenLost,
-    own_code,
+    custom_task,
 )
-from benchtui.sessions.sweep.plan import cases, kept, left_out, on_gpus, on_kinds, senseless, unfit
+from benchtui.sessions.sweep.plan import (
+    cases,
+    exclusion_matcher,
+    expand_gpus,
+    expand_node_kinds,
+    included_configs,
+    incompatible_reason,
+    unsupported_reason,
+)
 
 __all__ = [
     "ATTENTIONS",
@@ -71,11 +79,11 @@ __all__ = [
     "Weights",
     "WhenLost",
     "cases",
-    "kept",
-    "left_out",
-    "on_gpus",
-    "on_kinds",
-    "own_code",
-    "senseless",
-    "unfit",
+    "custom_task",
+    "exclusion_matcher",
+    "expand_gpus",
+    "expand_node_kinds",
+    "included_configs",
+    "incompatible_reason",
+    "unsupported_reason",
 ]

@@ -299,7 +299,7 @@ class Case:
         return self.config.name
 
 
-def own_code(task: str) -> tuple[str, str] | None:
+def custom_task(task: str) -> tuple[str, str] | None:
     """File and function of a step of the user's own, or None for a task of ours."""
     match = _OWN.fullmatch(task)
     return (match[1], match[2]) if match else None

@@ -26,20 +26,20 @@ def cases(sweep: Sweep) -> list[Case]:
     What the sweep excludes has no case; the second case of an A/A pair comes last.
     """
     planned = [
-        Case(index, config, senseless(config) or unfit(config, sweep))
-        for index, config in enumerate(kept(sweep))
+        Case(index, config, unsupported_reason(config) or incompatible_reason(config, sweep))
+        for index, config in enumerate(included_configs(sweep))
     ]
     return [*planned, *_again(planned, sweep.measure)]
 
 
-def kept(sweep: Sweep) -> Iterator[Config]:
+def included_configs(sweep: Sweep) -> Iterator[Config]:
     """The combinations of the axes that the sweep doesn't exclude, in their order."""
     values = (getattr(sweep.axes, axis) for axis in AXES)
     configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
-    return itertools.filterfalse(left_out(sweep.exclude), configs)
+    return itertools.filterfalse(exclusion_matcher(sweep.exclude), configs)
 
 
-def left_out(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
+def exclusion_matcher(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
     """Tells whether a case is excluded, however many exclusions there are."""
     groups: dict[tuple[str, ...], set[tuple[str | int, ...]]] = {}
     for exclusion in exclude:
@@ -60,7 +60,7 @@ def _again(planned: list[Case], rules: Measure) -> list[Case]:
     return [Case(len(planned), msgspec.structs.replace(first.config, repeat=1), first.skip)]
 
 
-def on_gpus(sweep: Sweep, count: int) -> Sweep:
+def expand_gpus(sweep: Sweep, count: int) -> Sweep:
     """The sweep with ``cuda:*`` replaced by that many devices, and by ``cuda:0`` where there is none.
 
     Raises:
@@ -70,7 +70,7 @@ def on_gpus(sweep: Sweep, count: int) -> Sweep:
     return _in_place_of(ALL_GPUS, gpus, "device", sweep, f"{count} GPUs")
 
 
-def on_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
+def expand_node_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
     """The sweep with ``*`` on the axis ``machine`` replaced by these kinds of nodes.
 
     Raises:
@@ -94,7 +94,7 @@ def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what
     return replaced
 
 
-def senseless(config: Config) -> str | None:
+def unsupported_reason(config: Config) -> str | None:
     """Why a combination cannot mean anything on any machine, or None when it can."""
     if config.device != "cpu":
         if config.precision == "int8":
@@ -111,7 +111,7 @@ def senseless(config: Config) -> str | None:
     return None
 
 
-def unfit(config: Config, sweep: Sweep) -> str | None:
+def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     """Why a combination cannot mean anything for the rest of the sweep, or None when it can."""
     if config.machine and sweep.run.executor == "local":
         return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'

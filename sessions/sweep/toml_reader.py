@@ -38,9 +38,9 @@ from benchtui.sessions.sweep.model import (
     Train,
     Weights,
     WhenLost,
-    own_code,
+    custom_task,
 )
-from benchtui.sessions.sweep.plan import kept
+from benchtui.sessions.sweep.plan import included_configs
 
 Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
@@ -175,7 +175,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
     sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
-    if sweep.exclude and next(kept(sweep), None) is None:
+    if sweep.exclude and next(included_configs(sweep), None) is None:
         raise BenchtuiError(f"{where}: exclude: leaves no case; at least one has to be kept")
     return sweep
 
@@ -221,7 +221,7 @@ def _words(check: Callable[[str, str], str]) -> Parser:
 
 def _task(value: object, where: str) -> str:
     task = _text(value, where)
-    if own_code(task):
+    if custom_task(task):
         return task
     try:
         return ranges.one_of(TASKS)(task, where)

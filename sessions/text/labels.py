@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
@@ -92,7 +92,7 @@ def applied(known: bool | None) -> str:
 
 def pair_in_force(pair: Comparison, option: str) -> bool | None:
     """Whether both cases of a pair ran with the option as it was asked for; None where nothing says."""
-    both = in_force(pair.base.case, option), in_force(pair.new.case, option)
+    both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:
         return False
     return None if None in both else True
@@ -105,5 +105,5 @@ def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
         "compile": result.config.compile not in ("off", UNKNOWN),
         "attention": result.config.attention != "auto",
     }
-    found = ((option, in_force(result.case, option)) for option, wanted in asked.items() if wanted)
+    found = ((option, was_applied(result.case, option)) for option, wanted in asked.items() if wanted)
     return tuple((getattr(result.config, option), known) for option, known in found if not known)

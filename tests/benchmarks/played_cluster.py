@@ -15,7 +15,7 @@ import msgspec
 
 from benchtui.engine import __main__ as engine_main
 from benchtui.engine.executors.cluster import Cluster, Member
-from benchtui.engine.executors.stdio_relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node import protocol
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S
@@ -30,13 +30,13 @@ CARDS = tuple(
 HOST = Host(hostname="played", memory_mb=1e6, gpus=CARDS)
 
 
-def say(*reports: protocol.Report) -> None:
+def say(*reports: protocol.NodeEvent) -> None:
     """Send messages at once."""
     sys.stdout.buffer.write(b"".join(msgspec.json.encode(each) + b"\n" for each in reports))
     sys.stdout.buffer.flush()
 
 
-def play(job: Job, seconds: float, pace: int, opened: protocol.Open) -> None:
+def play(job: Job, seconds: float, pace: int, opened: protocol.OpenNode) -> None:
     """All that a case of so many steps a second says, as often as the engine wants to hear of them."""
     say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
     every = round(opened.report_s * TICK_HZ)
@@ -87,15 +87,15 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
 def station(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
     say(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
-    opened = protocol.Open(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
+    opened = protocol.OpenNode(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
         match protocol.orders.decode(line):
             case protocol.Ping(at_s=at_s):
                 say(protocol.Pong(at_s=at_s, here_s=time.monotonic()))
-            case protocol.Open() as opened:
+            case protocol.OpenNode() as opened:
                 pass
             case protocol.Prepare():
-                say(Runtime(t=0.0, torch="2.13", node=opened.node), protocol.Done())
+                say(Runtime(t=0.0, torch="2.13", node=opened.node), protocol.TaskDone())
             case protocol.Start(job=job):
                 play(job, seconds, pace, opened)
     return 0
@@ -104,8 +104,8 @@ def station(seconds: float, pace: int) -> int:
 def cluster(nodes: int, pace: Sequence[str], run: Run) -> Cluster:
     """So many played nodes."""
     names = [f"n{number}" for number in range(nodes)]
-    relays = {name: Relay((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
-    wires = {name: Pump(relay.read, relay.write, relay.close) for name, relay in relays.items()}
+    relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
+    wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
     return Cluster(wires, [Member(name, "cpu") for name in names], lambda: None)
 
 

@@ -9,7 +9,7 @@ import lag
 
 from benchtui.tui import app
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 
 
 class Engine:
@@ -35,6 +35,6 @@ class WatchedApp(BenchtuiApp):
 
 if __name__ == "__main__":
     unused: Any = None
-    surroundings = Surroundings(unused, list, lambda path: None, list, str, Path())
+    surroundings = AppContext(unused, list, lambda path: None, list, str, Path())
     engine: Any = Engine()
     WatchedApp(surroundings, Engine.path, engine).run(mouse=False)

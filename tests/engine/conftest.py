@@ -8,10 +8,10 @@ import pytest
 
 from benchtui.engine.control import Resumption
 from benchtui.engine.executor import Execution, Node, WorkerEvent
-from benchtui.engine.supervisor.case_queue import Turn
-from benchtui.engine.supervisor.resume import Left
+from benchtui.engine.supervisor.case_queue import ScheduledRound
+from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.engine.supervisor.round_policy import Rounds
-from benchtui.engine.supervisor.scheduler import Course
+from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
 from benchtui.sessions.journal.reader import Tail
@@ -27,7 +27,7 @@ class Played:
     pid: int | None = None
     left_s = 3600.0
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: ScheduledRound) -> None:
         self.sources: list[int] = []
         self._index, self._round = turn.case.index, turn.round
         self._events: list[WorkerEvent] = []
@@ -54,14 +54,19 @@ class Stage:
     """A course over played cases, and the fold of its record."""
 
     def __init__(
-        self, sweep: Sweep, path: Path, host: Host, left: Left | None = None, nodes: Sequence[Node] = ()
+        self,
+        sweep: Sweep,
+        path: Path,
+        host: Host,
+        left: ResumableSession | None = None,
+        nodes: Sequence[Node] = (),
     ) -> None:
         self.played: dict[int, Played] = {}
         """The newest execution of each case."""
         self.path = path
         self.log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         nodes = nodes or (Node(None, host),)
-        self.course = Course(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
+        self.course = Scheduler(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
         self._cut = False
         if left:
             event = left.resumed(host)
@@ -76,7 +81,7 @@ class Stage:
             joined = NodeJoined(t=t, node=str(node.name), host=Host(), kind=node.kind, clock_offset_s=0.0)
             self.log.write(joined)
 
-    def _launch(self, turn: Turn) -> Execution:
+    def _launch(self, turn: ScheduledRound) -> Execution:
         played = self.played[turn.case.index] = Played(turn)
         return played
 
@@ -164,7 +169,7 @@ def resume() -> Iterator[Callable[..., Stage]]:
     made: list[Stage] = []
 
     def go_on(path: Path, nodes: Sequence[Node] = (), **how: bool) -> Stage:
-        left = Left(path, Resumption(anyway=True, **how))
+        left = ResumableSession(path, Resumption(anyway=True, **how))
         stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left, nodes)
         made.append(stage)
         stage.join(nodes)

@@ -29,12 +29,12 @@ from benchtui.engine.control import Resumption
 from benchtui.engine.executors import remote_node
 from benchtui.engine.executors.cluster import Cluster, Member
 from benchtui.engine.executors.local import LocalExecutor
-from benchtui.engine.executors.stdio_relay import Pump, Relay
+from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import Job
 from benchtui.engine.line_protocol import send
 from benchtui.engine.node import worker_processes
 from benchtui.engine.node.agent import serve
-from benchtui.engine.node.runner import Station
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.supervisor import round_execution, supervisor
 from benchtui.engine.worker import isolation
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
@@ -214,9 +214,9 @@ def cluster(run: Run) -> Cluster:
     """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
     names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
     members = [Member(*each, {"zone": "a"}) for each in zip(names, os.environ[KINDS].split(","), strict=True)]
-    relays = {name: Relay((sys.executable, "-P", __file__, "--station")) for name in names}
+    relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station")) for name in names}
     Path(sys.argv[-1] + ".nodes").write_text("".join(f"{relays[name].pid}\n" for name in names))
-    wires = {name: Pump(relay.read, relay.write, relay.close) for name, relay in relays.items()}
+    wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
     return Cluster(wires, members, lambda: None)
 
 
@@ -224,7 +224,7 @@ def main() -> int:
     """Run the engine's own main with light cases."""
     worker_processes._run_worker, worker_processes._run_probe = run_worker, run_probe
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
-    engine_main._serve = lambda: serve(Station(LightProcesses()))
+    engine_main._serve = lambda: serve(NodeRunner(LightProcesses()))
     remote_node.SILENT_S = float(os.environ.get(SILENT, remote_node.SILENT_S))
     if pauses := os.environ.get(PAUSES):
         round_execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))

@@ -13,12 +13,12 @@ from markdown_it import MarkdownIt
 
 from benchtui.sessions import importers
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.objectives import NEEDS, Wish
-from benchtui.sessions.advice.optimal import decide, narrowed
+from benchtui.sessions.advice.objectives import NEEDS, Objective
+from benchtui.sessions.advice.optimal import decide, single_case_sweep
 from benchtui.sessions.analysis.roofline import limit
-from benchtui.sessions.compare.align import Side, compared
+from benchtui.sessions.compare.align import ComparedSession, compared
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.history import Precedents
+from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.export import case_export, step_export
 from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
@@ -26,7 +26,7 @@ from benchtui.sessions.plots import style
 from benchtui.sessions.plots.render import MAKERS, _drawn
 from benchtui.sessions.plots.spec import Plan, facts
 from benchtui.sessions.replay import loading
-from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.compare_json import as_json as comparison_as_json
 from benchtui.sessions.report.document import markdown, report
@@ -43,7 +43,7 @@ from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.gauges import gauge_lines
 from benchtui.tui.shell import settings
 
@@ -156,8 +156,8 @@ def _steps(path: Path, _dice: random.Random) -> None:
 
 def _comparison(path: Path, dice: random.Random) -> None:
     session = Session.load(path)
-    other = Side.of("other", Session.load(paths.demo_path(), keep_steps=False))
-    sides = [Side.of("a|b", session), dice.choice((other, Side.of("itself", session)))]
+    other = ComparedSession.of("other", Session.load(paths.demo_path(), keep_steps=False))
+    sides = [ComparedSession.of("a|b", session), dice.choice((other, ComparedSession.of("itself", session)))]
     dice.shuffle(sides)
     found = compared(sides)
     comparison_text(found).encode("utf-8", "replace")
@@ -172,11 +172,11 @@ def _optimal(path: Path, dice: random.Random) -> None:
     tight = Constraints(vram_mb=1.0, p99_ms=1.0, latency_ms=1.0, power_w=1.0)
     constraints = dice.choice((Constraints(), tight))
     for need in NEEDS:
-        decision = decide(session, Wish(need, constraints, dice.choice((None, 100))))
+        decision = decide(session, Objective(need, constraints, dice.choice((None, 100))))
         list(optimal.lines(session, decision))
         optimal.json_text([decision])
         if decision.best:
-            text = toml_writer.toml_of(narrowed(session.start.sweep, decision.best.config))
+            text = toml_writer.toml_of(single_case_sweep(session.start.sweep, decision.best.config))
             parse_sweep(text, "the best")
 
 
@@ -185,7 +185,7 @@ def _replay(path: Path, dice: random.Random) -> None:
     try:
         while not timeline.complete:
             timeline.read()
-        with closing(Retelling(timeline)) as telling:
+        with closing(ReplayCursor(timeline)) as telling:
             for _ in range(4):
                 moment = timeline.end_s * dice.random()
                 telling.seek(moment)
@@ -212,7 +212,7 @@ def _frame(path: Path, _dice: random.Random) -> None:
 
 
 def _precedents(path: Path, _dice: random.Random) -> None:
-    session, learned = Session.load(path), Precedents()
+    session, learned = Session.load(path), HistoryEstimator()
     learned.learn(session)
     for case in session.cases:
         learned.predict(checked(case.config), session.start.sweep)
@@ -233,7 +233,7 @@ def _screen(path: Path, dice: random.Random) -> None:
             return
         view = View(feed, SHOWN, "name")
         view.renew()
-        arranging = Arranging(feed.session, view.book.value)
+        arranging = TableOrder(feed.session, view.book.value)
         chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
         rows = view.rows(arranging)
         shown: list[object] = [
@@ -279,7 +279,7 @@ def _sweep(path: Path, dice: random.Random) -> None:
         if again != sweep:
             raise HarmError("written back it is another sweep")
         if dice.random() < 0.2:
-            for line in plan_lines(sweep, Precedents()):
+            for line in plan_lines(sweep, HistoryEstimator()):
                 line.encode("utf-8", "replace")
 
 

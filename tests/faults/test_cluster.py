@@ -16,8 +16,8 @@ from watching import Watched, wait_gone
 
 from benchtui.engine.control import Resumption
 from benchtui.engine.executors.cluster import Cluster, Member, named, report_s, unlike
-from benchtui.engine.executors.remote_node import FarStation
-from benchtui.engine.executors.stdio_relay import Pump, Relay
+from benchtui.engine.executors.remote_node import RemoteNode
+from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, NodeJoined, Runtime, Steps, Telemetry
 from benchtui.sessions.payloads import Host
@@ -196,9 +196,9 @@ def test_versions_that_differ_are_told_with_their_nodes() -> None:
     assert unlike({"n1": hosts["n1"], "n2": hosts["n2"]}) == []
 
 
-def wire(script: str) -> Pump:
-    relay = Relay((sys.executable, "-c", script))
-    return Pump(relay.read, relay.write, relay.close)
+def wire(script: str) -> PullTransport:
+    relay = AgentProcess((sys.executable, "-c", script))
+    return PullTransport(relay.read, relay.write, relay.close)
 
 
 HELLO = '{"event":"hello","version":"0.0.1","host":{}}'
@@ -237,7 +237,7 @@ def test_a_node_on_which_no_station_comes_up_is_refused_with_the_reason(
 
 def test_the_clock_of_a_node_is_known_from_the_quickest_answer() -> None:
     one = wire(PONGS % HELLO)
-    station = FarStation("n1", one)
+    station = RemoteNode("n1", one)
     before_s = time.monotonic()
     station.greet(before_s + 10)
     assert 7.0 - time.monotonic() <= station.offset_s <= 7.0 - before_s

@@ -18,7 +18,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.shell.context import Surroundings, library_name
+from benchtui.tui.shell.context import AppContext, library_name
 
 HOSTILE = {
     "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
@@ -86,8 +86,8 @@ async def test_the_screen_shows_it_as_text(kind: str, home: Path, monkeypatch: p
     monkeypatch.chdir(home)
     hostile = filled(HOSTILE[kind], home)
     (home / "trap.py").write_text("open(__file__ + '.sprung', 'w')\n")
-    operations.take_in(hostile)
-    here = Surroundings(
+    operations.import_session(hostile)
+    here = AppContext(
         start=lambda _sweep: pytest.fail("nothing is to be started"),
         running=list,
         find=lambda _path: None,
@@ -118,7 +118,7 @@ COMMANDS = (
 
 def test_the_commands_print_it_as_text(home: Path, command: str) -> None:
     path = filled(HOSTILE["control"], home)
-    operations.take_in(path)
+    operations.import_session(path)
     for words in COMMANDS:
         arguments = [str(path) if word == "S" else word for word in words]
         ran = subprocess.run([command, *arguments], cwd=home, capture_output=True, timeout=120)
@@ -157,7 +157,7 @@ def test_no_name_leads_out_of_the_library(name: str, home: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "a\x00b", "", "..", "x" * 5000, "latest", "-x"])
 def test_a_session_is_renamed_within_the_library_alone(name: str, home: Path) -> None:
     (home / "plain.json").write_bytes(corpus.SESSIONS[0])
-    session = operations.take_in(home / "plain.json")
+    session = operations.import_session(home / "plain.json")
     with pytest.raises(BenchtuiError):
         operations.rename(session, name, ())
     assert session.exists()

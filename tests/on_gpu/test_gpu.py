@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.case import CaseState
@@ -47,7 +47,7 @@ def test_every_precision_is_measured_and_what_was_in_force_is_read_back(measure:
         ("float32", "float16"),
         ("float32", "bfloat16"),
     ]
-    applied = [in_force(case, "precision") for case in session.cases]
+    applied = [was_applied(case, "precision") for case in session.cases]
     assert applied == ([True, None, *[True] * 4] if played else [True] * 6), (
         "products are zeros where they are played"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchtui.engine.client import Engine
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 
 HERE = Path(__file__).parent
 SESSION = HERE.parent / "fixtures" / "quick-cpu.json"
@@ -28,7 +28,7 @@ class StillRunning(Engine):
 
 async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], name: str) -> None:
     """Open the app on a session, press keys, and keep what it shows as an SVG."""
-    app = BenchtuiApp(Surroundings.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
+    app = BenchtuiApp(AppContext.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
     async with app.run_test(size=SIZE) as pilot:
         for key in ("", *keys):
             await pilot.press(*([key] if key else []))

@@ -73,6 +73,6 @@ def test_why_a_theme_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     user_themes.folder().mkdir(parents=True)
     put(user_themes.folder(), "odd", "dark = 1\n")
     put(user_themes.folder(), "night", NIGHT)
-    assert user_themes.refusal("night") is None and user_themes.refusal(themes.DEFAULT) is None
-    assert "odd.toml: dark: 1" in (user_themes.refusal("odd") or "")
-    assert "'nihgt' is not known; themes: benchtui-dark" in (user_themes.refusal("nihgt") or "")
+    assert user_themes.unknown_reason("night") is None and user_themes.unknown_reason(themes.DEFAULT) is None
+    assert "odd.toml: dark: 1" in (user_themes.unknown_reason("odd") or "")
+    assert "'nihgt' is not known; themes: benchtui-dark" in (user_themes.unknown_reason("nihgt") or "")

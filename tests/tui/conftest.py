@@ -34,11 +34,11 @@ from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, case
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.panels.case_table import CaseTable
-from benchtui.tui.replay.player import Aim, Start
+from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.navigation import ComparisonAsked, Ending
-from benchtui.tui.shell.refresh_rate import Spending
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import ComparisonAsked, ExitReason
+from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.widgets.panel import Panel
 
 PARTS = {"tokenize": 0.2, "forward": 0.8}
@@ -247,7 +247,7 @@ class Still:
 class Seen:
     """What a test sees of the app."""
 
-    def __init__(self, app: BenchtuiApp, pilot: Pilot[Ending], clock: Still) -> None:
+    def __init__(self, app: BenchtuiApp, pilot: Pilot[ExitReason], clock: Still) -> None:
         self.app = app
         self.pilot = pilot
         self.clock = clock
@@ -316,16 +316,16 @@ class Stage:
     engine: FakeEngine
     clock: Still
 
-    def app(self, place: str, surroundings: Surroundings, **options: Any) -> BenchtuiApp:
+    def app(self, place: str, surroundings: AppContext, **options: Any) -> BenchtuiApp:
         """The app from which there is a way to the place."""
         if place == "replay":
-            start = Start(aim=Aim(percent=40))
+            start = Start(aim=ReplayTarget(percent=40))
             return BenchtuiApp(surroundings, self.story.path, start=start, clock=self.clock, **options)
         if place in ("monitor", "columns", "charts", "case", "page"):
             return BenchtuiApp(surroundings, self.story.path, self.engine, clock=self.clock, **options)
         return BenchtuiApp(surroundings, clock=self.clock, **options)
 
-    async def enter(self, place: str, pilot: Pilot[Ending]) -> Seen:
+    async def enter(self, place: str, pilot: Pilot[ExitReason]) -> Seen:
         """Go to the place."""
         seen = Seen(pilot.app, pilot, self.clock)  # type: ignore[arg-type]
         if place == "compare":
@@ -334,7 +334,7 @@ class Stage:
         return seen
 
     @asynccontextmanager
-    async def at(self, place: str, surroundings: Surroundings) -> AsyncIterator[Seen]:
+    async def at(self, place: str, surroundings: AppContext) -> AsyncIterator[Seen]:
         """What is seen in the place, on a small terminal."""
         async with self.app(place, surroundings).run_test(size=(80, 24)) as pilot:
             yield await self.enter(place, pilot)
@@ -344,7 +344,7 @@ class Stage:
 def usual_keys() -> Iterator[None]:
     """Have sentences of the next test name keys as they are without a map."""
     yield
-    keymap.follow({})
+    keymap.set_user_map({})
 
 
 @pytest.fixture
@@ -375,7 +375,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no test's screen draw less often because the machine is busy."""
-    monkeypatch.setattr(Spending, "look", lambda spending: None)
+    monkeypatch.setattr(DrawingCost, "look", lambda spending: None)
 
 
 @pytest.fixture
@@ -384,7 +384,7 @@ def clock() -> Still:
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path) -> Surroundings:
+def surroundings(tmp_path: Path) -> AppContext:
     """A machine without engines and sessions, in an empty folder."""
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -392,7 +392,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
     def start(what: Sweep | Path) -> Any:
         raise BenchtuiError("no engine in this test")
 
-    return Surroundings(
+    return AppContext(
         start=start,
         running=list,
         find=lambda path: None,
@@ -404,7 +404,7 @@ def surroundings(tmp_path: Path) -> Surroundings:
 
 
 @pytest.fixture
-def opened(surroundings: Surroundings, clock: Still) -> Open:
+def opened(surroundings: AppContext, clock: Still) -> Open:
     """Open the app on a session file, or without one on the editor."""
 
     @asynccontextmanager

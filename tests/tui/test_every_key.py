@@ -17,7 +17,7 @@ from benchtui.tui.shell.keymap import BACK, KEPT
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
-EVERY = {each.id: each for owner in key_owners() for each in keymap.own(owner)}
+EVERY = {each.id: each for owner in key_owners() for each in keymap.bindings_of(owner)}
 TRIED = [name for name in EVERY if name != "app.suspend"]
 ANSWER = "sweep.yes"
 """Is there only while something is asked."""

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchtui.sessions import importers
-from benchtui.sessions.advice.objectives import Wish
+from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, lengths
 from benchtui.sessions.compare.align import compared, loaded
 from benchtui.sessions.events import (
@@ -55,7 +55,7 @@ from benchtui.tui.cli.text.compare import comparison_text
 from benchtui.tui.compare import rows as abreast
 from benchtui.tui.compare.panels import Detail, detail_lines
 from benchtui.tui.live.case_verdicts import Judge
-from benchtui.tui.model.case_rows import SIGNS, CaseBook
+from benchtui.tui.model.case_rows import SIGNS, CaseRows
 
 Words = dict[int, str | None]
 """By the number of a case: the word against its baseline, ``base`` for that itself, None without a ratio."""
@@ -187,10 +187,10 @@ def judged(path: Path, judging: Judging) -> Session:
 def on_the_monitor(path: Path, judging: Judging) -> Words:
     """By the table, which is drawn while cases still end."""
     session = Session()
-    book: CaseBook | None = None
+    book: CaseRows | None = None
     for event in read(path).events:
         session.apply(event)
-        book = book or CaseBook(session, UNICODE, judging=judging)
+        book = book or CaseRows(session, UNICODE, judging=judging)
         if isinstance(event, CaseFinished):
             book.renew([session.cases[event.case]])
             for case in session.cases:
@@ -290,7 +290,7 @@ def test_the_drawn_sessions_have_every_word(folder: Path) -> None:
 
 def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
     session = Session.load(path)
-    book = CaseBook(session, UNICODE)
+    book = CaseRows(session, UNICODE)
     book.renew(session.cases)
     for row in json.loads(exported.as_json(session))["cases"]:
         if row["speedup"] is not None and row["baseline"] != row["case"]:
@@ -299,7 +299,7 @@ def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
 
 def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:
     session = Session.load(path)
-    book = CaseBook(session, UNICODE)
+    book = CaseRows(session, UNICODE)
     book.renew(session.cases)
     for result in measured(session):
         told = result.metrics.latency_ms.interval_percent
@@ -309,7 +309,7 @@ def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:
 def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
     """Steps of cases that have ended are let go of, and their figures stand for them."""
     session = Session.load(path)
-    book, after = CaseBook(session, UNICODE), CaseBook(session, UNICODE)
+    book, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
     book.renew(session.cases)
     before = _cells(session, book)
     for case in session.cases:
@@ -322,7 +322,7 @@ def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
     assert exported.as_csv(Session.load(path, keep_steps=False)) == exported.as_csv(Session.load(path))
 
 
-def _cells(session: Session, book: CaseBook) -> list[tuple[str, str]]:
+def _cells(session: Session, book: CaseRows) -> list[tuple[str, str]]:
     rows = [book.row(case.index).cells for case in session.cases]
     return [(cells["base"][0], cells["interval"][0]) for cells in rows]
 
@@ -341,7 +341,7 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
         times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
         session.apply_all(_run(index, config, times, disturbed=False))
     monkeypatch.setattr("benchtui.tui.live.case_verdicts.MANY", 50)
-    book = CaseBook(session, UNICODE)
+    book = CaseRows(session, UNICODE)
     book.renew(session.cases)
     case = session.cases[2]
     assert book.judge.verdict(case) is None, "its baseline isn't summed up yet"
@@ -379,7 +379,7 @@ def test_the_best_case_against_the_next_has_the_word_that_the_table_would_have(p
 def test_a_tie_is_none_that_the_table_tells_apart(path: Path, need: Any) -> None:
     session = Session.load(path)
     for length in lengths(session):
-        choice = decide(session, Wish(need, sequence_length=length))
+        choice = decide(session, Objective(need, sequence_length=length))
         ratio = {"throughput": throughput_ratio, "latency": latency_ratio}.get(need)
         others = [row for row in measured(session) if row.config.sequence_length == length]
         if choice.best is None or ratio is None:

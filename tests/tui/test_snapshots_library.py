@@ -8,7 +8,7 @@ import pytest
 
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonAsked
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -16,9 +16,7 @@ THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 
 
 @pytest.fixture
-def shelf(
-    home: Path, make_story: Any, surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch
-) -> Surroundings:
+def shelf(home: Path, make_story: Any, surroundings: AppContext, monkeypatch: pytest.MonkeyPatch) -> AppContext:
     """A library of four sessions, in a folder whose name doesn't change."""
     for name, factor, ending in (
         ("before", 1.0, "completed"),
@@ -42,7 +40,7 @@ def shelf(
 
 @SIZES
 @THEMES
-def test_the_library(shelf: Surroundings, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_the_library(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def mark(pilot: Any) -> None:
         await pilot.press("4")
         await settled(pilot)
@@ -55,7 +53,7 @@ def test_the_library(shelf: Surroundings, snap_compare: Any, theme: str, size: t
 
 @SIZES
 @THEMES
-def test_a_comparison(shelf: Surroundings, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_a_comparison(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
         pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))

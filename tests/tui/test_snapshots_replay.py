@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.replay.player import Aim, Start
+from benchtui.tui.replay.player import ReplayTarget, Start
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
@@ -26,6 +26,6 @@ def test_a_replay_in_its_middle(
             await pilot.pause()
             pilot.app.screen.tick()
 
-    start = Start(4.0, Aim(percent=80))
+    start = Start(4.0, ReplayTarget(percent=80))
     app = BenchtuiApp(surroundings, story.path, None, start=start, theme=theme, clock=clock)
     assert snap_compare(app, terminal_size=size, run_before=look)

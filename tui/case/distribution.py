@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import milliseconds, percent
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, flowing, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, flowing, line
 from benchtui.tui.shell.keymap import key
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def percentiles(spread: Distribution) -> dict[str, float]:
     return {name: value for name, value in zip(MARKS, values, strict=True) if value is not None}
 
 
-def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Piece, Piece]]]:
+def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
     spread = known.latency_ms
     marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
     ends = [(name, _ms(value, symbols)) for name, value in (("least", spread.least), ("most", spread.most))]
@@ -83,7 +83,7 @@ def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Piece, Piece]]
     return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
 
 
-def _fact(label: str, said: str) -> tuple[Piece, Piece]:
+def _fact(label: str, said: str) -> tuple[Span, Span]:
     return (f"{label} ", "muted"), (said, "plain")
 
 

@@ -20,7 +20,7 @@ from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.case.telemetry import readings_held, trace_lines
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, spread_out
+from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
 from benchtui.tui.live import metrics_worker
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
@@ -55,7 +55,7 @@ class Header:
 
     name: str
     position: str
-    state: Piece
+    state: Span
     section: str
 
 
@@ -308,8 +308,8 @@ def _computed(case: CaseState) -> Computed:
 
 def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:
     left = [(header.name, "strong"), ("   ", "plain"), header.state]
-    first = spread_out(left, [(header.position, "muted")], width, symbols)
-    tabs: list[Piece] = []
+    first = justify(left, [(header.position, "muted")], width, symbols)
+    tabs: list[Span] = []
     for section in SECTIONS:
         here = section == header.section
         mark = symbols.chosen if here else " "

@@ -9,7 +9,7 @@ from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import MOST_ROUNDS
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, milliseconds
-from benchtui.tui.drawing.styled_text import Line, Piece, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 WIDTH = 10
 """Cells of a figure."""
@@ -43,7 +43,7 @@ class StepTable:
         head = "".join(f"{title:>{size}}" for title, size in titles)
         top = max(0, min(at - (height - 1) // 2, self.count - (height - 1)))
         rows = range(top, min(top + height - 1, self.count))
-        header: list[Piece] = [(head, "muted")]
+        header: list[Span] = [(head, "muted")]
         drawn = (self._row(row, row == at, titles, symbols) for row in rows)
         return [crop(pieces, width, symbols) for pieces in (header, *drawn)]
 
@@ -95,7 +95,7 @@ class StepTable:
                 kept.append((title, size))
         return kept
 
-    def _row(self, row: int, chosen: bool, titles: Sequence[tuple[str, int]], symbols: Symbols) -> list[Piece]:
+    def _row(self, row: int, chosen: bool, titles: Sequence[tuple[str, int]], symbols: Symbols) -> list[Span]:
         stretch, place = self._found(row)
         outlier = self._is_outlier(stretch, place)
         role = "warning" if outlier else "muted" if stretch.phase == "warm-up" else "plain"

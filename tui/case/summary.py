@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
 from benchtui.tui.panels.case_panel import Part, part_table
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
     lines = [crop([(f"  {'':<16} {'asked for':<18} in force", "muted")], width, symbols)]
     for option, said, so, known in _read_back(case):
         sign, role = signs[known]
-        pieces: list[Piece] = [
+        pieces: list[Span] = [
             (f"  {option:<16} ", "muted"),
             (f"{format.clean(str(getattr(case.config, option))):<18} ", "plain"),
         ]
@@ -141,7 +141,7 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "padding": format.clean(effective.padding or ""),
     }
     words = {True: "in force", False: "not in force", None: "not read back"}
-    return [(option, said[option], words[so], so) for option in CHECKED for so in (in_force(case, option),)]
+    return [(option, said[option], words[so], so) for option in CHECKED for so in (was_applied(case, option),)]
 
 
 def _ended(case: CaseState) -> Facts:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.columns import Held, Trace
+from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -156,7 +156,9 @@ def _curve(
     ]
 
 
-def _held(held_spans: Iterable[Held], span: tuple[float, float], width: int, symbols: Symbols) -> list[Line]:
+def _held(
+    held_spans: Iterable[ThrottleSpan], span: tuple[float, float], width: int, symbols: Symbols
+) -> list[Line]:
     """The spans in which something held the GPU's clock down."""
     spans = [held for held in held_spans if held.reasons]
     within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]

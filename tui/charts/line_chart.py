@@ -25,7 +25,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Lost, Plot
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import Judge
 from benchtui.tui.model.case_rows import ROLES, SIGNS
 from benchtui.tui.shell.keymap import key
@@ -38,7 +38,7 @@ ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 
 
 @dataclass(slots=True)
-class Choice:
+class ChartAxis:
     """What the reader asked to see."""
 
     figure: Figure = SAMPLES
@@ -72,7 +72,7 @@ class LineChart:
         self._known = known
         self._symbols = symbols
         self._judge = judge or Judge(session, LEFT_TO_THE_SWEEP)
-        self.choice = Choice()
+        self.choice = ChartAxis()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
         """Lines that there are without the filter."""
@@ -156,7 +156,7 @@ class LineChart:
         kept = [f"filter {choice.wanted}", f"{len(self.chart.lines)} of {self._all} lines"]
         return [*(kept if choice.wanted else []), *(["logarithmic"] if choice.logarithmic else [])]
 
-    def readout(self) -> list[Piece]:
+    def readout(self) -> list[Span]:
         """The chosen point in figures."""
         line, point = self.line, self.point
         if line is None or point is None:
@@ -164,7 +164,7 @@ class LineChart:
         name = f"{line.label} {WORDS[self.choice.axis]}{point.x:,}"
         return [(f"{format.clean(name)}   ", "plain"), *self._said(point), *self._against_base(point.case)]
 
-    def _against_base(self, case: CaseState) -> list[Piece]:
+    def _against_base(self, case: CaseState) -> list[Span]:
         """The case against its baseline, with the word that the report has for it."""
         if self._judge.is_base(case):
             return [("   the baseline", "muted")]
@@ -220,7 +220,7 @@ class LineChart:
         short = WORDS[self.choice.axis].rstrip("=")
         return (short, title(self.choice.figure), "state", "from", "to", "n")
 
-    def _said(self, point: Point) -> list[Piece]:
+    def _said(self, point: Point) -> list[Span]:
         figure, value = self.choice.figure, point.value
         if value is None:
             return [self._state(point)]
@@ -232,7 +232,7 @@ class LineChart:
             bounds = f"   95 %: {low} to {high}"
         return [(shown(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
 
-    def _row(self, point: Point) -> tuple[Piece, ...]:
+    def _row(self, point: Point) -> tuple[Span, ...]:
         figure, value, symbols = self.choice.figure, point.value or Value(0), self._symbols
         known = point.value is not None
         low, high = (
@@ -250,7 +250,7 @@ class LineChart:
             (f"{n:,}" if n else symbols.absent, "muted"),
         )
 
-    def _at(self, line: ChartLine) -> Piece:
+    def _at(self, line: ChartLine) -> Span:
         point = next((point for point in line.points if point.x == self.choice.x), None)
         if point is None:
             return (self._symbols.absent, "muted")
@@ -258,11 +258,11 @@ class LineChart:
             return self._state(point)
         return (shown(self.choice.figure, point.value.middle, self._symbols), "plain")
 
-    def _state(self, point: Point) -> Piece:
+    def _state(self, point: Point) -> Span:
         state = point.case.state
         return (f"{getattr(self._symbols, state)} {state}", ROLES[state])
 
-    def _letter(self, line: ChartLine) -> Piece:
+    def _letter(self, line: ChartLine) -> Span:
         return letter_of(self._letters[line.key])
 
     def _curve(self, line: ChartLine, chosen: bool) -> Curve:
@@ -303,7 +303,7 @@ class LineChart:
         return f"{count or 'no'} case has a figure for {name}: {ways}"
 
 
-def letter_of(place: int) -> Piece:
+def letter_of(place: int) -> Span:
     """Letter and colour of a line."""
     return (ascii_letters[place % len(ascii_letters)], LINE_ROLES[place % len(LINE_ROLES)])
 

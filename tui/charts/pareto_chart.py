@@ -1,7 +1,7 @@
 """The Pareto front as the Charts show it: every case by what it brings and costs; knows no Textual."""
 
 from benchtui.sessions.analysis.chart_series import SAMPLES, Known, line_labels
-from benchtui.sessions.analysis.pareto import COSTS, Trade, fronts, trades
+from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, trades
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -10,7 +10,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 
 
 class FrontChart:
@@ -24,9 +24,9 @@ class FrontChart:
         self._chosen = 0
         self._wanted = ""
         self._logarithmic = False
-        self._all: tuple[Trade, ...] = ()
-        self._fronts: dict[int, tuple[Trade, ...]] = {}
-        self._front: tuple[Trade, ...] = ()
+        self._all: tuple[ParetoPoint, ...] = ()
+        self._fronts: dict[int, tuple[ParetoPoint, ...]] = {}
+        self._front: tuple[ParetoPoint, ...] = ()
         self._labels: dict[int, str] = {}
         """Of each case."""
 
@@ -74,7 +74,7 @@ class FrontChart:
         filtered = [f"filter {self._wanted}"] if self._wanted else []
         return [*filtered, count, *(["logarithmic"] if self._logarithmic else [])]
 
-    def readout(self) -> list[Piece]:
+    def readout(self) -> list[Span]:
         """The chosen case in figures."""
         if not self._front:
             return []
@@ -136,5 +136,5 @@ class FrontChart:
         return f"{count or 'no'} case has samples/s and {self._cost.name} yet; a front needs two"
 
 
-def _dot(trade: Trade) -> Dot:
+def _dot(trade: ParetoPoint) -> Dot:
     return Dot(trade.cost.middle, trade.gain.middle)

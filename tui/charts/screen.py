@@ -15,13 +15,13 @@ from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import FrontChart
 from benchtui.tui.drawing.listing import Listing, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_lines
-from benchtui.tui.drawing.styled_text import Line, Piece, crop, spread_out
+from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
 from benchtui.tui.live.case_verdicts import Judge
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseFigures
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import Place
-from benchtui.tui.shell.terminal import Link
+from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
@@ -30,7 +30,7 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 
 RENEW_S = 1.0
 
-Heading = tuple[tuple[Piece, ...], ...]
+Heading = tuple[tuple[Span, ...], ...]
 """What is drawn, what was asked for beside it, and the chosen point."""
 
 
@@ -59,7 +59,7 @@ class Charts(Screen[None]):
         ("q", "quit", "app.leave", "Quit"),
     )
 
-    def __init__(self, feed: Feed, symbols: Symbols, link: Link) -> None:
+    def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
         super().__init__()
         self._feed = feed
         self._symbols = symbols
@@ -255,7 +255,7 @@ def _heading_of(shown: LineChart | FrontChart) -> Heading:
 
 def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     title, notes, readout = heading
-    return [spread_out(title, notes, width, symbols), crop(readout, width, symbols)]
+    return [justify(title, notes, width, symbols), crop(readout, width, symbols)]
 
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

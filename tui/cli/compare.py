@@ -16,7 +16,7 @@ from benchtui.tui.cli.options import complete_session, printable, same_within_op
 from benchtui.tui.cli.sessions import write
 
 if TYPE_CHECKING:
-    from benchtui.sessions.compare.align import Compared
+    from benchtui.sessions.compare.align import SessionComparison
 
 
 REGRESSION = 1
@@ -69,7 +69,7 @@ def compare(
         _gate(found, threshold or 0.0, unsure_fails)
 
 
-def _laid_out(found: "Compared", form: str) -> str:
+def _laid_out(found: "SessionComparison", form: str) -> str:
     if form == "json":
         from benchtui.sessions.report.compare_json import as_json  # each form loads what it alone needs
 
@@ -83,7 +83,7 @@ def _laid_out(found: "Compared", form: str) -> str:
     return comparison_text(found)
 
 
-def _gate(found: "Compared", threshold: float, unsure_fails: bool) -> None:
+def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> None:
     """Say on standard error which cases fail and how many are unsure, and exit accordingly."""
     from benchtui.tui.cli.text.compare import gate_line
 

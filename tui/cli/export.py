@@ -21,7 +21,7 @@ from benchtui.tui.cli.sessions import write
 from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
-    from benchtui.sessions.plots.render import Picture
+    from benchtui.sessions.plots.render import RenderedPlot
     from benchtui.sessions.state.judging import Judging
     from benchtui.sessions.state.session import Session
 
@@ -157,7 +157,7 @@ def _export_results(path: Path, wanted: Wanted) -> None:
         out.writelines(piece.encode() for piece in pieces)
 
 
-def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]":
+def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[RenderedPlot]":
     """The figures, written into their folder where one is named; those without data are told of."""
     from benchtui.sessions.plots import render  # matplotlib is loaded for figures alone
 
@@ -170,7 +170,7 @@ def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[Picture]"
     return found
 
 
-def _pieces(session: "Session", wanted: Wanted, found: "list[Picture]") -> Iterable[str]:
+def _pieces(session: "Session", wanted: Wanted, found: "list[RenderedPlot]") -> Iterable[str]:
     """The text to write, the page in parts."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # each form loads what it alone needs

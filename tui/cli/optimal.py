@@ -11,8 +11,8 @@ import click
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.objectives import Wish
-from benchtui.sessions.advice.optimal import decide, lengths, narrowed
+from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.optimal import decide, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.sweep import UNKNOWN, toml_writer
@@ -27,7 +27,7 @@ from benchtui.tui.cli.options import (
 from benchtui.tui.cli.text import optimal as deciding
 
 if TYPE_CHECKING:
-    from benchtui.sessions.advice.objectives import Need, Wish
+    from benchtui.sessions.advice.objectives import Need, Objective
     from benchtui.sessions.state.session import Session
     from benchtui.sessions.sweep import Sweep
 
@@ -116,7 +116,7 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
-    wish = Wish(need, Constraints(**limits), steps, length)
+    wish = Objective(need, Constraints(**limits), steps, length)
     wishes = [wish] if toml_path else _by_length(wish, lengths(loaded))
     decisions = [decide(loaded, each) for each in wishes]
     text = _sweep_text(loaded, wish) if toml_path and decisions[0].best else None
@@ -131,32 +131,32 @@ def optimal(
     sys.exit(0 if all(decision.best for decision in decisions) else NOTHING_FITS)
 
 
-class Choice(TypedDict):
+class BestCaseOptions(TypedDict):
     """A case of a recorded session as what to run."""
 
     chosen: str | None
     need: "Need"
 
 
-def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[Choice]) -> "Sweep":
+def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[BestCaseOptions]) -> "Sweep":
     """The sweep that a command is to run: the one named, or the best case of a session."""
     session = choice["chosen"]
     if (sweep is None) is (session is None):
         raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
     if session is None:
         return load_sweep(str(sweep), overrides)
-    text = _sweep_text(sessions.load(session), Wish(choice["need"]), overrides)
+    text = _sweep_text(sessions.load(session), Objective(choice["need"]), overrides)
     return parse_sweep(text, f"{session}: its best case", overrides)
 
 
-def _by_length(wish: "Wish", lengths: tuple[int, ...]) -> list["Wish"]:
+def _by_length(wish: "Objective", lengths: tuple[int, ...]) -> list["Objective"]:
     """One wish for each sequence length: another length is other work, and no choice."""
     if wish.sequence_length or len(lengths) < 2:
         return [wish]
     return [replace(wish, sequence_length=length) for length in lengths]
 
 
-def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = ()) -> str:
+def _sweep_text(session: "Session", wish: "Objective", overrides: tuple[str, ...] = ()) -> str:
     """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
@@ -169,7 +169,7 @@ def _sweep_text(session: "Session", wish: "Wish", overrides: tuple[str, ...] = (
     best = decide(session, wish).best
     if best is None:
         raise BenchtuiError("the session has no measured case to choose")
-    text = toml_writer.toml_of(narrowed(session.start.sweep, best.config))
+    text = toml_writer.toml_of(single_case_sweep(session.start.sweep, best.config))
     _require_named(session, parse_sweep(text, f"{best.name}: can't be run again", overrides))
     return text
 

@@ -71,7 +71,7 @@ def known_theme(_context: click.Context, _parameter: click.Parameter, name: str 
     """Check a theme before anything is started on its account."""
     from benchtui.themes import user_themes  # after the command is known
 
-    if name is not None and (refusal := user_themes.refusal(name)):
+    if name is not None and (refusal := user_themes.unknown_reason(name)):
         raise click.BadParameter(refusal)
     return name
 

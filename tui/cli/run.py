@@ -18,7 +18,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import of_session
-from benchtui.tui.cli.optimal import Choice, objective_option, wanted_sweep
+from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, wanted_sweep
 from benchtui.tui.cli.options import (
     Resume,
     anyway_option,
@@ -37,7 +37,7 @@ from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.cli.watch import require_terminal, show, start_engine
 
 
-class RunOptions(Choice, Resume):
+class RunOptions(BestCaseOptions, Resume):
     """What can be run instead of a sweep file."""
 
 
@@ -136,5 +136,5 @@ def plan(sweep: str, overrides: tuple[str, ...]) -> None:
     those marked with ? are guesses.
     """
     loaded = load_sweep(sweep, overrides)
-    for line in plan_lines(loaded, history.gather(paths.entries(), loaded, platform.node())):
+    for line in plan_lines(loaded, history.load_history(paths.entries(), loaded, platform.node())):
         click.echo(printable(line))

@@ -15,7 +15,7 @@ from benchtui.sessions.library.summaries import Catalogue
 from benchtui.tui.cli.options import complete_session, printable
 
 if TYPE_CHECKING:
-    from benchtui.sessions.library.paths import Entry
+    from benchtui.sessions.library.paths import SessionFile
     from benchtui.sessions.library.summaries import Summary
 
 _LONGEST_ANSWER = 100
@@ -69,7 +69,7 @@ def delete(session: str, yes: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def add(file: Path) -> None:
     """Copy a session file from elsewhere into the library."""
-    click.echo(printable(operations.take_in(file).stem), err=True)
+    click.echo(printable(operations.import_session(file).stem), err=True)
 
 
 def _require_yes(question: str) -> None:
@@ -102,7 +102,7 @@ def _list() -> None:
         click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
 
 
-def _line(entry: "Entry", summary: "Summary | None") -> str:
+def _line(entry: "SessionFile", summary: "Summary | None") -> str:
     """A session in a line; without a summary it is one that runs."""
     state = "running" if summary is None else "finished" if entry.finished else "cut off"
     started = entry.started

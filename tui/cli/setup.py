@@ -52,7 +52,7 @@ def keys() -> None:
     known, problems = settings.read(settings.path())
     owners = key_owners()
     click.echo("\n".join([*keymap.listing(known.keys, owners), f"map them in {settings.path()}, table [keys]"]))
-    for problem in (*problems, *keymap.mistakes(known.keys, owners)):
+    for problem in (*problems, *keymap.problems(known.keys, owners)):
         click.echo(f"benchtui: {printable(problem)}", err=True)
 
 

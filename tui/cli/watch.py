@@ -31,7 +31,7 @@ from benchtui.tui.cli.options import (
     theme_option,
 )
 from benchtui.tui.cli.text import progress
-from benchtui.tui.replay.player import Aim, Start
+from benchtui.tui.replay.player import ReplayTarget, Start
 
 FAREWELLS = {
     "detached": "the sweep goes on: benchtui attach {path}",
@@ -172,7 +172,7 @@ def replay(
     if as_lines:
         print_session(path, engine, speed, moment)
         return
-    start = Start(speed or 1.0, Aim.parse(moment) if moment else None)
+    start = Start(speed or 1.0, ReplayTarget.parse(moment) if moment else None)
     require_terminal()
     show(engine, path, start, judging(judged), theme=theme, ascii_only=ascii_only)
 

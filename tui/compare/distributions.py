@@ -8,7 +8,7 @@ import numpy as np
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import milliseconds
-from benchtui.tui.drawing.styled_text import Line, Piece, line
+from benchtui.tui.drawing.styled_text import Line, Span, line
 
 WIDE = 4.0
 """Times that lie further apart than this many times are drawn on a logarithmic scale."""
@@ -96,7 +96,7 @@ def _filled(height: float, symbols: Symbols) -> str:
 
 
 def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
-    pieces: list[Piece] = [(symbols.track, "faint")] * axis.columns
+    pieces: list[Span] = [(symbols.track, "faint")] * axis.columns
     for each in both:
         place = int(axis.places(np.asarray([each.median_ms]))[0])
         shared = pieces[place][0] != symbols.track

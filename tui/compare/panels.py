@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from benchtui.sessions.compare.align import LETTERS, Against, Compared, Side
+from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import unsaid
 from benchtui.sessions.report.compare import alike, silence
 from benchtui.sessions.report.compare_columns import own_marks
@@ -16,11 +16,11 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
-from benchtui.tui.compare.rows import VERDICTS, Entry, arrangement, interval, times, why_unpaired
+from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
 from benchtui.tui.drawing.format import clean, fit, milliseconds, rate, whole
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.layout import Row
+from benchtui.tui.table.layout import TableRow
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 LABEL = 18
@@ -34,7 +34,7 @@ MOST_REASON = 3
 class Summary:
     """What the table shows, and what it comes to."""
 
-    compared: Compared
+    compared: SessionComparison
     shown: int
     all: int
     words: str
@@ -45,7 +45,7 @@ class Summary:
 class Detail:
     """The chosen pair; None where no row is chosen."""
 
-    entry: Entry | None
+    entry: CompareEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +62,20 @@ def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> li
     """The titles of the cases' columns."""
     columns = arrangement(width - SCROLL_BAR, titles.longest, titles.letter)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
-    return [columns.line(Row(("case", "muted"), cells), width, symbols)]
+    return [columns.line(TableRow(("case", "muted"), cells), width, symbols)]
 
 
-def side_lines(compared: Compared, width: int, height: int, symbols: Symbols) -> list[Line]:
+def side_lines(compared: SessionComparison, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Each session with its machine."""
     lines = []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         role = ("base", "accent") if letter == LETTERS[0] else ("    ", "muted")
-        head: list[Piece] = [(f"{letter} ", "accent"), role, (f"  {clean(side.name)}", "strong")]
+        head: list[Span] = [(f"{letter} ", "accent"), role, (f"  {clean(side.name)}", "strong")]
         lines.append(crop([*head, (f"   {_machine(side, symbols)}", "muted")], width, symbols))
     return _up_to(lines, height, "sessions")
 
 
-def difference_lines(compared: Compared, width: int, height: int, symbols: Symbols) -> list[Line]:
+def difference_lines(compared: SessionComparison, width: int, height: int, symbols: Symbols) -> list[Line]:
     """What isn't the same in all sessions, the machine first; as many as there is room for."""
     rows = compared.differences
     if not rows:
@@ -95,7 +95,7 @@ def difference_lines(compared: Compared, width: int, height: int, symbols: Symbo
     return _up_to(lines, height, f"{key('compare.differences')} shows all")
 
 
-def all_differences(compared: Compared, width: int) -> list[Line]:
+def all_differences(compared: SessionComparison, width: int) -> list[Line]:
     """Every difference in full, a line for each session."""
     lines = [line(("What differs", "strong"))]
     for row in compared.differences:
@@ -113,13 +113,13 @@ def all_differences(compared: Compared, width: int) -> list[Line]:
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
     """How many cases became faster and slower; by what the table is filtered and sorted."""
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for against in summary.compared.against:
         pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
     shown = f'{summary.shown} of {summary.all} with "{clean(summary.words)}"   ' if summary.words else ""
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
     fits = summary.words or width_of(pieces) + width_of(right) < width
-    lines = [spread_out(pieces, right if fits else [], width, symbols)]
+    lines = [justify(pieces, right if fits else [], width, symbols)]
     ignored = [
         f"{against.new_letter}: cases correspond leaving aside {', '.join(against.ignored)}"
         for against in summary.compared.against
@@ -138,17 +138,17 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
         return [line((entry.name, "strong")), line((why_unpaired(entry), "muted"))]
     verdict = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     ratio, bounds = times(entry.row.ratio, symbols), interval(entry.row.ratio, symbols)
-    said: list[Piece] = [
+    said: list[Span] = [
         (f"{letter} is ", "muted"),
         (ratio, "strong"),
         (f" as fast ({bounds})  ", "muted"),
         verdict,
     ]
-    name: list[Piece] = [
+    name: list[Span] = [
         (entry.name, "strong"),
         (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
     ]
-    head = spread_out(name, said, width, symbols)
+    head = justify(name, said, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_figures_line(*each, width, symbols) for each in both)]
     why = why_unsure(entry.row.ratio) if entry.row.ratio else None
@@ -214,7 +214,7 @@ def _figures_line(letter: str, result: Result, role: str, width: int, symbols: S
     return crop([(f"{letter}  ", role), (said, "plain")], width, symbols)
 
 
-def _counts(against: Against) -> Iterator[Piece]:
+def _counts(against: PairwiseComparison) -> Iterator[Span]:
     for verdict, (word, role) in VERDICTS.items():
         if amount := against.count(verdict):
             yield (f"{amount} {word[2:]}  ", role)
@@ -224,11 +224,11 @@ def _counts(against: Against) -> Iterator[Piece]:
         yield ("no case was measured in both  ", "warning")
 
 
-def _sessions(compared: Compared) -> list[Session]:
+def _sessions(compared: SessionComparison) -> list[Session]:
     return [side.session for side in compared.sides]
 
 
-def _machine(side: Side, symbols: Symbols) -> str:
+def _machine(side: ComparedSession, symbols: Symbols) -> str:
     start, runtime = side.session.start, side.session.runtime
     gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
     words = [start.host.hostname, *gpus, f"torch {runtime.torch}" if runtime else None, start.created[:16]]

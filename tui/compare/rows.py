@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchtui.sessions.compare.align import Against, Compared
-from benchtui.sessions.compare.align import Row as Aligned
+from benchtui.sessions.compare.align import AlignedCase as Aligned
+from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.report.compare_columns import kinds_of
 from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
@@ -13,13 +13,13 @@ from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.wording import ratio_digits
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, milliseconds, rate, whole
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.table.columns import Column
-from benchtui.tui.table.layout import Arrangement, Row
+from benchtui.tui.table.layout import Arrangement, TableRow
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """What the cases can be sorted by, in the order in which a key goes through them."""
-VERDICTS: dict[Verdict, Piece] = {
+VERDICTS: dict[Verdict, Span] = {
     Verdict.FASTER: ("F faster", "good"),
     Verdict.SLOWER: ("S slower", "bad"),
     Verdict.SAME: ("= same", "muted"),
@@ -32,10 +32,10 @@ WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAM
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CompareEntry:
     """A case of the base beside that of one of the other sessions."""
 
-    against: Against
+    against: PairwiseComparison
     row: Aligned
     name: str
     """What the case is called among the others, cleaned."""
@@ -65,7 +65,7 @@ def columns(letter: str) -> tuple[Column, ...]:
     )
 
 
-def entries(compared: Compared) -> list[Entry]:
+def entries(compared: SessionComparison) -> list[CompareEntry]:
     """A row for each case and session, in the order of the base's plan."""
     several = len(compared.against) > 1
     found = [
@@ -77,7 +77,7 @@ def entries(compared: Compared) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.row.base.index if entry.row.base else len(found))
 
 
-def shown(found: Sequence[Entry], words: str, order: str) -> list[Entry]:
+def shown(found: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
     """The entries that have all the words in their name or verdict, sorted."""
     wanted = words.casefold().split()
     kept = [entry for entry in found if all(word in _text(entry) for word in wanted)]
@@ -85,23 +85,25 @@ def shown(found: Sequence[Entry], words: str, order: str) -> list[Entry]:
     return sorted(kept, key=key) if key else kept
 
 
-def row(entry: Entry, symbols: Symbols) -> Row:
+def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
     """An entry as a row of the table."""
     pair = entry.row.pair
     if pair is None:
-        return Row((entry.name, "muted"), {"state": _unpaired(entry, symbols)}, instead=why_unpaired(entry))
+        return TableRow(
+            (entry.name, "muted"), {"state": _unpaired(entry, symbols)}, instead=why_unpaired(entry)
+        )
     cells = {
         "ratio": times(entry.row.ratio, symbols),
         "interval": interval(entry.row.ratio, symbols),
         **_figures("base", pair.base, symbols),
         **_figures("new", pair.new, symbols),
     }
-    told: dict[str, Piece] = {
+    told: dict[str, Span] = {
         key: (text, "muted" if text == symbols.absent else "plain") for key, text in cells.items()
     }
     state = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     told |= {"state": state, "ratio": (cells["ratio"], state[1])}
-    return Row((entry.name, "plain"), told)
+    return TableRow((entry.name, "plain"), told)
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
@@ -130,19 +132,19 @@ def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
     }
 
 
-def _entry(against: Against, row: Aligned, kinds: tuple[str, ...], several: bool) -> Entry:
+def _entry(against: PairwiseComparison, row: Aligned, kinds: tuple[str, ...], several: bool) -> CompareEntry:
     letter = f"{against.new_letter} " if several else ""
     base, new = (clean(case_label(case.config, kinds)) if case else "" for case in (row.base, row.new))
-    return Entry(against, row, f"{letter}{base or new}", new if base and new != base else "")
+    return CompareEntry(against, row, f"{letter}{base or new}", new if base and new != base else "")
 
 
-def _unpaired(entry: Entry, symbols: Symbols) -> Piece:
+def _unpaired(entry: CompareEntry, symbols: Symbols) -> Span:
     if entry.row.lost:
         return (f"{symbols.failed} lost", "bad")
     return (symbols.absent, "muted")
 
 
-def why_unpaired(entry: Entry) -> str:
+def why_unpaired(entry: CompareEntry) -> str:
     """What became of a case that has no pair."""
     base, new, letter = entry.row.base, entry.row.new, entry.against.new_letter
     if base is None or new is None:
@@ -150,16 +152,16 @@ def why_unpaired(entry: Entry) -> str:
     return f"A: {outcome(base)}; {letter}: {outcome(new)}"
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: CompareEntry) -> str:
     word = VERDICTS[entry.row.verdict][0] if entry.row.verdict else "lost" if entry.row.lost else "only"
     return f"{entry.name} {word}".casefold()
 
 
-def _speed(entry: Entry) -> float:
+def _speed(entry: CompareEntry) -> float:
     return entry.row.ratio.value if entry.row.ratio else float("inf")
 
 
-_KEYS: dict[str, Callable[[Entry], Any]] = {
+_KEYS: dict[str, Callable[[CompareEntry], Any]] = {
     "slowest first": _speed,
     "fastest first": lambda entry: -_speed(entry) if entry.row.ratio else float("inf"),
     "verdict": lambda entry: (WORST_FIRST.index(entry.row.verdict), _speed(entry)),

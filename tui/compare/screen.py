@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from benchtui.sessions.compare.align import Compared, Side, compared
+from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.session import Session
@@ -30,15 +30,15 @@ from benchtui.tui.compare.panels import (
     summary_lines,
     title_lines,
 )
-from benchtui.tui.compare.rows import ORDERS, Entry
+from benchtui.tui.compare.rows import ORDERS, CompareEntry
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, Piece, line
+from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.library import actions
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.widgets import role_styles
-from benchtui.tui.widgets.action_bar import Done, Errands
+from benchtui.tui.widgets.action_bar import ActionBar, ActionResult
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
@@ -77,17 +77,17 @@ class Compare(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, paths: tuple[Path, ...], surroundings: Surroundings, symbols: Symbols) -> None:
+    def __init__(self, paths: tuple[Path, ...], surroundings: AppContext, symbols: Symbols) -> None:
         super().__init__()
         self._paths = paths
         self._surroundings = surroundings
         self._symbols = symbols
-        self._compared: Compared | None = None
-        self._entries: list[Entry] = []
-        self._rows: list[Entry] = []
+        self._compared: SessionComparison | None = None
+        self._entries: list[CompareEntry] = []
+        self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
         self._at = 0
-        self._waiting: Piece = ("no sessions to compare yet", "strong")
+        self._waiting: Span = ("no sessions to compare yet", "strong")
         self._there = True
 
     def compose(self) -> ComposeResult:
@@ -96,15 +96,15 @@ class Compare(Screen[None]):
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Place](place_lines, signs, id="places")
-            yield Panel[Piece](_waiting_lines, signs, id="waiting")
+            yield Panel[Span](_waiting_lines, signs, id="waiting")
             with Vertical(id="loaded"):
-                yield Panel[Compared](side_lines, signs, id="sides")
-                yield Panel[Compared](difference_lines, signs, id="differences")
+                yield Panel[SessionComparison](side_lines, signs, id="sides")
+                yield Panel[SessionComparison](difference_lines, signs, id="differences")
                 yield Panel[Summary](summary_lines, signs, id="summary")
                 yield Panel[Titles](title_lines, signs, id="header")
                 yield LongList(id="list")
                 yield Panel[Detail](detail_lines, signs, id="detail")
-            yield Errands(signs, id="errands")
+            yield ActionBar(signs, id="errands")
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
@@ -191,21 +191,21 @@ class Compare(Screen[None]):
 
         open_help(self, self._symbols, compare_help)
 
-    @on(Errands.Typed)
-    def typed(self, event: Errands.Typed) -> None:
+    @on(ActionBar.Typed)
+    def typed(self, event: ActionBar.Typed) -> None:
         """Filter while the words are being typed."""
         if event.purpose == "filter":
             self._filter(event.text)
 
-    @on(Errands.Given)
-    def given(self, event: Errands.Given) -> None:
+    @on(ActionBar.Given)
+    def given(self, event: ActionBar.Given) -> None:
         """Write the comparison where the reader wants it."""
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._surroundings.folder / Path(name).expanduser()
             self._errands.do(partial(actions.write, partial(_text, found), place, self._paths))
 
-    @on(Errands.Changed)
+    @on(ActionBar.Changed)
     def asked(self) -> None:
         """Show the keys of the moment."""
         self._draw()
@@ -219,7 +219,7 @@ class Compare(Screen[None]):
                 self._wait(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
                 session = await asyncio.to_thread(load, path, Session.apply, lambda: self._there)
                 session.judge_by(self._surroundings.judging)
-                sides.append(await asyncio.to_thread(Side.of, path.stem, session))
+                sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
             await self._hold(tuple(sides))
         except AbandonedError:
             return
@@ -227,10 +227,10 @@ class Compare(Screen[None]):
             self._wait(clean(str(error)), "bad")
 
     @work(group="load", exclusive=True)
-    async def _swap(self, sides: tuple[Side, ...]) -> None:
+    async def _swap(self, sides: tuple[ComparedSession, ...]) -> None:
         await self._hold(sides)
 
-    async def _hold(self, sides: tuple[Side, ...]) -> None:
+    async def _hold(self, sides: tuple[ComparedSession, ...]) -> None:
         """Hold the sessions against the first of them."""
         self._compared = await asyncio.to_thread(compared, sides)
         self._entries = abreast.entries(self._compared)
@@ -245,7 +245,7 @@ class Compare(Screen[None]):
         self._waiting = (word, role)
         self._draw()
 
-    def _found(self) -> Compared | None:
+    def _found(self) -> SessionComparison | None:
         """What is compared; says so where there is nothing yet."""
         if self._compared is None:
             library = keymap.key("app.library")
@@ -257,9 +257,9 @@ class Compare(Screen[None]):
     def _copy(self, make: Callable[[], str], word: str) -> None:
         """Make a text beside the screen, and hand it to the terminal."""
 
-        def work() -> Done:
+        def work() -> ActionResult:
             self.app.call_from_thread(self.app.copy_to_clipboard, make())
-            return Done(word)
+            return ActionResult(word)
 
         self._errands.do(work)
 
@@ -288,7 +288,7 @@ class Compare(Screen[None]):
             else:
                 self._draw_compared(self._compared)
 
-    def _draw_compared(self, found: Compared) -> None:
+    def _draw_compared(self, found: SessionComparison) -> None:
         listing = self.query_one(LongList)
         letter = found.against[0].new_letter if len(found.against) == 1 else "new"
         longest = max((len(entry.name) for entry in self._entries), default=0)
@@ -313,12 +313,12 @@ class Compare(Screen[None]):
         return Lines(len(self._rows), made, self._at)
 
     @property
-    def _entry(self) -> Entry | None:
+    def _entry(self) -> CompareEntry | None:
         return self._rows[self._at] if self._rows else None
 
     @property
-    def _errands(self) -> Errands:
-        return self.query_one(Errands)
+    def _errands(self) -> ActionBar:
+        return self.query_one(ActionBar)
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)
@@ -336,17 +336,17 @@ def _keys(symbols: Symbols) -> Keys:
     )
 
 
-def _waiting_lines(word: Piece, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _waiting_lines(word: Span, width: int, height: int, symbols: Symbols) -> list[Line]:
     return hint_lines([word])
 
 
-def _text(found: Compared) -> str:
+def _text(found: SessionComparison) -> str:
     from benchtui.sessions.report.compare import markdown  # the report's libraries, which only this needs
 
     return markdown(found)
 
 
-def _row_text(entry: Entry) -> str:
+def _row_text(entry: CompareEntry) -> str:
     from benchtui.sessions.report.compare import row_markdown  # as above
 
     return row_markdown(entry.against, entry.row)

@@ -5,10 +5,10 @@ from itertools import pairwise
 from math import nan
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 
 
-def bar(fraction: float | None, width: int, symbols: Symbols, role: str = "accent") -> list[Piece]:
+def bar(fraction: float | None, width: int, symbols: Symbols, role: str = "accent") -> list[Span]:
     """A bar of ``width`` cells, filled to a fraction from 0 to 1 in half cells; None leaves it empty."""
     halves = round(min(max(fraction or 0.0, 0.0), 1.0) * 2 * max(width, 0))
     fill = symbols.bar * (halves // 2) + symbols.half * (halves % 2)

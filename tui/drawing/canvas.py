@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, Piece, line
+from benchtui.tui.drawing.styled_text import Line, Span, line
 
 DOTS = ((0, 3), (1, 4), (2, 5), (6, 7))
 """Bit of each dot of a braille cell, row by row from above."""
@@ -21,7 +21,7 @@ class Canvas:
         self._signs = symbols.dots
         self._bits = [[0] * width for _ in range(height)]
         self._roles = [["plain"] * width for _ in range(height)]
-        self._signed: dict[tuple[int, int], Piece] = {}
+        self._signed: dict[tuple[int, int], Span] = {}
 
     def dot(self, x: int, y: int, role: str) -> None:
         """A dot, counted from the left and from above; one outside the field is left out."""
@@ -48,6 +48,6 @@ class Canvas:
         """The field as lines."""
         return [line(*(self._cell(column, row) for column in range(self.width))) for row in range(self.height)]
 
-    def _cell(self, column: int, row: int) -> Piece:
+    def _cell(self, column: int, row: int) -> Span:
         signed = self._signed.get((column, row))
         return signed or (self._signs[self._bits[row][column]], self._roles[row][column])

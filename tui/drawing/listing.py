@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Piece, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 GAP = 2
 NARROWEST = 14
@@ -19,7 +19,7 @@ class Listing:
     """What a table shows. Columns are named the most important first: the last give way."""
 
     titles: tuple[str, ...]
-    rows: tuple[tuple[Piece, ...], ...]
+    rows: tuple[tuple[Span, ...], ...]
     words: int
     """The column that stands at the left of its room and is shortened where it has to be."""
     chosen: int | None = None
@@ -36,7 +36,7 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 
-def _header(listing: Listing, room: int) -> tuple[Piece, ...]:
+def _header(listing: Listing, room: int) -> tuple[Span, ...]:
     cut = len(listing.rows) > room
     place = f" {(listing.chosen or 0) + 1}/{len(listing.rows)}" if cut else ""
     return tuple(
@@ -46,7 +46,7 @@ def _header(listing: Listing, room: int) -> tuple[Piece, ...]:
 
 
 def _row(
-    listing: Listing, at: int, row: Sequence[Piece], sizes: Sequence[int], width: int, symbols: Symbols
+    listing: Listing, at: int, row: Sequence[Span], sizes: Sequence[int], width: int, symbols: Symbols
 ) -> Line:
     chosen = at == listing.chosen
     mark = symbols.chosen if chosen else " "
@@ -55,9 +55,9 @@ def _row(
 
 
 def _line(
-    row: Sequence[Piece], sizes: Sequence[int], words: int, width: int, symbols: Symbols, mark: str
+    row: Sequence[Span], sizes: Sequence[int], words: int, width: int, symbols: Symbols, mark: str
 ) -> Line:
-    pieces: list[Piece] = [(mark, "accent")]
+    pieces: list[Span] = [(mark, "accent")]
     for column, ((text, role), size) in enumerate(zip(row, sizes, strict=False)):
         gap = " " * (GAP if column else 0)
         shown = fit(text, size, symbols) if column == words else " " * (size - cell_len(text)) + text
@@ -65,7 +65,7 @@ def _line(
     return crop(pieces, width, symbols)
 
 
-def _sizes(listing: Listing, header: Sequence[Piece], width: int) -> list[int]:
+def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
     """Width of each column that there is room for."""
     columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]

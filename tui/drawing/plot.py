@@ -8,7 +8,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, labels, linear, logarithmic, of_values, tick_text
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.canvas import Canvas
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
 
 ROOMY = 14
 """Lines from which the horizontal axis has a title of its own."""
@@ -176,7 +176,7 @@ def _field(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
 def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
     """The horizontal axis with what was lost, and its labels."""
     width = frame.canvas.width
-    axis: list[Piece] = [(symbols.track, "faint")] * width
+    axis: list[Span] = [(symbols.track, "faint")] * width
     for tick in frame.x.ticks:
         axis[frame.column(tick)] = (symbols.below, "faint")
     for lost in plot.lost:
@@ -187,7 +187,7 @@ def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Li
     return [line(*corner, *axis), line((" " * (room + 2), "plain"), *_written(texts, held))]
 
 
-def _mark(axis: list[Piece], column: int, lost: Lost) -> None:
+def _mark(axis: list[Span], column: int, lost: Lost) -> None:
     """A sign at its place on the axis, and behind it the letters of the lines, as far as they have room."""
     for offset, letter in enumerate(lost.sign + lost.letters):
         free = column + offset < len(axis) and (offset == 0 or axis[column + offset][1] == "faint")
@@ -196,9 +196,9 @@ def _mark(axis: list[Piece], column: int, lost: Lost) -> None:
         axis[column + offset] = (letter, lost.role)
 
 
-def _written(texts: Sequence[tuple[int, str]], held: int | None) -> list[Piece]:
+def _written(texts: Sequence[tuple[int, str]], held: int | None) -> list[Span]:
     """The labels at their places, that of the chosen point brought out."""
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for start, text in texts:
         chosen = held is not None and start <= held < start + len(text)
         pieces += [(" " * (start - width_of(pieces)), "plain"), (text, "bright" if chosen else "muted")]

@@ -8,9 +8,9 @@ from rich.cells import cell_len, get_character_cell_size
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 
-Piece = tuple[str, str]
+Span = tuple[str, str]
 """A text and its role."""
-Line = tuple[Piece, ...]
+Line = tuple[Span, ...]
 
 BLANK: Line = ()
 GAP = "   "
@@ -19,9 +19,9 @@ WORTH_SKIPPING = 12
 """Unchanged cells between two changed ones that cost more bytes to jump over than half a jump."""
 
 
-def line(*pieces: Piece) -> Line:
+def line(*pieces: Span) -> Line:
     """A line of pieces; empty ones are left out and neighbours in the same role are joined."""
-    joined: list[Piece] = []
+    joined: list[Span] = []
     for text, role in pieces:
         if text and joined and joined[-1][1] == role:
             joined[-1] = (joined[-1][0] + text, role)
@@ -30,14 +30,14 @@ def line(*pieces: Piece) -> Line:
     return tuple(joined)
 
 
-def width_of(pieces: Iterable[Piece]) -> int:
+def width_of(pieces: Iterable[Span]) -> int:
     """Cells that the pieces take."""
     return sum(cell_len(text) for text, _ in pieces)
 
 
-def crop(pieces: Iterable[Piece], width: int, symbols: Symbols) -> Line:
+def crop(pieces: Iterable[Span], width: int, symbols: Symbols) -> Line:
     """The pieces up to a width in cells; what is cut shows a sign of it."""
-    kept: list[Piece] = []
+    kept: list[Span] = []
     room = width
     for text, role in pieces:
         size = cell_len(text)
@@ -48,9 +48,9 @@ def crop(pieces: Iterable[Piece], width: int, symbols: Symbols) -> Line:
     return line(*kept)
 
 
-def flowing(facts: Sequence[Sequence[Piece]], width: int) -> list[Line]:
+def flowing(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
     """Facts beside each other, each of them whole, and those for which a line has no room in the next one."""
-    lines: list[list[Piece]] = [[]]
+    lines: list[list[Span]] = [[]]
     for fact in facts:
         beside = [(GAP, "plain"), *fact]
         if not lines[-1]:
@@ -62,14 +62,14 @@ def flowing(facts: Sequence[Sequence[Piece]], width: int) -> list[Line]:
     return [line(*pieces) for pieces in lines]
 
 
-def spread_out(left: Sequence[Piece], right: Sequence[Piece], width: int, symbols: Symbols) -> Line:
+def justify(left: Sequence[Span], right: Sequence[Span], width: int, symbols: Symbols) -> Line:
     """Pieces at both ends of a line; the left ones give way when there is no room for all."""
     room = width - width_of(right)
     head = crop(left, max(0, room - 1), symbols)
     return line(*head, (" " * (room - width_of(head)), "plain"), *right)
 
 
-def abreast(columns: Sequence[Sequence[Line]], width: int) -> list[Line]:
+def side_by_side(columns: Sequence[Sequence[Line]], width: int) -> list[Line]:
     """Lines of columns beside each other, each column but the last filled up to a width in cells."""
     return [
         line(*(piece for drawn in beside[:-1] for piece in _filled(drawn, width)), *beside[-1])
@@ -96,15 +96,15 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _cells(pieces: Line, width: int) -> list[Piece]:
+def _cells(pieces: Line, width: int) -> list[Span]:
     """One entry a cell; a wide character fills two, one without width joins the cell before."""
-    cells: list[Piece] = []
+    cells: list[Span] = []
     for text, role in pieces:
         cells += zip(text, repeat(role)) if text.isascii() else _spelled(text, role)
     return cells[:width] + [(" ", "plain")] * (width - len(cells))
 
 
-def _spelled(text: str, role: str) -> Iterator[Piece]:
+def _spelled(text: str, role: str) -> Iterator[Span]:
     for letter in text:
         size = get_character_cell_size(letter)
         yield from ((letter, role),) * min(size, 1)

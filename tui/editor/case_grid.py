@@ -5,8 +5,16 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Literal
 
-from benchtui.sessions.estimates.history import Precedents, Prediction
-from benchtui.sessions.sweep import AXES, Axes, Config, Sweep, left_out, senseless, unfit
+from benchtui.sessions.estimates.history import HistoryEstimator, Prediction
+from benchtui.sessions.sweep import (
+    AXES,
+    Axes,
+    Config,
+    Sweep,
+    exclusion_matcher,
+    incompatible_reason,
+    unsupported_reason,
+)
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import duration
 
@@ -72,11 +80,11 @@ class Totals:
 class Matrix:
     """Every combination of a sweep's axes by its number, switched off ones included."""
 
-    def __init__(self, sweep: Sweep, precedents: Precedents) -> None:
+    def __init__(self, sweep: Sweep, precedents: HistoryEstimator) -> None:
         self.sweep = sweep
         self.count = sweep.axes.count
         self.precedents = precedents
-        self._off = left_out(sweep.exclude)
+        self._off = exclusion_matcher(sweep.exclude)
         self._axes = [(field, getattr(sweep.axes, field)) for field in reversed(AXES)]
 
     @property
@@ -97,7 +105,7 @@ class Matrix:
         config = self.config(index)
         if self._off(config):
             return Cell(config, "off")
-        if reason := senseless(config) or unfit(config, self.sweep):
+        if reason := unsupported_reason(config) or incompatible_reason(config, self.sweep):
             return Cell(config, "skipped", reason)
         return Cell(config, "on", prediction=self.precedents.predict(config, self.sweep))
 

@@ -3,30 +3,30 @@
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.history import Precedents, gather, subject
+from benchtui.sessions.estimates.history import HistoryEstimator, load_history, workload_key
 from benchtui.sessions.sweep import Sweep
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 
 
-class Learning:
+class HistoryCache:
     """Reads the library of sessions when it is asked about a sweep of another subject, or when it has grown."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: AppContext) -> None:
         self._surroundings = surroundings
-        self._known: dict[tuple[object, ...], Precedents] = {}
+        self._known: dict[tuple[object, ...], HistoryEstimator] = {}
         self._library: tuple[tuple[Path, bool], ...] = ()
 
-    def precedents(self, sweep: Sweep) -> Precedents:
+    def precedents(self, sweep: Sweep) -> HistoryEstimator:
         """What there is to know; nothing where the library can't be read."""
         try:
             entries = self._surroundings.recorded()
         except BenchtuiError:
-            return Precedents()
+            return HistoryEstimator()
         library = tuple((entry.path, entry.finished) for entry in entries)
         if library != self._library:
             self._library = library
             self._known.clear()
-        key = subject(sweep)
+        key = workload_key(sweep)
         if key not in self._known:
-            self._known[key] = gather(entries, sweep, self._surroundings.hostname)
+            self._known[key] = load_history(entries, sweep, self._surroundings.hostname)
         return self._known[key]

@@ -36,7 +36,7 @@ FLAG = ("false", "true")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FormField:
     """One line of the editor."""
 
     key: str
@@ -61,82 +61,82 @@ class Entry:
 
 
 _DESCRIBED = (
-    Entry("name", "what the session file is named after"),
-    Entry("model", "hub id, local folder, or a bundled architecture"),
-    Entry("weights", "random: the same architecture without a download", get_args(Weights)),
-    Entry("task", 'what a step is; "file.py:function" for one of your own', TASKS),
-    Entry("dataset", "sample: bundled text; synthetic: drawn token ids; hub id, file or folder"),
-    Entry(
+    FormField("name", "what the session file is named after"),
+    FormField("model", "hub id, local folder, or a bundled architecture"),
+    FormField("weights", "random: the same architecture without a download", get_args(Weights)),
+    FormField("task", 'what a step is; "file.py:function" for one of your own', TASKS),
+    FormField("dataset", "sample: bundled text; synthetic: drawn token ids; hub id, file or folder"),
+    FormField(
         "axes.machine",
         "nodes of a cluster: H100, zone=a, a resource, * for every kind",
         several=True,
         unset="any",
     ),
-    Entry("axes.device", "cpu, cuda:N, cuda:* for all GPUs", ("cpu", "cuda:0"), several=True),
-    Entry("axes.precision", "int8 on cpu alone, tf32 on cuda alone", PRECISIONS, several=True),
-    Entry("axes.attention", "auto: transformers chooses", ATTENTIONS, several=True),
-    Entry("axes.compile", "off, or a mode of torch.compile", COMPILE_MODES, several=True),
-    Entry("axes.threads", f"of torch inside one operation, 0: torch chooses; {RANGE}"),
-    Entry("axes.padding", "longest: to the batch's longest sample", PADDINGS, several=True),
-    Entry("axes.sequence_length", f"tokens a sample; {RANGE}"),
-    Entry("axes.batch_size", f"samples a step; auto: the largest that fits; {RANGE}"),
-    Entry("measure.warmup", "steps that aren't counted; auto: until they are stable"),
-    Entry("measure.iterations", "measured steps; with until the least number of them"),
-    Entry("measure.until", "go on until the 95% interval is this narrow: 1%, or auto"),
-    Entry("measure.max_time", f"most time to measure a case: {TIME}no limit"),
-    Entry("measure.timeout", f"a case is killed after this long, loading included: {TIME}10m"),
-    Entry("measure.mode", "throughput: a GPU is synchronised around blocks of steps only", get_args(Mode)),
-    Entry("measure.rounds", "how often all cases are run, in alternating order"),
-    Entry("measure.aa", "the baseline once more: what two equal cases differ by", FLAG),
-    Entry(
+    FormField("axes.device", "cpu, cuda:N, cuda:* for all GPUs", ("cpu", "cuda:0"), several=True),
+    FormField("axes.precision", "int8 on cpu alone, tf32 on cuda alone", PRECISIONS, several=True),
+    FormField("axes.attention", "auto: transformers chooses", ATTENTIONS, several=True),
+    FormField("axes.compile", "off, or a mode of torch.compile", COMPILE_MODES, several=True),
+    FormField("axes.threads", f"of torch inside one operation, 0: torch chooses; {RANGE}"),
+    FormField("axes.padding", "longest: to the batch's longest sample", PADDINGS, several=True),
+    FormField("axes.sequence_length", f"tokens a sample; {RANGE}"),
+    FormField("axes.batch_size", f"samples a step; auto: the largest that fits; {RANGE}"),
+    FormField("measure.warmup", "steps that aren't counted; auto: until they are stable"),
+    FormField("measure.iterations", "measured steps; with until the least number of them"),
+    FormField("measure.until", "go on until the 95% interval is this narrow: 1%, or auto"),
+    FormField("measure.max_time", f"most time to measure a case: {TIME}no limit"),
+    FormField("measure.timeout", f"a case is killed after this long, loading included: {TIME}10m"),
+    FormField("measure.mode", "throughput: a GPU is synchronised around blocks of steps only", get_args(Mode)),
+    FormField("measure.rounds", "how often all cases are run, in alternating order"),
+    FormField("measure.aa", "the baseline once more: what two equal cases differ by", FLAG),
+    FormField(
         "measure.retries",
         "how often a disturbed case is repeated",
         ("0", "1", "2"),
         unset="throttled ones twice",
     ),
-    Entry("measure.caches", "shared: compile into one cache of the session", get_args(Caches)),
-    Entry("measure.peaks", "what devices do at most, measured before the first case", FLAG),
-    Entry("measure.baseline", "what others are compared with: precision=fp32, batch_size=1"),
-    Entry("run.parallel", "cases on different GPUs side by side", FLAG),
-    Entry("run.executor", "ray: on the nodes of a Ray cluster", get_args(ExecutorKind)),
-    Entry("run.address", "of the Ray cluster: auto, host:port, ray://host:port"),
-    Entry("run.place", "which nodes may be used, as axes.machine names them", unset="all"),
-    Entry("run.lost", "repeat: a case whose node was lost, on another one", get_args(WhenLost)),
-    Entry("run.repeat_on_each", "the baseline case on each of the nodes that share the cases", FLAG),
-    Entry("train.accumulation", "batches whose gradients are added up in a step"),
-    Entry("train.learning_rate", "of AdamW"),
-    Entry("train.activation_checkpointing", "compute activations again in the backward pass", FLAG),
-    Entry("generate.new_tokens", "tokens added to each prompt"),
-    Entry("env", "environment variables of the measured processes: NAME=value, NAME=value"),
+    FormField("measure.caches", "shared: compile into one cache of the session", get_args(Caches)),
+    FormField("measure.peaks", "what devices do at most, measured before the first case", FLAG),
+    FormField("measure.baseline", "what others are compared with: precision=fp32, batch_size=1"),
+    FormField("run.parallel", "cases on different GPUs side by side", FLAG),
+    FormField("run.executor", "ray: on the nodes of a Ray cluster", get_args(ExecutorKind)),
+    FormField("run.address", "of the Ray cluster: auto, host:port, ray://host:port"),
+    FormField("run.place", "which nodes may be used, as axes.machine names them", unset="all"),
+    FormField("run.lost", "repeat: a case whose node was lost, on another one", get_args(WhenLost)),
+    FormField("run.repeat_on_each", "the baseline case on each of the nodes that share the cases", FLAG),
+    FormField("train.accumulation", "batches whose gradients are added up in a step"),
+    FormField("train.learning_rate", "of AdamW"),
+    FormField("train.activation_checkpointing", "compute activations again in the backward pass", FLAG),
+    FormField("generate.new_tokens", "tokens added to each prompt"),
+    FormField("env", "environment variables of the measured processes: NAME=value, NAME=value"),
 )
 
 
-def all_entries() -> tuple[Entry, ...]:
+def all_entries() -> tuple[FormField, ...]:
     """A line for each entry that a sweep may have."""
     described = {entry.key: entry for entry in _DESCRIBED}
-    return tuple(described.get(key) or Entry(key) for key in entries())
+    return tuple(described.get(key) or FormField(key) for key in entries())
 
 
-def unused(entry: Entry, sweep: Sweep) -> str | None:
+def unused(entry: FormField, sweep: Sweep) -> str | None:
     """Why the sweep's task doesn't look at an entry, or None where it does."""
     tasks = {"train": "lm-train", "generate": "generate"}
     task = tasks.get(entry.key.partition(".")[0])
     return f"of task {task} alone" if task and task != sweep.task else None
 
 
-def values_of(entry: Entry, text: str) -> tuple[str, ...]:
+def values_of(entry: FormField, text: str) -> tuple[str, ...]:
     """The known values of an entry, and those that it has besides."""
     return tuple(dict.fromkeys((*entry.values, *chosen(entry, text)))) if entry.values else ()
 
 
-def chosen(entry: Entry, text: str) -> tuple[str, ...]:
+def chosen(entry: FormField, text: str) -> tuple[str, ...]:
     """The values that an entry has at the moment."""
     if not entry.several:
         return (text,) if text else ()
     return tuple(part.strip(" []\"'") for part in text.split(",") if part.strip(" []\"'"))
 
 
-def toggled(entry: Entry, text: str, value: str) -> str:
+def toggled(entry: FormField, text: str, value: str) -> str:
     """An entry with a value put on or off; of one that holds a single value, with this one."""
     if not entry.several:
         return value
@@ -144,7 +144,7 @@ def toggled(entry: Entry, text: str, value: str) -> str:
     return ", ".join(each for each in values_of(entry, text) if each in now)
 
 
-def shown(entry: Entry, texts: Mapping[str, str], defaults: Mapping[str, str]) -> str:
+def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str]) -> str:
     """What an entry says, its default included; empty where it has none."""
     return texts.get(entry.key, defaults.get(entry.key, ""))
 
@@ -153,10 +153,10 @@ ENTRIES = all_entries()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FormRow:
     """One line: an entry with what it says."""
 
-    entry: Entry
+    entry: FormField
     text: str
     changed: bool
     """Whether it differs from the default."""
@@ -167,10 +167,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class Form:
     """All lines, and the cursor in them."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[FormRow, ...]
     chosen: int = 0
     value: int = 0
     """The value of the chosen line on which the cursor stands."""
@@ -178,7 +178,7 @@ class Sheet:
     """Whether the keys move this cursor."""
 
     @property
-    def row(self) -> Row:
+    def row(self) -> FormRow:
         """The line on which the cursor stands."""
         return self.rows[self.chosen]
 
@@ -201,27 +201,27 @@ class Cursor:
     """Where the reader is among the entries; it stays on its entry when lines come and go."""
 
     def __init__(self) -> None:
-        self.entry: Entry = next(entry for entry in ENTRIES if entry.key == "axes.device")
+        self.entry: FormField = next(entry for entry in ENTRIES if entry.key == "axes.device")
         self.value = 0
         self._defaults: Mapping[str, str] = default_texts()
 
-    def sheet(self, state: State, focused: bool) -> Sheet:
+    def sheet(self, state: State, focused: bool) -> Form:
         """The lines of a state."""
         rows = tuple(self._rows(state))
         at = next((place for place, row in enumerate(rows) if row.entry == self.entry), 0)
-        return Sheet(rows, at, self.value, focused)
+        return Form(rows, at, self.value, focused)
 
-    def move(self, sheet: Sheet, lines: int) -> None:
+    def move(self, sheet: Form, lines: int) -> None:
         """Go to another line; the cursor in it stands on the value that is on."""
         row = sheet.rows[min(max(sheet.chosen + lines, 0), len(sheet.rows) - 1)]
         self.entry = row.entry
         self.value = next((place for place, (_, on) in enumerate(row.values) if on), 0)
 
-    def turn(self, sheet: Sheet, by: int) -> None:
+    def turn(self, sheet: Form, by: int) -> None:
         """Go to another value of the line."""
         self.value = (self.value + by) % max(len(sheet.row.values), 1)
 
-    def _rows(self, state: State) -> list[Row]:
+    def _rows(self, state: State) -> list[FormRow]:
         lines = ((entry, unused(entry, state.sweep)) for entry in ENTRIES)
         return [
             self._row(entry, why, state.texts)
@@ -229,9 +229,9 @@ class Cursor:
             if why is None or entry.key in state.texts
         ]
 
-    def _row(self, entry: Entry, why: str | None, texts: Texts) -> Row:
+    def _row(self, entry: FormField, why: str | None, texts: Texts) -> FormRow:
         text = shown(entry, texts, self._defaults)
         now = chosen(entry, text)
         values = tuple((value, value in now) for value in values_of(entry, text))
         changed = entry.key in texts and texts[entry.key] != self._defaults.get(entry.key)
-        return Row(entry, clean(text), changed, values, why or "")
+        return FormRow(entry, clean(text), changed, values, why or "")

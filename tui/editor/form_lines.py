@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out, width_of
-from benchtui.tui.editor.form import Row, Sheet
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
+from benchtui.tui.editor.form import Form, FormRow
 
 LABEL = 17
 INDENT = 2
@@ -15,7 +15,7 @@ LONG_LABEL = 26
 """Of the entries that only some tasks have."""
 
 
-def entry_lines(sheet: Sheet, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+def entry_lines(sheet: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """As many lines as there is room for, the chosen one among them."""
     lines, top = _titles(sheet), _top(sheet, height)
     drawn = [
@@ -24,7 +24,7 @@ def entry_lines(sheet: Sheet, width: int, height: int, symbols: Symbols) -> Sequ
     ]
     for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
         if left and drawn:
-            drawn[place] = spread_out(drawn[place], [(f"{left} more", "muted")], width, symbols)
+            drawn[place] = justify(drawn[place], [(f"{left} more", "muted")], width, symbols)
     return drawn
 
 
@@ -32,17 +32,17 @@ def _entries_in(lines: Sequence[str | int]) -> int:
     return sum(isinstance(found, int) for found in lines)
 
 
-def value_place(sheet: Sheet, height: int) -> tuple[int, int]:
+def value_place(sheet: Form, height: int) -> tuple[int, int]:
     """Column and line at which the chosen entry's value stands."""
     return value_column(sheet.row), _titles(sheet).index(sheet.chosen) - _top(sheet, height)
 
 
-def value_column(row: Row) -> int:
+def value_column(row: FormRow) -> int:
     """Cells before an entry's value."""
     return VALUE if len(row.entry.label) <= LABEL else INDENT + LONG_LABEL + 1
 
 
-def _titles(sheet: Sheet) -> list[str | int]:
+def _titles(sheet: Form) -> list[str | int]:
     """The numbers of the lines, each group of them below its title, a blank line between two."""
     found: list[str | int] = []
     group = ""
@@ -54,7 +54,7 @@ def _titles(sheet: Sheet) -> list[str | int]:
     return found
 
 
-def _top(sheet: Sheet, height: int) -> int:
+def _top(sheet: Form, height: int) -> int:
     lines = _titles(sheet)
     return max(0, min(lines.index(sheet.chosen) - height // 2, len(lines) - height))
 
@@ -63,7 +63,7 @@ def _title(group: str, width: int, symbols: Symbols) -> Line:
     return crop([(group, "muted")], width, symbols) if group else BLANK
 
 
-def _entry(sheet: Sheet, place: int, width: int, symbols: Symbols) -> Line:
+def _entry(sheet: Form, place: int, width: int, symbols: Symbols) -> Line:
     row, here = sheet.rows[place], place == sheet.chosen
     mark = (symbols.chosen if here else " ", "accent" if sheet.focused else "faint")
     role = "strong" if here and sheet.focused else "plain" if row.changed else "muted"
@@ -75,13 +75,13 @@ def _entry(sheet: Sheet, place: int, width: int, symbols: Symbols) -> Line:
     return crop([*head, _value(row)], width, symbols)
 
 
-def _value(row: Row) -> Piece:
+def _value(row: FormRow) -> Span:
     if row.unused:
         return f"{row.text}  ({row.unused})", "muted"
     return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
-def _choices(sheet: Sheet, room: int, symbols: Symbols) -> Line:
+def _choices(sheet: Form, room: int, symbols: Symbols) -> Line:
     """All values, those that are on marked; from as far left as lets the cursor be in view."""
     tokens = [
         (f"{symbols.ok if on else ' '}{value} ", _role(on, value == sheet.value_at_cursor))
@@ -91,7 +91,7 @@ def _choices(sheet: Sheet, room: int, symbols: Symbols) -> Line:
     first = 0
     while first < cursor and width_of(tokens[first : cursor + 1]) + 3 > room:
         first += 1
-    lead: list[Piece] = [(symbols.ellipsis, "muted")] if first else []
+    lead: list[Span] = [(symbols.ellipsis, "muted")] if first else []
     return crop([*lead, *tokens[first:]], room, symbols)
 
 

@@ -9,14 +9,14 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from benchtui.sessions.estimates.history import Precedents, subject
+from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
 from benchtui.sessions.sweep import AXES, Axes, Exclusion, Sweep
 from benchtui.sessions.sweep.exclusions import naming
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Piece, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop
 from benchtui.tui.editor.case_grid import Cell, Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
-from benchtui.tui.editor.estimates import Learning
+from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.widgets.panel import Panel
 
 TITLES = {"sequence_length": "seq", "batch_size": "batch"}
@@ -69,7 +69,7 @@ def _widths(axes: Axes, room: int) -> dict[str, int]:
 
 
 def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbols) -> Line:
-    cells: list[Piece] = []
+    cells: list[Span] = []
     for option, size in widths.items():
         title = TITLES.get(option, option)
         number = isinstance(getattr(view.matrix.axes, option)[0], int)
@@ -87,7 +87,7 @@ def _row(view: MatrixView, index: int, widths: dict[str, int], width: int, symbo
         "off": (symbols.skipped, "muted"),
         "skipped": (symbols.absent, "muted"),
     }
-    cells: list[Piece] = []
+    cells: list[Span] = []
     for option, size in widths.items():
         value = getattr(cell.config, option)
         at_cursor = here and view.focused and option == view.option
@@ -103,12 +103,12 @@ def _fitted(text: str, size: int, number: bool, symbols: Symbols) -> str:
     return shown.strip().rjust(size) if number else shown
 
 
-def _apart(cells: Sequence[Piece]) -> list[Piece]:
+def _apart(cells: Sequence[Span]) -> list[Span]:
     """The cells of the options, a gap between two."""
     return [piece for cell in cells for piece in ((GAP, "plain"), cell)][1:]
 
 
-def _figures(cell: Cell, symbols: Symbols) -> list[Piece]:
+def _figures(cell: Cell, symbols: Symbols) -> list[Span]:
     if cell.status == "skipped":
         return [(f"  skipped: {cell.reason}", "muted")]
     if cell.status == "off":
@@ -128,11 +128,11 @@ DRAWN_EVERY = 20
 class CasesPane(Vertical):
     """Shows a matrix; the keys come from the screen."""
 
-    def __init__(self, learning: Learning, symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(self, learning: HistoryCache, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._symbols = symbols
         self._learning = learning
-        self._precedents = Precedents()
+        self._precedents = HistoryEstimator()
         self._subject: tuple[object, ...] | None = None
         """What was learned about."""
         self._view: MatrixView | None = None
@@ -150,8 +150,8 @@ class CasesPane(Vertical):
 
     def show(self, sweep: Sweep, focused: bool) -> None:
         """Take over a sweep; its totals come in a moment, and what earlier sessions say a little later."""
-        if subject(sweep) != self._subject:
-            self._subject = subject(sweep)
+        if workload_key(sweep) != self._subject:
+            self._subject = workload_key(sweep)
             self._learn(sweep)
         before = self._view
         if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not self._precedents:

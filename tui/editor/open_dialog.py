@@ -27,7 +27,7 @@ from benchtui.tui.widgets.panel import Panel
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class SweepFile:
     """A sweep that can be opened, or why it can't be."""
 
     group: str
@@ -38,7 +38,7 @@ class Offer:
     problem: str = ""
 
 
-def offers(folder: Path) -> list[Offer]:
+def offers(folder: Path) -> list[SweepFile]:
     """Presets, then the sweeps of a folder."""
     return [*(_sweep("Presets", name, name) for name in preset_names()), *_files(folder)]
 
@@ -50,18 +50,18 @@ def needs(sweep: Sweep) -> str:
     return f"{devices}; {weights}"
 
 
-def _sweep(group: str, name: str, source: str) -> Offer:
+def _sweep(group: str, name: str, source: str) -> SweepFile:
     shown = clean(name)
     try:
         sweep = load_sweep(source)
     except BenchtuiError as error:
-        return Offer(group, shown, source, problem=clean(str(error)))
+        return SweepFile(group, shown, source, problem=clean(str(error)))
     count = sweep.axes.count
     about = f"{count:,} case{'s' * (count != 1)}; {clean(needs(sweep))}; {clean(sweep.model)}"
-    return Offer(group, shown, source, about)
+    return SweepFile(group, shown, source, about)
 
 
-def _files(folder: Path) -> Iterable[Offer]:
+def _files(folder: Path) -> Iterable[SweepFile]:
     try:
         found = sorted(folder.glob("*.toml"))
     except OSError:
@@ -77,7 +77,7 @@ NAME = 24
 class Choices:
     """What is offered, and which of it is chosen."""
 
-    offers: tuple[Offer, ...]
+    offers: tuple[SweepFile, ...]
     chosen: int
 
 
@@ -101,7 +101,7 @@ def _window(rows: Sequence[Line], at: int, height: int) -> Sequence[Line]:
     return rows[top : top + max(height, 0)]
 
 
-def _offer(offer: Offer, chosen: bool, width: int, symbols: Symbols) -> Line:
+def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
     mark = symbols.chosen if chosen else " "
     size = min(NAME, width // 3)
     name = (f"{fit(offer.name, size, symbols)}  ", "strong" if chosen else "plain")
@@ -130,8 +130,8 @@ class Opener(Screen[str | None]):
         super().__init__()
         self._folder = folder
         self._symbols = symbols
-        self._all: tuple[Offer, ...] = ()
-        self._offers: tuple[Offer, ...] = ()
+        self._all: tuple[SweepFile, ...] = ()
+        self._offers: tuple[SweepFile, ...] = ()
         self._chosen = 0
 
     def compose(self) -> ComposeResult:

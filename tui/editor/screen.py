@@ -15,14 +15,14 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.editor.draft import FIRST
-from benchtui.tui.editor.estimates import Learning
-from benchtui.tui.editor.form import Sheet
+from benchtui.tui.editor.estimates import HistoryCache
+from benchtui.tui.editor.form import Form
 from benchtui.tui.editor.form_lines import entry_lines, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
-from benchtui.tui.editor.state import SAVE_AS, Desk, Typing, hint_of, keys_of
+from benchtui.tui.editor.state import SAVE_AS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Opened, Place
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.input_field import Field
@@ -72,11 +72,11 @@ class Editor(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, surroundings: Surroundings, symbols: Symbols, source: str | Path = FIRST) -> None:
+    def __init__(self, surroundings: AppContext, symbols: Symbols, source: str | Path = FIRST) -> None:
         super().__init__()
         self._surroundings = surroundings
         self._symbols = symbols
-        self.desk = Desk(source)
+        self.desk = EditorState(source)
         self._typing: Typing = ""
         self._busy = False
 
@@ -88,8 +88,8 @@ class Editor(Screen[None]):
             yield Panel[Place](place_lines, signs, id="places")
             yield TitleBar(self._surroundings, signs, id="title")
             with Container(id="panes"):
-                yield Panel[Sheet](entry_lines, signs, id="entries")
-                yield CasesPane(Learning(self._surroundings), signs, id="cases")
+                yield Panel[Form](entry_lines, signs, id="entries")
+                yield CasesPane(HistoryCache(self._surroundings), signs, id="cases")
             yield Panel[Log](log_lines, signs, id="hint")
             yield KeyBar(signs)
         yield Field(id="field")

@@ -10,14 +10,14 @@ from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.case_grid import Cell
 from benchtui.tui.editor.draft import FIRST, Draft, State
-from benchtui.tui.editor.form import Cursor, Row, Sheet, toggled
+from benchtui.tui.editor.form import Cursor, Form, FormRow, toggled
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """What waits for ``y`` or ``esc``."""
 
     text: str
@@ -26,7 +26,7 @@ class Question:
     act: Callable[[], object]
 
 
-class Desk:
+class EditorState:
     """A draft with a cursor; every change that isn't allowed ends in a word."""
 
     def __init__(self, source: str | Path = FIRST) -> None:
@@ -37,10 +37,10 @@ class Desk:
         """What the sweep would be with what is being typed."""
         self.in_cases = False
         """Whether the keys move among the cases."""
-        self.question: Question | None = None
+        self.question: Prompt | None = None
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> Form:
         """The lines as they stand, and the cursor in them."""
         return self.cursor.sheet(self.draft.state, not self.in_cases)
 
@@ -71,7 +71,7 @@ class Desk:
 
     def ask(self, text: str, yes: str, act: Callable[[], object]) -> None:
         """Have a question stand there until it is answered."""
-        self.question = Question(text, yes, act)
+        self.question = Prompt(text, yes, act)
 
     def agree(self) -> None:
         """Answer the question with yes."""
@@ -179,7 +179,7 @@ LONG = 40
 RAN_OUT = "a case of these options that was no larger ran out of memory"
 
 
-def hint_of(desk: Desk, cell: Cell | None, typing: Typing) -> Log:
+def hint_of(desk: EditorState, cell: Cell | None, typing: Typing) -> Log:
     """The one thing that matters most at the moment."""
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
@@ -192,7 +192,7 @@ def hint_of(desk: Desk, cell: Cell | None, typing: Typing) -> Log:
     return Log(word=_line(desk.sheet.row), role="muted")
 
 
-def keys_of(desk: Desk, typing: Typing) -> Keys:
+def keys_of(desk: EditorState, typing: Typing) -> Keys:
     """The keys of the moment, at most seven."""
     if typing:
         return (("enter", "save" if typing == "path" else "accept"), ("esc", "back"))
@@ -204,7 +204,7 @@ def keys_of(desk: Desk, typing: Typing) -> Keys:
     return (("enter", "edit"), ("tab", "cases"), ("o", "open"), ("w", "save"), *ends)
 
 
-def _line(row: Row) -> str:
+def _line(row: FormRow) -> str:
     about = f"{row.entry.label}: {row.entry.about}" if row.entry.about else row.entry.label
     if len(row.text) > LONG:
         return f"{row.entry.label}: {row.text}"

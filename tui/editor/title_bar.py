@@ -9,9 +9,9 @@ from textual import work
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, spread_out
+from benchtui.tui.drawing.styled_text import Line, justify
 from benchtui.tui.editor.draft import Draft
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.panel import Panel
 
 
@@ -34,7 +34,7 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
     if title.changed:
         left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")]
     right = [(running_text(title.running), "accent"), (" ", "plain")] if title.running else []
-    return [spread_out(left, right, width, symbols)]
+    return [justify(left, right, width, symbols)]
 
 
 def running_text(running: tuple[str, ...]) -> str:
@@ -51,7 +51,7 @@ LOOK_S = 3.0
 class TitleBar(Panel[Title]):
     """Tells which sweep is edited, and what runs meanwhile."""
 
-    def __init__(self, surroundings: Surroundings, symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(self, surroundings: AppContext, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(title_lines, symbols, id=id)
         self._surroundings = surroundings
         self._title = Title("", "", changed=False)

@@ -9,8 +9,8 @@ from benchtui.sessions.library import operations
 from benchtui.sessions.replay import loading
 from benchtui.sessions.state.judging import Judging
 from benchtui.tui.library.rows import Item
-from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.widgets.action_bar import Done, Question, Work
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.widgets.action_bar import ActionResult, Prompt, Work
 
 ASKED = {
     "filter": "filter:",
@@ -33,7 +33,7 @@ def begun(purpose: str, item: Item | None, words: str) -> str:
     return {"rename": item.path.stem, "note": item.note, "export": f"{item.path.stem}.md"}.get(purpose, "")
 
 
-def work(purpose: str, item: Item | None, text: str, here: Surroundings, busy: Collection[Path]) -> Work:
+def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Collection[Path]) -> Work:
     """What to do with the words that were typed; a file is meant from the working folder on."""
     place = here.folder / Path(text).expanduser()
     if purpose == "import" or item is None:
@@ -46,13 +46,13 @@ def work(purpose: str, item: Item | None, text: str, here: Surroundings, busy: C
     return works[purpose]
 
 
-def deleting(item: Item, busy: Collection[Path]) -> Question:
+def deleting(item: Item, busy: Collection[Path]) -> Prompt:
     """The question before a session is deleted."""
     text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
-    return Question("X", text, "delete", partial(_delete, item, busy))
+    return Prompt("X", text, "delete", partial(_delete, item, busy))
 
 
-def resuming(item: Item, surroundings: Surroundings, anyway: bool = False) -> Done | Question:
+def resuming(item: Item, surroundings: AppContext, anyway: bool = False) -> ActionResult | Prompt:
     """Have an engine go on with a session; where another one runs, ask first whether to do so ``anyway``.
 
     Raises:
@@ -60,13 +60,13 @@ def resuming(item: Item, surroundings: Surroundings, anyway: bool = False) -> Do
     """
     if not anyway and surroundings.running():
         text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
-        return Question("u", text, "resume all the same", partial(resuming, item, surroundings, True))
-    return Done(f"{item.name} goes on", item.path, surroundings.resume(item.path))
+        return Prompt("u", text, "resume all the same", partial(resuming, item, surroundings, True))
+    return ActionResult(f"{item.name} goes on", item.path, surroundings.resume(item.path))
 
 
 def write(
     make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
-) -> Done | Question:
+) -> ActionResult | Prompt:
     """Write a document that is made of ``inputs`` now, or ask whether to write it ``over`` what is there.
 
     Raises:
@@ -75,9 +75,9 @@ def write(
     check_output(place, inputs)
     if place.exists() and not over:
         text = f"{place} is there already.  E: write over it.  esc: keep."
-        return Question("E", text, "write over", partial(write, make, place, inputs, True))
+        return Prompt("E", text, "write over", partial(write, make, place, inputs, True))
     write_text(place, make(), inputs, over=over)
-    return Done(f"written: {place}")
+    return ActionResult(f"written: {place}")
 
 
 def _report(item: Item, judging: Judging) -> str:
@@ -88,21 +88,21 @@ def _report(item: Item, judging: Judging) -> str:
     return markdown(session)
 
 
-def _rename(item: Item, name: str, busy: Collection[Path]) -> Done:
+def _rename(item: Item, name: str, busy: Collection[Path]) -> ActionResult:
     path = operations.rename(item.path, name, busy)
-    return Done(f"{item.name} is now {path.stem}", path)
+    return ActionResult(f"{item.name} is now {path.stem}", path)
 
 
-def _note(item: Item, text: str) -> Done:
+def _note(item: Item, text: str) -> ActionResult:
     operations.write_note(item.path, text)
-    return Done(f"{item.name}: note {'kept' if text else 'removed'}")
+    return ActionResult(f"{item.name}: note {'kept' if text else 'removed'}")
 
 
-def _delete(item: Item, busy: Collection[Path]) -> Done:
+def _delete(item: Item, busy: Collection[Path]) -> ActionResult:
     operations.delete(item.path, busy)
-    return Done(f"{item.name} is deleted")
+    return ActionResult(f"{item.name} is deleted")
 
 
-def _import(place: Path) -> Done:
-    path = operations.take_in(place)
-    return Done(f"imported as {path.stem}", path)
+def _import(place: Path) -> ActionResult:
+    path = operations.import_session(place)
+    return ActionResult(f"imported as {path.stem}", path)

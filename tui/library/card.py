@@ -7,7 +7,7 @@ from textwrap import wrap
 from benchtui.sessions.sweep import AXES, Axes
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, duration, rate
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, crop, line, spread_out
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
 
 Fact = tuple[str, str, str]
@@ -31,7 +31,7 @@ def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Li
     if item is None:
         return []
     outcome = item.outcome or "reading"
-    head = spread_out([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
+    head = justify([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
     lines = [made for fact in _facts(item, symbols) for made in _wrapped(fact, width)]
     if len(lines) >= height:
         lines = [crop(_labelled(*fact), width, symbols) for fact in _facts(item, symbols)]
@@ -45,7 +45,7 @@ def _wrapped(fact: Fact, width: int) -> list[Line]:
     return [line(*_labelled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
 
 
-def _labelled(label: str, text: str, role: str) -> tuple[Piece, Piece]:
+def _labelled(label: str, text: str, role: str) -> tuple[Span, Span]:
     return (f"{label:<{LABEL}}", "muted"), (text, role)
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import amount, clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, line, spread_out
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, justify, line
 from benchtui.tui.library.rows import COLUMNS
-from benchtui.tui.table.layout import Arrangement, Row
+from benchtui.tui.table.layout import Arrangement, TableRow
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
@@ -41,11 +41,11 @@ class Titles:
 
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     """How many sessions, by what they are sorted and filtered; below it those that are marked."""
-    left: list[Piece] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
+    left: list[Span] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
     if heading.words:
         left.append((f' with "{clean(heading.words)}"', "accent"))
-    right: list[Piece] = [(f"by {heading.order}", "muted")] if heading.all else []
-    return [spread_out(left, right, width, symbols), _marked(heading, symbols)][:height]
+    right: list[Span] = [(f"by {heading.order}", "muted")] if heading.all else []
+    return [justify(left, right, width, symbols), _marked(heading, symbols)][:height]
 
 
 def arrangement(width: int, longest: int) -> Arrangement:
@@ -64,7 +64,7 @@ def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> li
         for column in columns.columns
     }
     name = ("  session", "accent" if order == "name" else "muted")
-    return [columns.line(Row(name, cells), width, symbols)]
+    return [columns.line(TableRow(name, cells), width, symbols)]
 
 
 def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
@@ -109,7 +109,7 @@ def _marked(heading: Heading, symbols: Symbols) -> Line:
         return BLANK
     if not heading.marked:
         return line(("space marks sessions to compare; the first marked is the base", "muted"))
-    pieces: list[Piece] = [("marked  ", "muted")]
+    pieces: list[Span] = [("marked  ", "muted")]
     for place, name in enumerate(heading.marked):
         base = " (base)" if place == 0 else ""
         pieces += [(f"{chr(ord('A') + place)} ", "accent"), (f"{name}{base}   ", "plain")]

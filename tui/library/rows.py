@@ -7,14 +7,14 @@ from typing import Any
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import operations, paths
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Catalogue, Summary
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, rate
-from benchtui.tui.drawing.styled_text import Piece
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.table.columns import Column
-from benchtui.tui.table.layout import Row
+from benchtui.tui.table.layout import TableRow
 
 COLUMNS = (
     Column("created", "date, UTC", 16, 3, words=True),
@@ -38,7 +38,7 @@ ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cu
 class Item:
     """A session of the list."""
 
-    entry: Entry
+    entry: SessionFile
     name: str
     """What the command line knows it by, cleaned."""
     note: str
@@ -81,7 +81,7 @@ class Item:
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None
 
 
-def items(surroundings: Surroundings, catalogue: Catalogue) -> list[Item]:
+def items(surroundings: AppContext, catalogue: Catalogue) -> list[Item]:
     """Every session of the library and every one that is being written, as far as known without reading on."""
     engines = {engine.path: engine for engine in surroundings.running()}
     entries = {entry.path: entry for entry in surroundings.recorded()}
@@ -116,9 +116,9 @@ def matches(item: Item, words: str) -> bool:
     return all(word in text for word in words.casefold().split())
 
 
-def row(item: Item, letter: str, symbols: Symbols) -> Row:
+def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
     """An item as a row of the list; ``letter`` is its mark, or empty."""
-    cells: dict[str, Piece] = {
+    cells: dict[str, Span] = {
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
         "measured": _measured(item),
@@ -128,10 +128,10 @@ def row(item: Item, letter: str, symbols: Symbols) -> Row:
         "notes": (item.note, "muted"),
     }
     name = (f"{letter or ' '} {item.name}", "bright" if letter or item.engine else "plain")
-    return Row(name, cells)
+    return TableRow(name, cells)
 
 
-def _measured(item: Item) -> Piece:
+def _measured(item: Item) -> Span:
     """How many cases were measured; of a session that is over and has none, it catches the eye."""
     if item.summary is None or not item.summary.counts:
         return (f"of {len(item.entry.started.plan)}", "plain")
@@ -139,7 +139,7 @@ def _measured(item: Item) -> Piece:
     return (f"{item.summary.measured}/{item.summary.cases}", "bad" if nothing else "plain")
 
 
-def _state(item: Item, symbols: Symbols) -> Piece:
+def _state(item: Item, symbols: Symbols) -> Span:
     outcome = item.outcome
     signs = {
         "running": symbols.running,

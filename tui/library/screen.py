@@ -30,12 +30,12 @@ from benchtui.tui.library.header import (
     unmatched_lines,
 )
 from benchtui.tui.library.rows import Item
-from benchtui.tui.library.selection import Browsing
+from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened, Place
 from benchtui.tui.widgets import role_styles
-from benchtui.tui.widgets.action_bar import Errands
+from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
@@ -81,11 +81,11 @@ class Library(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, surroundings: Surroundings, symbols: Symbols) -> None:
+    def __init__(self, surroundings: AppContext, symbols: Symbols) -> None:
         super().__init__()
         self._surroundings = surroundings
         self._symbols = symbols
-        self._browsing = Browsing()
+        self._browsing = LibrarySelection()
         self._catalogue: Catalogue | None = None
         self._looked = False
         self._there = True
@@ -102,7 +102,7 @@ class Library(Screen[None]):
                     yield Panel[Titles](header_lines, signs, id="header")
                     yield LongList(id="list")
                 yield Panel[Card](card_lines, signs, id="card")
-            yield Errands(signs, id="errands")
+            yield ActionBar(signs, id="errands")
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
@@ -210,23 +210,23 @@ class Library(Screen[None]):
 
         open_help(self, self._symbols, library_help)
 
-    @on(Errands.Typed)
-    def typed(self, event: Errands.Typed) -> None:
+    @on(ActionBar.Typed)
+    def typed(self, event: ActionBar.Typed) -> None:
         """Filter while the words are being typed."""
         if event.purpose == "filter":
             self._browsing.filter(event.text)
             self._draw()
 
-    @on(Errands.Given)
-    def given(self, event: Errands.Given) -> None:
+    @on(ActionBar.Given)
+    def given(self, event: ActionBar.Given) -> None:
         """Do what the words were typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
             here, busy = self._surroundings, self._browsing.busy
             self._errands.do(actions.work(event.purpose, self._browsing.chosen, text, here, busy))
 
-    @on(Errands.Finished)
-    def finished(self, event: Errands.Finished) -> None:
+    @on(ActionBar.Finished)
+    def finished(self, event: ActionBar.Finished) -> None:
         """Look what a work has changed."""
         done = event.done
         if done.session is not None:
@@ -236,7 +236,7 @@ class Library(Screen[None]):
         else:
             self.action_look()
 
-    @on(Errands.Changed)
+    @on(ActionBar.Changed)
     def asked(self) -> None:
         """Show the keys of the moment."""
         self._draw()
@@ -321,8 +321,8 @@ class Library(Screen[None]):
         self._errands.say(word)
 
     @property
-    def _errands(self) -> Errands:
-        return self.query_one(Errands)
+    def _errands(self) -> ActionBar:
+        return self.query_one(ActionBar)
 
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)

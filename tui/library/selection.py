@@ -7,7 +7,7 @@ from benchtui.sessions.compare.align import LETTERS
 from benchtui.tui.library.rows import ORDERS, Item, shown
 
 
-class Browsing:
+class LibrarySelection:
     """The sessions there are, and which of them are shown, chosen and marked."""
 
     def __init__(self) -> None:

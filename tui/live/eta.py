@@ -4,19 +4,19 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.estimates import eta
-from benchtui.sessions.estimates.eta import Estimate, Experience, StepsLeft
+from benchtui.sessions.estimates.eta import Estimate, StepsLeft, StepTimeModel
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
 
-class Outlook:
+class RemainingTime:
     """Estimates for a session, made when they are asked for: of one that is over nobody does."""
 
     def __init__(self, session: Session, needed: Callable[[CaseState], StepsLeft | None]) -> None:
         self._session = session
         self._needed = needed
         """What the round of a running case still needs."""
-        self._experience = Experience()
+        self._experience = StepTimeModel()
         self._queue: Estimate | None = None
         self._done = 0
         self._new: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
@@ -38,7 +38,7 @@ class Outlook:
         """Time until the sweep ends; None before anything is known."""
         self._learn()
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
-        return eta.together(running, self._queue)
+        return eta.remaining_time(running, self._queue)
 
     def progress(self, now_s: float, left: Estimate | None) -> float:
         """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""

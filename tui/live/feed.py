@@ -14,8 +14,8 @@ from benchtui.sessions.replay.timeline import still_ended
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
 from benchtui.sessions.state.session import Session
-from benchtui.tui.live.eta import Outlook
-from benchtui.tui.live.step_cache import Holding, Looked
+from benchtui.tui.live.eta import RemainingTime
+from benchtui.tui.live.step_cache import LoadedCase, StepCache
 
 BATCH_BYTES = 1 << 16
 PATIENCE_S = 0.02
@@ -45,7 +45,7 @@ class Feed:
         """The cases that have ended, in whatever way, in that order."""
         self.caught_up = False
         """Whether all that has been written so far has been read."""
-        self.holding = Holding(path, lets_go=not self.replayed)
+        self.holding = StepCache(path, lets_go=not self.replayed)
         """Which steps are held, of cases that have ended."""
         self.judging = LEFT_TO_THE_SWEEP
         """By what the reader wants cases judged."""
@@ -100,11 +100,11 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
-    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> Outlook:
+    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """Estimates of the time that is left, by what the rounds of running cases still need."""
-        return Outlook(self.session, needed)
+        return RemainingTime(self.session, needed)
 
-    def looked_at(self, case: CaseState) -> Looked | None:
+    def looked_at(self, case: CaseState) -> LoadedCase | None:
         """A case with what had been let go of; None while that is read again from now on."""
         return self.holding.looked_at(case, self.session.ran_on(case))
 

@@ -21,7 +21,7 @@ LEAST_FOR_P99 = 100
 """Steps below which a p99 would be the last value and little else."""
 
 
-class Spread:
+class RunningStats:
     """The ordered values of a growing sample of times, in milliseconds."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal.reader import Spot
+from benchtui.sessions.journal.reader import FilePosition
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.live.running_stats import Spread
+from benchtui.tui.live.running_stats import RunningStats
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -41,22 +41,22 @@ APART_BYTES = 2**18
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LoadedCase:
     """A case that is looked at, with what had been let go of: its steps with their spread, and readings."""
 
     case: CaseState
-    spread: Spread
+    spread: RunningStats
     machine: MachineState
 
 
-class Holding:
+class StepCache:
     """The steps of a session's cases, as far as they are held."""
 
     def __init__(self, path: Path, lets_go: bool = True) -> None:
         """``lets_go``: whether steps may be let go of; a replay needs all of them."""
         self._path = path
         self._lets_go = lets_go
-        self._spots: list[tuple[float, Spot]] = []
+        self._spots: list[tuple[float, FilePosition]] = []
         """Session time so far at places of the file, for where to read a case again."""
         self._held: dict[int, CaseState] = {}
         """Ended cases whose steps are held, but for small ones, in the order in which they ended."""
@@ -64,7 +64,7 @@ class Holding:
         self._due: dict[int, CaseState] = {}
         """Cases to be summed up."""
         self._wanted: tuple[CaseState, MachineState] | None = None
-        self.looked: Looked | None = None
+        self.looked: LoadedCase | None = None
         """The case that was read again last."""
         self.problem = ""
         """Why steps couldn't be read again, for the screen to say."""
@@ -74,7 +74,7 @@ class Holding:
         """Have nobody wait any more for what a thread still does."""
         self._closed = True
 
-    def pass_by(self, session: Session, spot: Spot) -> None:
+    def pass_by(self, session: Session, spot: FilePosition) -> None:
         """Take down, some way behind the last one, a spot up to which the file was read; thin out readings."""
         if self._spots and spot.offset - self._spots[-1][1].offset < APART_BYTES:
             return
@@ -106,7 +106,7 @@ class Holding:
         """Whether something is to be summed up or read, and nobody is at it."""
         return not self.idle and not self._busy
 
-    def looked_at(self, case: CaseState, machine: MachineState) -> Looked | None:
+    def looked_at(self, case: CaseState, machine: MachineState) -> LoadedCase | None:
         """A case with its steps and the readings of its machine; None while they are read again from now on."""
         if self.looked is not None and self.looked.case.index == case.index:
             return self.looked
@@ -158,7 +158,7 @@ class Holding:
         try:
             self.looked = await asyncio.to_thread(self._read, case, machine)
         except BenchtuiError as error:
-            self.looked, self.problem = Looked(case, Spread(), machine), str(error)
+            self.looked, self.problem = LoadedCase(case, RunningStats(), machine), str(error)
 
     def _figures(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
         from benchtui.sessions.stats.case_metrics import (
@@ -167,20 +167,20 @@ class Holding:
 
         return [(case, metrics(case)) for case in cases if not self._closed]
 
-    def _read(self, case: CaseState, machine: MachineState) -> Looked:
+    def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
         from benchtui.sessions.replay.loading import read_again  # most cases are never read again
 
         spot = self._spot_before(case)
         read, there = read_again(case, machine, self._path, spot, lambda: not self._closed)
         whole = case if case.steps_held else read
-        return Looked(whole, Spread(whole.measured.wall_ms), there)
+        return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 
-    def _spot_before(self, case: CaseState) -> Spot:
+    def _spot_before(self, case: CaseState) -> FilePosition:
         """A place of the file before a case's first step; with several rounds the beginning."""
         if case.rounds or case.repeated or case.started is None:
-            return Spot()
+            return FilePosition()
         place = bisect_left(self._spots, case.started.t, key=lambda passed: passed[0]) - 1
-        return self._spots[place][1] if place >= 0 else Spot()
+        return self._spots[place][1] if place >= 0 else FilePosition()
 
 
 def _steps(case: CaseState) -> int:

@@ -15,9 +15,9 @@ from benchtui.sessions.sweep import Measure
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import Judge
-from benchtui.tui.live.running_stats import Spread, Summed
+from benchtui.tui.live.running_stats import RunningStats, Summed
 from benchtui.tui.live.step_cache import MANY
 from benchtui.tui.model.step_annotations import round_starts, signs_of, turn_of
 from benchtui.tui.panels.case_panel import Figures, Part
@@ -25,7 +25,7 @@ from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_band import Band, Scale
 from benchtui.tui.table.columns import FORMATS, VALUES, rate, samples_per_s
-from benchtui.tui.table.layout import CaseNames, Cells, Row
+from benchtui.tui.table.layout import CaseNames, Cells, TableRow
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -43,7 +43,7 @@ ROLES = {
 """Role of each state of a case."""
 PENDING = ("queued", "running")
 """States of cases whose figures are still to come."""
-SIGNS: dict[Verdict, Piece] = {
+SIGNS: dict[Verdict, Span] = {
     Verdict.FASTER: ("", "good"),
     Verdict.SLOWER: ("", "bad"),
     Verdict.SAME: ("= ", "plain"),
@@ -54,27 +54,27 @@ MOST_SPREADS = 200
 """Spreads that are kept; they hold each step once more."""
 
 
-class CaseBook:
+class CaseRows:
     """What the screen says of each case of a session."""
 
     def __init__(
         self,
         session: Session,
         symbols: Symbols,
-        before: "CaseBook | None" = None,
+        before: "CaseRows | None" = None,
         judging: Judging = LEFT_TO_THE_SWEEP,
     ) -> None:
         """``before`` is the book of another moment of the session: what holds for both is taken over."""
         self._session = session
         self._symbols = symbols
-        self._spreads: dict[int, Spread] = before.lasting(session) if before else {}
+        self._spreads: dict[int, RunningStats] = before.lasting(session) if before else {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
         """Steps seen of each case, and the sum of each part over them."""
         self._behind: set[int] = set()
         """Cases of which there are more new steps than one picture takes in."""
-        self._rows: dict[int, tuple[object, Row]] = {}
+        self._rows: dict[int, tuple[object, TableRow]] = {}
         """Rows, each with what it was made of."""
-        self._turns: dict[int, tuple[int, Spread]] = {}
+        self._turns: dict[int, tuple[int, RunningStats]] = {}
         """The round that each case is in, and the spread of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
         """Signs of each case, and what they were made of."""
@@ -99,7 +99,7 @@ class CaseBook:
             self._rows.clear()
         return self._names
 
-    def spread(self, case: CaseState) -> Spread | Summed:
+    def spread(self, case: CaseState) -> RunningStats | Summed:
         """The spread of a case's measured steps so far; of very many new ones each picture takes in some.
 
         Of a case that ended with that many it is nothing, until they are summed up.
@@ -112,18 +112,18 @@ class CaseBook:
             spread = self._begin_spread(case.index)
         if len(case.measured) - spread.n > MANY:
             if case.finished:
-                return Spread()
+                return RunningStats()
             if case.index in self._behind:
                 return spread
             self._behind.add(case.index)
         spread.extend(case.measured.wall_ms[spread.n : spread.n + MANY])
         return spread
 
-    def _begin_spread(self, index: int) -> Spread:
+    def _begin_spread(self, index: int) -> RunningStats:
         self._spreads.pop(index, None)
         if len(self._spreads) >= MOST_SPREADS:
             del self._spreads[next(iter(self._spreads))]
-        spread = self._spreads[index] = Spread()
+        spread = self._spreads[index] = RunningStats()
         return spread
 
     def figures(self, case: CaseState) -> Figures | None:
@@ -139,7 +139,7 @@ class CaseBook:
             samples_per_s=samples_per_s(case, spread),
         )
 
-    def _interval_percent(self, case: CaseState, spread: Spread | Summed) -> float | None:
+    def _interval_percent(self, case: CaseState, spread: RunningStats | Summed) -> float | None:
         """Half the width of the median's interval, in percent; of several rounds that of the rounds."""
         if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
             return spread.interval_percent
@@ -186,14 +186,14 @@ class CaseBook:
             measured=case.measured.wall_ms,
             shown=(len(case.warmup), len(case.measured)),
             planned=measure.warmup * measure.rounds + measure.planned_steps,
-            scale=_scale(spread if spread.n else Spread(case.warmup.wall_ms)),
+            scale=_scale(spread if spread.n else RunningStats(case.warmup.wall_ms)),
             median=spread.median,
             p99=spread.p99,
             caption=caption,
             signs=self._signs_of(case, spread),
         )
 
-    def histogram(self, case: CaseState, spread: Spread, caption: str = "") -> Histogram:
+    def histogram(self, case: CaseState, spread: RunningStats, caption: str = "") -> Histogram:
         """A case's measured steps by their time."""
         scale = _scale(spread, spread.usual[1] if spread.usual else None)
         return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
@@ -206,7 +206,7 @@ class CaseBook:
             return self.names.text(case.config) if key == "case" else case.state
         return self._ratio(case) if key == "base" else self._figure(case, key)
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> TableRow:
         """A case's row in the table."""
         case, spread = self._session.cases[index], self._spreads.get(index)
         n = len(case.measured)
@@ -241,13 +241,13 @@ class CaseBook:
         total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
         return rate(case, n, total_ms)
 
-    def lasting(self, session: Session) -> dict[int, Spread]:
+    def lasting(self, session: Session) -> dict[int, RunningStats]:
         """The spreads of cases that can't change any more, and are the same in another session."""
         own, others = self._session.cases, session.cases
         shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
-    def _signs_of(self, case: CaseState, spread: Spread | Summed) -> Signs:
+    def _signs_of(self, case: CaseState, spread: RunningStats | Summed) -> Signs:
         seen = (spread.n, case.state, sum(map(len, self._session.ran_on(case).held.values())), len(case.warmup))
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
@@ -255,23 +255,23 @@ class CaseBook:
             self._signs[case.index] = (seen, signs)
         return signs
 
-    def _round_spread(self, case: CaseState) -> Spread:
+    def _round_spread(self, case: CaseState) -> RunningStats:
         turn = turn_of(case)
         first = round_starts(case).get(turn, len(case.measured))
-        before, spread = self._turns.get(case.index, (turn, Spread()))
+        before, spread = self._turns.get(case.index, (turn, RunningStats()))
         if before != turn or spread.n > len(case.measured) - first:
-            spread = Spread()
+            spread = RunningStats()
         spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + MANY])
         self._turns[case.index] = (turn, spread)
         return spread
 
-    def _row(self, case: CaseState) -> Row:
+    def _row(self, case: CaseState) -> TableRow:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")
         without = case.state not in PENDING and self.figures(case) is None
         name = (format.clean(self.names.text(case.config)), role)
-        return Row(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
+        return TableRow(name, Cells(partial(self._cell, case)), self._note(case) if without else "")
 
-    def _cell(self, case: CaseState, key: str) -> Piece:
+    def _cell(self, case: CaseState, key: str) -> Span:
         match key:
             case "memory" if prediction := self.predicted(case):
                 return (f"{self._symbols.about}{prediction.peak_mb:,.0f}", "muted")
@@ -301,12 +301,12 @@ class CaseBook:
         known = (self.judge.why_no_base(case), note(case, self._common or frozenset()))
         return ", ".join(format.clean(part) for part in known if part)
 
-    def _state(self, case: CaseState) -> Piece:
+    def _state(self, case: CaseState) -> Span:
         if case.state == "running" and self.over:
             return (f"{self._symbols.interrupted} cut short", "bad")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
-    def _against_base(self, case: CaseState) -> Piece:
+    def _against_base(self, case: CaseState) -> Span:
         """The ratio to the baseline with the sign and the colour of its verdict."""
         if self.judge.is_base(case):
             return ("base", "muted")
@@ -366,7 +366,7 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
     )
 
 
-def _scale(spread: Spread | Summed, most: float | None = None) -> Scale | None:
+def _scale(spread: RunningStats | Summed, most: float | None = None) -> Scale | None:
     """A scale for a spread, up to its largest value or to another one."""
     if spread.least is None or spread.median is None or spread.most is None:
         return None

@@ -7,13 +7,13 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.live.eta import Outlook
+from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.running_stats import Spread
-from benchtui.tui.model.case_rows import ROLES, CaseBook
+from benchtui.tui.live.running_stats import RunningStats
+from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.machine_gauges import machines_of
 from benchtui.tui.model.step_annotations import in_round, turn_of
-from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading
@@ -26,7 +26,7 @@ READING = "reading its steps again"
 """What stands in place of steps that were let go of, until they are there."""
 
 
-def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
+def heading_of(feed: Feed, outlook: RemainingTime, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
     """Where the sweep is."""
     session = feed.session
     start = session.start
@@ -48,7 +48,7 @@ def heading_of(feed: Feed, outlook: Outlook, marks: tuple[str, ...], notes: tupl
     )
 
 
-def current_of(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState | None) -> Current:
+def current_of(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState | None) -> Current:
     """The case to show in the upper panel; None while the first one isn't started."""
     total = len(feed.session.cases)
     if case is None:
@@ -97,7 +97,7 @@ def phase_of(case: CaseState) -> str:
     return "first step" if case.config.compile == "off" else "compiling"
 
 
-def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, position: str) -> Current:
+def _running(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState, position: str) -> Current:
     measure = feed.session.start.sweep.measure
     phase, turn = phase_of(case), turn_of(case)
     warmed, measured = in_round(case.warmup, turn), in_round(case.measured, turn)
@@ -128,13 +128,13 @@ def _running(feed: Feed, book: CaseBook, outlook: Outlook, case: CaseState, posi
     )
 
 
-def _expected(book: CaseBook, case: CaseState) -> str:
+def _expected(book: CaseRows, case: CaseState) -> str:
     """The memory that a case is expected to need, in words."""
     prediction = book.predicted(case)
     return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
 
 
-def _ended(case: CaseState, book: CaseBook, position: str) -> Current:
+def _ended(case: CaseState, book: CaseRows, position: str) -> Current:
     finished = case.finished
     reason = format.clean((finished.reason or finished.stop or "") if finished else "")
     return Current(
@@ -188,7 +188,7 @@ class View:
         self._symbols = symbols
         self._name = name
         """What the command line knows the session by."""
-        self.book: CaseBook = CaseBook(feed.session, symbols, before.book if before else None, feed.judging)
+        self.book: CaseRows = CaseRows(feed.session, symbols, before.book if before else None, feed.judging)
         self._outlook = feed.outlook(self.book.needed)
         self._machines: tuple[object, Machines] | None = None
         """The gauges, and what they were made of."""
@@ -277,7 +277,7 @@ class View:
     def histogram(self, chosen: int | None) -> Histogram:
         """The measured steps of the case that the band shows, by their time."""
         case = self._drawn(chosen)
-        spread = self._spread(case) if case else Spread()
+        spread = self._spread(case) if case else RunningStats()
         if case is None or spread is None:
             return Histogram(0, None, lambda value: 0, caption=READING if case else "")
         return self.book.histogram(case, spread, self._caption(case, chosen))
@@ -301,7 +301,7 @@ class View:
         """All that the engine has said."""
         return tuple(self._feed.session.messages)
 
-    def rows(self, arranging: Arranging) -> Rows:
+    def rows(self, arranging: TableOrder) -> Rows:
         """The table."""
         session, order = self._feed.session, arranging.order
         return Rows(
@@ -335,10 +335,10 @@ class View:
         looked = self._feed.looked_at(case)
         return looked.case if looked else None
 
-    def _spread(self, case: CaseState) -> Spread | None:
+    def _spread(self, case: CaseState) -> RunningStats | None:
         """The spread of all steps of a case; None while it is made."""
         spread = self.book.spread(case)
-        if isinstance(spread, Spread):
+        if isinstance(spread, RunningStats):
             return spread
         looked = self._feed.looked_at(case)
         return looked.spread if looked else None

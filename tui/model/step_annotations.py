@@ -6,11 +6,11 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
 from benchtui.tui.drawing.array_ops import outside, summed
-from benchtui.tui.live.running_stats import Spread, Summed
+from benchtui.tui.live.running_stats import RunningStats, Summed
 from benchtui.tui.panels.signs import Signs
 
 
-def signs_of(session: Session, case: CaseState, spread: Spread | Summed) -> Signs:
+def signs_of(session: Session, case: CaseState, spread: RunningStats | Summed) -> Signs:
     """Outliers, throttling, work of the compiler, and where rounds begin."""
     starts = round_starts(case)
     return Signs(
@@ -36,7 +36,7 @@ def turn_of(case: CaseState) -> int:
     return case.started.round if case.started else 0
 
 
-def _outliers(case: CaseState, spread: Spread | Summed) -> Sequence[int]:
+def _outliers(case: CaseState, spread: RunningStats | Summed) -> Sequence[int]:
     if case.figures:
         return case.figures.outliers
     if isinstance(spread, Summed) or spread.usual is None or not spread.outliers():

@@ -19,7 +19,7 @@ PASSING = ("state", "base")
 """Columns in which an ended case may come to stand with something else."""
 
 
-class Arranging:
+class TableOrder:
     """The order of the table's rows. Cases that run stand first, those of which nothing is known last."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Arranging:
         self._values: dict[str, dict[int, Value]] = {}
         """What ended cases stand in each column with."""
 
-    def take_over(self, before: "Arranging") -> None:
+    def take_over(self, before: "TableOrder") -> None:
         """Show another moment of the same session as the one before was shown."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
         if max(before._order, default=0) < len(self._session.cases):

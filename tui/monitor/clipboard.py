@@ -9,14 +9,14 @@ from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.model.case_rows import CaseBook
+from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.columns import COLUMNS
 
 EXPORT = "from benchtui.tui.cli import main; main()"
 MOST_S = 120.0
 
 
-def row_markdown(case: CaseState, book: CaseBook, keys: tuple[str, ...]) -> str:
+def row_markdown(case: CaseState, book: CaseRows, keys: tuple[str, ...]) -> str:
     """A case as a table of one row, in the columns that the reader sees."""
     titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
     cells = book.row(case.index).cells

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.gauges import Machines, gauge_lines
@@ -44,7 +44,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
     return {panel.id or "": panel for panel in made}
 
 
-class Picture:
+class MonitorLayout:
     """Fills the panels that are in view, and knows which of them fills the screen."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Picture:
         """Go back in a long text by lines, or forward."""
         self._back = max(0, self._back + lines)
 
-    def draw(self, screen: Screen[Any], view: View, arranging: Arranging, notes: tuple[str, ...]) -> None:
+    def draw(self, screen: Screen[Any], view: View, arranging: TableOrder, notes: tuple[str, ...]) -> None:
         """Show a session in the panels that are in view."""
         chosen = arranging.chosen
 

@@ -9,7 +9,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import AXES, Config, senseless, unfit
+from benchtui.sessions.sweep import AXES, Config, incompatible_reason, unsupported_reason
 from benchtui.tui.live.feed import Feed
 
 
@@ -119,6 +119,6 @@ def added(words: str, base: Config | None, session: Session) -> Config:
         config = checked(msgspec.structs.replace(base, **options, repeat=0))
     except TypeError as error:
         raise BenchtuiError(str(error)) from error
-    if reason := senseless(config) or unfit(config, session.start.sweep):
+    if reason := unsupported_reason(config) or incompatible_reason(config, session.start.sweep):
         raise BenchtuiError(reason)
     return config

@@ -16,16 +16,16 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
-from benchtui.tui.monitor.layout import Picture, panels
+from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import Control, Request
-from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Foot, Question
+from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Prompt, StatusLine
 from benchtui.tui.shell import gc_control
-from benchtui.tui.shell.navigation import EditAsked, Ending, How, Opened
+from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, Pace
-from benchtui.tui.shell.terminal import Link
+from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
@@ -47,7 +47,7 @@ class Monitor(Screen[None]):
         feed: Feed,
         name: str,
         symbols: Symbols,
-        link: Link,
+        link: TerminalHandle,
         clock: Clock,
         *,
         preferences: Preferences | None = None,
@@ -55,11 +55,11 @@ class Monitor(Screen[None]):
         super().__init__()
         self.feed = feed
         self.symbols = symbols
-        self.foot = Foot(feed, symbols, clock, name)
-        self.picture = Picture()
+        self.foot = StatusLine(feed, symbols, clock, name)
+        self.picture = MonitorLayout()
         self.view: View | None = None
         """None until the session's first event has been read."""
-        self.arranging: Arranging | None = None
+        self.arranging: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
         self._control = Control(feed)
@@ -129,7 +129,7 @@ class Monitor(Screen[None]):
         if not self.feed.running:
             self._leave()
             return
-        self.ask(Question(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
+        self.ask(Prompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
         """Leave, and let the sweep go on."""
@@ -138,7 +138,7 @@ class Monitor(Screen[None]):
     def action_ask_stop(self) -> None:
         """Ask, then have the engine stop."""
         if self.feed.running:
-            self.ask(Question(STOP, STOP_KEYS, {"s": self._stop}))
+            self.ask(Prompt(STOP, STOP_KEYS, {"s": self._stop}))
         else:
             self.say("no engine is at work on this session")
 
@@ -251,7 +251,7 @@ class Monitor(Screen[None]):
                 self.view.renew()
                 self.picture.draw(self, self.view, self.arranging, self._notes())
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: Prompt) -> None:
         """Have a question stand until it is answered."""
         self.foot.question = question
         self.draw()
@@ -305,7 +305,7 @@ class Monitor(Screen[None]):
             self.view = self.arranging = None
         elif view is None or view.session is not session:
             self.view = View(self.feed, self.symbols, self.session_name, view)
-            before, self.arranging = self.arranging, Arranging(session, self.view.book.value, self._clock)
+            before, self.arranging = self.arranging, TableOrder(session, self.view.book.value, self._clock)
             self.arranging.columns, self.arranging.sorting = self.preferences.columns, self.preferences.sorting
             if before is not None:
                 self.arranging.take_over(before)
@@ -352,7 +352,7 @@ class Monitor(Screen[None]):
         self.request(self._control.stop())
 
     def _leave(self) -> None:
-        self.app.exit(Ending(self._how(), self.feed.path))
+        self.app.exit(ExitReason(self._how(), self.feed.path))
 
     def _how(self) -> How:
         if self.feed.session.finished is not None:

@@ -22,7 +22,7 @@ TYPING: Keys = (("enter", "take it"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """Something to be answered with a key."""
 
     text: str
@@ -31,11 +31,11 @@ class Question:
     """What each key does; any other leaves the question standing."""
 
 
-class Foot:
+class StatusLine:
     """What is asked and said at the bottom, and what can be pressed."""
 
     def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
-        self.question: Question | None = None
+        self.question: Prompt | None = None
         """What waits for an answer."""
         self.typing: str | None = None
         """What to say of the line that is being typed; None while there is none."""

@@ -6,7 +6,7 @@ from benchtui.sessions.estimates.eta import Estimate, StepsLeft
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import bar
-from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, spread_out, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line, width_of
 from benchtui.tui.panels.header import time_left
 
 
@@ -58,7 +58,7 @@ class Current:
 
 def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Options, phase with its progress, figures."""
-    title = spread_out([(current.title, "strong")], [(current.position, "muted")], width, symbols)
+    title = justify([(current.title, "strong")], [(current.position, "muted")], width, symbols)
     return [title, _phase(current, width, symbols), _third(current, width, symbols)][:height]
 
 
@@ -87,7 +87,7 @@ def part_table(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Li
 
 
 def _phase(current: Current, width: int, symbols: Symbols) -> Line:
-    word: Piece = (f"{current.phase:<15}", current.role)
+    word: Span = (f"{current.phase:<15}", current.role)
     if not current.planned:
         return crop([word, (current.remark, "muted")], width, symbols)
     digits = len(str(current.planned))
@@ -110,7 +110,7 @@ def _third(current: Current, width: int, symbols: Symbols) -> Line:
 def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
     p50, p99 = (format.milliseconds(value, symbols) for value in (figures.p50_ms, figures.p99_ms))
     interval = format.percent(figures.interval_percent, symbols)
-    pieces: list[Piece] = [
+    pieces: list[Span] = [
         ("p50 ", "muted"),
         (f"{p50:>7}", "bright"),
         (" ms  p99 ", "muted"),
@@ -136,11 +136,11 @@ def _fill(at: int, symbols: Symbols) -> str:
 def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
     """Each part's fill, name, time and share; as many to a line as there is room for."""
     lines: list[Line] = []
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for at, part in enumerate(parts):
         ms = format.milliseconds(part.mean_ms, symbols)
         word = f"{part.name} {ms} ms  {100 * part.share:.0f} %   "
-        entry: list[Piece] = [(f"{_fill(at, symbols)} ", _SHADES[at % len(_SHADES)]), (word, "muted")]
+        entry: list[Span] = [(f"{_fill(at, symbols)} ", _SHADES[at % len(_SHADES)]), (word, "muted")]
         if pieces and width_of([*pieces, *entry]) > width + 3:
             lines.append(crop(pieces, width, symbols))
             pieces = []
@@ -148,8 +148,8 @@ def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]
     return [*lines, crop(pieces, width + 3, symbols)]
 
 
-def _part(part: Part, width: int, symbols: Symbols) -> list[Piece]:
-    head: list[Piece] = [
+def _part(part: Part, width: int, symbols: Symbols) -> list[Span]:
+    head: list[Span] = [
         (format.fit(part.name, 10, symbols), "muted"),
         (f"{part.mean_ms:>9.2f}", "plain"),
         (f"{100 * part.share:>4.0f} % ", "muted"),

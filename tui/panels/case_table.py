@@ -11,7 +11,7 @@ from textual.strip import Strip
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, changes
 from benchtui.tui.table.columns import columns_of
-from benchtui.tui.table.layout import Arrangement, Row, Rows
+from benchtui.tui.table.layout import Arrangement, Rows, TableRow
 from benchtui.tui.widgets import role_styles
 
 
@@ -21,7 +21,7 @@ class PlainBar(ScrollBarRender):
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
-NOTHING = Rows(0, lambda index: Row(("", "plain"), {}), 0, None, None)
+NOTHING = Rows(0, lambda index: TableRow(("", "plain"), {}), 0, None, None)
 
 
 class CaseTable(ScrollView):
@@ -33,9 +33,9 @@ class CaseTable(ScrollView):
         super().__init__(id=id)
         self._symbols = symbols
         self._rows = NOTHING
-        self._drawn: dict[int, tuple[Row, bool, Line]] = {}
+        self._drawn: dict[int, tuple[TableRow, bool, Line]] = {}
         """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
-        self._inks = role_styles.Inks(self)
+        self._inks = role_styles.RoleStyles(self)
 
     def on_mount(self) -> None:
         """Keep to ASCII where that was asked for."""
@@ -102,7 +102,7 @@ class CaseTable(ScrollView):
             self._drawn[y] = (row, chosen, line)
         return self._inks.strip(line, width, chosen)
 
-    def _line(self, row: Row, index: int, width: int, arrangement: Arrangement) -> Line:
+    def _line(self, row: TableRow, index: int, width: int, arrangement: Arrangement) -> Line:
         mark = self._symbols.chosen if index == self._rows.chosen else " "
         return arrangement.line(row, width, self._symbols, mark)
 

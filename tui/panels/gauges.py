@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar, history
-from benchtui.tui.drawing.styled_text import BLANK, Line, Piece, abreast, crop, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side
 
 HEAD = 19
 LIMIT = 8
@@ -47,7 +47,7 @@ class Machine:
     """Whether the remark needs the eye."""
 
     @property
-    def said(self) -> Piece:
+    def said(self) -> Span:
         """The remark as a piece of a line."""
         return (self.remark, "bad" if self.alarming else "muted")
 
@@ -89,7 +89,7 @@ def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, m
         if columns is not None and len(columns) <= most:
             room = _column_width(width, len(columns))
             drawn = [_below(column, room, symbols, full) for column in columns]
-            return [*note, *abreast(drawn, room + APART)]
+            return [*note, *side_by_side(drawn, room + APART)]
     return _rows(machines, width, height, symbols, more)
 
 
@@ -150,7 +150,7 @@ def _past(gauge: Gauge, width: int, symbols: Symbols) -> str:
 
 
 def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for label, value in machine.readings:
         between = "   " if pieces else ""
         pieces += [(f"{between}{label} ", "muted"), (value, "plain")]
@@ -187,12 +187,12 @@ def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: s
     if hidden := count - len(shown):
         lines.append(crop([(f"{hidden} more{more}", "muted")], room, symbols))
     each = ceil(len(lines) / columns)
-    return abreast([lines[start : start + each] for start in range(0, len(lines), each)], room + APART)
+    return side_by_side([lines[start : start + each] for start in range(0, len(lines), each)], room + APART)
 
 
-def _row(machine: Machine, room: int, labelled: bool) -> list[Piece]:
+def _row(machine: Machine, room: int, labelled: bool) -> list[Span]:
     """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
-    pieces: list[Piece] = [(f"{machine.title:<{max(room, 6) + 1}}", "strong")]
+    pieces: list[Span] = [(f"{machine.title:<{max(room, 6) + 1}}", "strong")]
     for gauge in machine.gauges:
         pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
     for label, value in machine.readings:
@@ -200,11 +200,11 @@ def _row(machine: Machine, room: int, labelled: bool) -> list[Piece]:
     return [*pieces, *([("  ", "plain"), machine.said] if machine.remark else [])]
 
 
-def _head(gauge: Gauge) -> list[Piece]:
+def _head(gauge: Gauge) -> list[Span]:
     return [(f"{gauge.label:<8}", "muted"), (f"{gauge.value:>9}  ", "plain")]
 
 
-def _limit(gauge: Gauge) -> list[Piece]:
+def _limit(gauge: Gauge) -> list[Span]:
     return [(f"{gauge.limit:>{LIMIT}}", "muted")]
 
 

@@ -6,7 +6,7 @@ from benchtui.sessions.estimates.eta import Estimate
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import duration
-from benchtui.tui.drawing.styled_text import Line, Piece, spread_out, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
 from benchtui.tui.widgets.nav_bar import place_pieces
 
 
@@ -38,16 +38,16 @@ class Heading:
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Where the sweep is; where the reader is, with all that must be known before believing the figures."""
     right = _progress(heading, width, symbols)
-    first = spread_out(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
-    notes: list[Piece] = [("   ".join(heading.notes), "muted")]
+    first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
+    notes: list[Span] = [("   ".join(heading.notes), "muted")]
     places = place_pieces("monitor", symbols, numbered=heading.numbered)
-    marks: list[Piece] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
-    return [first, spread_out([*places, *marks], notes, width, symbols)][:height]
+    marks: list[Span] = [(f" {symbols.flag} {mark}  ", "warning") for mark in heading.marks]
+    return [first, justify([*places, *marks], notes, width, symbols)][:height]
 
 
-def _place(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+def _place(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
     """The sweep's name, and as many whole words on where it runs, and what, as there is room for."""
-    pieces: list[Piece] = [(heading.name, "strong")]
+    pieces: list[Span] = [(heading.name, "strong")]
     for word in (heading.host, heading.device, heading.about):
         piece = (f" {symbols.dot} {word}", "muted")
         if word and width_of([*pieces, piece]) <= width:
@@ -62,14 +62,14 @@ def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
     return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"
 
 
-def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Piece]:
+def _progress(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
     size = 12 if width < 100 else 26
     count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases "
-    share: list[Piece] = [(f"{100 * heading.progress:>4.0f} %", "bright")]
+    share: list[Span] = [(f"{100 * heading.progress:>4.0f} %", "bright")]
     return [(count, "plain"), *bar(heading.progress, size, symbols), *share, _ending(heading, symbols)]
 
 
-def _ending(heading: Heading, symbols: Symbols) -> Piece:
+def _ending(heading: Heading, symbols: Symbols) -> Span:
     if heading.paused:
         return (f"{'paused':>17}", "warning")
     if heading.state == "running":

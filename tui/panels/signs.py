@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Piece
+from benchtui.tui.drawing.styled_text import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Signs:
         return bool(self.outliers or self.throttled or self.compiling or self.rounds)
 
 
-def sign_cells(signs: Signs, shown: tuple[int, int], grid: Grid, symbols: Symbols) -> list[Piece]:
+def sign_cells(signs: Signs, shown: tuple[int, int], grid: Grid, symbols: Symbols) -> list[Span]:
     """A cell for each cell of the band: of several signs in one the rarest; empty where there is none."""
     if not signs:
         return []
     warmup, measured = shown
     head = ceil(warmup / grid.steps)
-    cells: list[Piece] = [(" ", "plain")] * ((head + ceil(measured / grid.steps)) * grid.cells)
+    cells: list[Span] = [(" ", "plain")] * ((head + ceil(measured / grid.steps)) * grid.cells)
 
     def put(step: int, text: str, role: str) -> None:
         at = (head + step // grid.steps) * grid.cells
@@ -67,7 +67,7 @@ def sign_cells(signs: Signs, shown: tuple[int, int], grid: Grid, symbols: Symbol
     return cells
 
 
-def sign_words(signs: Signs, symbols: Symbols) -> Sequence[Piece]:
+def sign_words(signs: Signs, symbols: Symbols) -> Sequence[Span]:
     """What the signs that occur mean."""
     outliers = len(signs.outliers)
     known = (
@@ -76,7 +76,7 @@ def sign_words(signs: Signs, symbols: Symbols) -> Sequence[Piece]:
         (len(signs.compiling), symbols.compiling, "compiler at work", "warning"),
         (len(signs.rounds), symbols.round, "round", "muted"),
     )
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for amount, sign, word, role in known:
         if amount:
             pieces += [(f"{sign} ", role), (f"{word}  ", "muted")]

@@ -8,7 +8,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.array_ops import extremes
 from benchtui.tui.drawing.axis_scale import round_step
 from benchtui.tui.drawing.format import fit, milliseconds
-from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, crop, line, width_of
 from benchtui.tui.panels.signs import Grid, Signs, sign_cells, sign_words
 
 LABEL_WIDTH = 13
@@ -16,7 +16,7 @@ ROOM_BESIDE_NAME = 7
 """Characters of a time that leave a space behind its name."""
 ROOM_FOR_ALL = 5
 """Rows from which on the median may take the label of an end."""
-BLANK_CELL: Piece = (" ", "plain")
+BLANK_CELL: Span = (" ", "plain")
 NARROWEST = 0.1
 """The scale reaches at least this share of the median to either side: steady steps look steady."""
 WIDEST = 1.5
@@ -104,7 +104,7 @@ class Frame:
         """How high a time stands, in rows; what is below the scale still shows."""
         return max(self.scale.level(value) * self.rows, 0.05)
 
-    def cells(self, column: Column) -> list[Piece]:
+    def cells(self, column: Column) -> list[Span]:
         """What a column shows in each row from the top: solid up to its least, then a haze to its most."""
         least, most = self.height(column.least), self.height(column.most)
         draw = self._warmup_cell if column.warmup else self._cell
@@ -113,10 +113,10 @@ class Frame:
             cells[0] = (self.symbols.above, "muted" if column.warmup else "warning")
         return cells
 
-    def _warmup_cell(self, least: float, most: float) -> Piece:
+    def _warmup_cell(self, least: float, most: float) -> Span:
         return (self.symbols.shade, "muted") if most >= 1 else (self._part(most), "muted")
 
-    def _cell(self, least: float, most: float) -> Piece:
+    def _cell(self, least: float, most: float) -> Span:
         """A cell that is filled up to these heights, of which 1 is its upper edge."""
         if most <= 0:
             return BLANK_CELL
@@ -127,13 +127,13 @@ class Frame:
     def _part(self, height: float) -> str:
         return self.symbols.up[ceil(min(max(height, 0.0), 1.0) * (len(self.symbols.up) - 1))]
 
-    def empty(self, row: int) -> Piece:
+    def empty(self, row: int) -> Span:
         """What stands where no step has come yet."""
         if row == self.median_row:
             return (self.symbols.level, "faint")
         return (self.symbols.dot, "faint") if row == self.row_of(self.p99) else BLANK_CELL
 
-    def label(self, row: int) -> Piece:
+    def label(self, row: int) -> Span:
         """Label and axis of a row: the median and the 99th percentile, and where they leave room the ends."""
         if self.rows < ROOM_FOR_ALL and row in (0, self.rows - 1):
             return self._end(row)
@@ -145,10 +145,10 @@ class Frame:
             return self._end(row)
         return (" " * (LABEL_WIDTH - 1) + self.symbols.axis, "muted")
 
-    def _end(self, row: int) -> Piece:
+    def _end(self, row: int) -> Span:
         return self._named("", self.scale.low if row else self.scale.high, self.symbols.tick)
 
-    def _named(self, name: str, time_ms: float, axis: str) -> Piece:
+    def _named(self, name: str, time_ms: float, axis: str) -> Span:
         text = milliseconds(time_ms, self.symbols)
         if name and len(text) > ROOM_BESIDE_NAME:
             text = f"{time_ms:,.0f}"
@@ -183,7 +183,7 @@ def _columns(band: Band, grid: Grid) -> list[Column]:
     return head + columns(band.measured, measured, grid.steps, warmup=False)
 
 
-def _row(frame: Frame, cells: Sequence[Piece], row: int, grid: Grid, room: int) -> Line:
+def _row(frame: Frame, cells: Sequence[Span], row: int, grid: Grid, room: int) -> Line:
     wide = cells if grid.cells == 1 else [(text * grid.cells, role) for text, role in cells]
     blank, role = frame.empty(row)
     rest = room - len(cells) * grid.cells
@@ -193,7 +193,7 @@ def _row(frame: Frame, cells: Sequence[Piece], row: int, grid: Grid, room: int) 
 def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
     """What the columns are and what the signs above them mean, in as many words as fit."""
     steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
-    known: list[Piece] = [("warm-up  ", "muted")] if band.shown[0] else []
+    known: list[Span] = [("warm-up  ", "muted")] if band.shown[0] else []
     known += sign_words(band.signs, symbols) if band.signs else []
     words = [word for word in (band.caption, steps, "ms a step") if word]
     between = f" {symbols.dot} "

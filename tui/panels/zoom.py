@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, line, spread_out
+from benchtui.tui.drawing.styled_text import BLANK, Line, justify, line
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, part_lines, part_table
 from benchtui.tui.panels.gauges import gauge_lines
 from benchtui.tui.panels.histogram import histogram_lines
@@ -60,7 +60,7 @@ def hint(name: Name) -> str:
 def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Title, the case, and the panel in what is left."""
     at = NAMES.index(zoomed.name) + 1
-    title = spread_out([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
+    title = justify([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
     head = [title, *(current_lines(zoomed.current, width, 3, symbols) if zoomed.current else ()), BLANK]
     body = list(_BODIES[zoomed.name](zoomed, width, height - len(head), symbols))
     return [*head, *(body or [line((hint(zoomed.name), "muted"))])]

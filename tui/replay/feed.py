@@ -7,13 +7,13 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
 from benchtui.sessions.library import paths
-from benchtui.sessions.replay.markers import Mark
-from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.replay.markers import TimelineEvent
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.live.eta import Outlook
+from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import PATIENCE_S, Clock, Feed
-from benchtui.tui.replay.player import Aim, Player, Start, Stride
+from benchtui.tui.replay.player import Player, ReplayTarget, Start, StepAcceleration
 
 GRACE_S = 0.5
 """While it plays, what was passed less than this ago isn't yet the event before."""
@@ -33,8 +33,8 @@ class Replay(Feed):
         super().__init__(path, engine, clock)
         self.timeline = Timeline(path)
         self.player = Player(clock, start.speed if start else 1.0)
-        self._telling = Retelling(self.timeline)
-        self._stride = Stride(clock)
+        self._telling = ReplayCursor(self.timeline)
+        self._stride = StepAcceleration(clock)
         self._aim = start.aim if start else None
         """Where to go as soon as the whole record is known."""
         self.refused = ""
@@ -101,7 +101,7 @@ class Replay(Feed):
         short = f"{what.split(',')[0]} {day}"
         return (f"{what} {day} on {host}", f"{what} {day}", short) if host else (f"{what} {day}", short)
 
-    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> Outlook:
+    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """The time that was left, which the record tells."""
         return Hindsight(self, needed)
 
@@ -116,7 +116,7 @@ class Replay(Feed):
         self.player.pause()
         self.player.seek(self.timeline.moment(self.now_s, steps))
 
-    def jump(self, direction: int) -> Mark | None:
+    def jump(self, direction: int) -> TimelineEvent | None:
         """Go to the next or the last event; gives it, or None where there is none."""
         marks, grace_s = self.timeline.marks, GRACE_S * self.player.speed if self.player.playing else 0.0
         mark = marks.after(self.now_s) if direction > 0 else marks.before(self.now_s - grace_s)
@@ -124,7 +124,7 @@ class Replay(Feed):
             self.player.seek(mark.t)
         return mark
 
-    def go(self, aim: Aim) -> None:
+    def go(self, aim: ReplayTarget) -> None:
         """Go to a moment, once all is read; raises BenchtuiError for one that isn't there."""
         self._aim = aim
         self._take_aim()
@@ -162,7 +162,7 @@ class Replay(Feed):
         self.session, self.ended = self._telling.session, self._telling.ended
 
 
-class Hindsight(Outlook):
+class Hindsight(RemainingTime):
     """Times that were left, as the record tells them, once it is known to its end."""
 
     def __init__(self, replay: Replay, needed: Callable[[CaseState], StepsLeft | None]) -> None:

@@ -73,7 +73,7 @@ class Player:
         self._from = (self._clock(), self.position_s)
 
 
-class Stride:
+class StepAcceleration:
     """How many steps one press of a key takes: the longer it is held down, the more."""
 
     def __init__(self, clock: Clock) -> None:
@@ -92,7 +92,7 @@ class Stride:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class ReplayTarget:
     """A moment as a reader names it."""
 
     seconds: float | None = None
@@ -101,7 +101,7 @@ class Aim:
     """Where a case begins, by its number, counted from 1."""
 
     @classmethod
-    def parse(cls, text: str) -> "Aim":
+    def parse(cls, text: str) -> "ReplayTarget":
         """A moment from ``90``, ``1:30``, ``1:02:03``, ``50%`` or ``case 3``; raises BenchtuiError else."""
         words = text.strip().lower()
         if match := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%", words):
@@ -134,5 +134,5 @@ class Start:
     """How a replay begins."""
 
     speed: float = 1.0
-    aim: Aim | None = None
+    aim: ReplayTarget | None = None
     """Where; None for its beginning."""

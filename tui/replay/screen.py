@@ -6,19 +6,19 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.replay.markers import Mark, words
+from benchtui.sessions.replay.markers import TimelineEvent, words
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import Asked
 from benchtui.tui.monitor.screen import Monitor
-from benchtui.tui.monitor.status_line import Foot
+from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.replay.feed import Replay
-from benchtui.tui.replay.player import Aim
+from benchtui.tui.replay.player import ReplayTarget
 from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.terminal import Link
+from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 
@@ -53,7 +53,7 @@ class ReplayMonitor(Monitor):
         feed: Replay,
         name: str,
         symbols: Symbols,
-        link: Link,
+        link: TerminalHandle,
         clock: Clock,
         *,
         preferences: Preferences | None = None,
@@ -61,7 +61,7 @@ class ReplayMonitor(Monitor):
         super().__init__(feed, name, symbols, link, clock, preferences=preferences)
         self._replay = feed
         self.foot = ReplayFoot(feed, symbols, clock, name)
-        self._marks: tuple[Mark, ...] = ()
+        self._marks: tuple[TimelineEvent, ...] = ()
         self._seen = (0, 0.0)
         """How many marks there were, and the end of the record, when they were last chosen from."""
 
@@ -107,7 +107,7 @@ class ReplayMonitor(Monitor):
 
     def action_share(self, percent: int) -> None:
         """Go to a share of the record."""
-        self._replay.go(Aim(percent=percent))
+        self._replay.go(ReplayTarget(percent=percent))
         self.tick()
 
     def action_ask_moment(self) -> None:
@@ -140,7 +140,7 @@ class ReplayMonitor(Monitor):
     def _go_to(self, text: str) -> str:
         """Go to a moment that was typed; gives a word on why that can't be."""
         try:
-            self._replay.go(Aim.parse(text))
+            self._replay.go(ReplayTarget.parse(text))
         except BenchtuiError as error:
             return str(error)
         self.tick()
@@ -169,7 +169,7 @@ class ReplayMonitor(Monitor):
         return bool(self.foot.typing is not None or self.picture.zoomed is not None or chosen)
 
 
-class ReplayFoot(Foot):
+class ReplayFoot(StatusLine):
     """What can be pressed in a replay."""
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:

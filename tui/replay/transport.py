@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchtui.sessions.replay.markers import Mark
+from benchtui.sessions.replay.markers import TimelineEvent
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
-from benchtui.tui.drawing.styled_text import Line, Piece, crop, line, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, crop, line, width_of
 
 LEAST_BAR = 16
 MOST_CELLS = 1000
@@ -43,7 +43,7 @@ class Transport:
     end_s: float | None
     """None while the record is still being read."""
     speed: float
-    marks: tuple[Mark, ...]
+    marks: tuple[TimelineEvent, ...]
     origins: tuple[str, ...]
     """When and where it was recorded, in ever fewer words."""
 
@@ -60,9 +60,9 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
     return [first, line((" " * before, "plain"), *marks)][:height]
 
 
-def worst(marks: Sequence[Mark], end_s: float) -> tuple[Mark, ...]:
+def worst(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:
     """Of each small share of the record the mark that needs the eye most: as many as a line can show."""
-    found: dict[int, Mark] = {}
+    found: dict[int, TimelineEvent] = {}
     for mark in marks:
         place = int(mark.t / end_s * MOST_CELLS) if end_s else 0
         weight = _WEIGHTS.get(mark.kind, -1)
@@ -79,7 +79,7 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest}" if hours else f"{minutes}:{rest}"
 
 
-def _head(transport: Transport, symbols: Symbols) -> list[Piece]:
+def _head(transport: Transport, symbols: Symbols) -> list[Span]:
     sign = symbols.running if transport.state == "playing" else symbols.interrupted
     role = "accent" if transport.state == "playing" else "bright"
     end = symbols.absent if transport.end_s is None else clock_text(transport.end_s)
@@ -98,7 +98,7 @@ def _origin(transport: Transport, room: int) -> str:
     return next(fitting, transport.origins[-1] if transport.origins else "")
 
 
-def _marks(transport: Transport, room: int, symbols: Symbols) -> Sequence[Piece]:
+def _marks(transport: Transport, room: int, symbols: Symbols) -> Sequence[Span]:
     cells: list[str | None] = [None] * room
     if transport.end_s and room:
         for mark in transport.marks:
@@ -109,6 +109,6 @@ def _marks(transport: Transport, room: int, symbols: Symbols) -> Sequence[Piece]
     return [(" ", "plain") if kind is None else _sign(kind, symbols) for kind in cells]
 
 
-def _sign(kind: str, symbols: Symbols) -> Piece:
+def _sign(kind: str, symbols: Symbols) -> Span:
     name, role = SIGNS[kind]
     return (str(getattr(symbols, name)), role)

@@ -9,14 +9,14 @@ from pathlib import Path
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.shell.preferences import Preferences
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AppContext:
     """What the app reaches outside itself."""
 
     start: Callable[[Sweep], Engine]
@@ -25,7 +25,7 @@ class Surroundings:
     """Every engine that answers, the newest first."""
     find: Callable[[Path], Engine | None]
     """The engine that writes a session file, if it still runs."""
-    recorded: Callable[[], list[Entry]]
+    recorded: Callable[[], list[SessionFile]]
     """Sessions of the library, the newest first."""
     name_of: Callable[[Path], str]
     """What the command line knows a session by."""
@@ -41,7 +41,7 @@ class Surroundings:
     """What sessions call this machine."""
 
     @classmethod
-    def here(cls, judging: Judging = LEFT_TO_THE_SWEEP) -> "Surroundings":
+    def here(cls, judging: Judging = LEFT_TO_THE_SWEEP) -> "AppContext":
         """The machine, the user's library of sessions, and the working folder."""
         return cls(
             start=lambda sweep: client.start(sweep, paths.new_path(sweep.name, datetime.now().astimezone())),

@@ -68,7 +68,7 @@ def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
     return [_binding(place, *row) for row in rows]
 
 
-def follow(wanted: Mapping[str, str]) -> None:
+def set_user_map(wanted: Mapping[str, str]) -> None:
     """Have sentences name keys as a user has mapped them."""
     _mapped.clear()
     _mapped.update(wanted)
@@ -79,7 +79,7 @@ def key(name: str) -> str:
     return _shown(_mapped.get(name, _usual[name]).split(",")[0])
 
 
-def own(owner: type) -> list[Bound]:
+def bindings_of(owner: type) -> list[Bound]:
     """The bindings with an id that a screen or an app doesn't have from another one."""
     return [
         Bound(each.id, each.key, each.description, each.tooltip or "")
@@ -95,7 +95,7 @@ def bound(*owners: type) -> list[Bound]:
     """
     found: list[Bound] = []
     taken: set[str] = set()
-    for each in (each for owner in owners for place in owner.__mro__ for each in own(place)):
+    for each in (each for owner in owners for place in owner.__mro__ for each in bindings_of(place)):
         free = [key for key in each.keys.split(",") if key not in taken]
         taken.update(free)
         if free:
@@ -119,8 +119,8 @@ def shown(keys: str) -> str:
 
 def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
     """Every key of an app and its screens with its id and what it does, as a user has mapped them, by place."""
-    kept = usable(wanted)[0]
-    known = [each for owner in owners for each in own(owner)]
+    kept = valid_entries(wanted)[0]
+    known = [each for owner in owners for each in bindings_of(owner)]
     lines = []
     for place, title in TITLES.items():
         rows = [each for each in known if each.id.startswith(f"{place}.")]
@@ -128,7 +128,7 @@ def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
     return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(KEPT)} leave the app"]
 
 
-def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The entries of a map that take nobody's way out, and a line for each of the others."""
     kept: dict[str, str] = {}
     problems = []
@@ -141,14 +141,14 @@ def usable(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return kept, problems
 
 
-def mistakes(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
+def problems(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
     """A line for every id that doesn't exist, and for every key that would do two things in one place.
 
     ``owners`` are the app and its screens, in that order.
     """
-    kept, problems = usable(wanted)
+    kept, problems = valid_entries(wanted)
     app, *places = owners
-    ids = {each.id for owner in owners for each in own(owner)}
+    ids = {each.id for owner in owners for each in bindings_of(owner)}
     unknown = [f"keys: no action {name!r}; `benchtui keys` lists them" for name in wanted if name not in ids]
     clashes = dict.fromkeys(line for place in places for line in _clashes(bound(place, app), kept))
     return [*problems, *unknown, *clashes]

@@ -44,7 +44,7 @@ How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExitReason:
     """What the reader left behind.
 
     ``detached``: the sweep goes on. ``stopped``: the reader ended it. ``finished``: it was over.

@@ -16,7 +16,7 @@ from benchtui.tui.table.columns import KEYS, USUAL
 from benchtui.tui.table.layout import Sorting
 
 
-class Choice(msgspec.Struct, frozen=True):
+class SavedSetting(msgspec.Struct, frozen=True):
     """Something chosen in the app, and what the user's file said then: once that has changed, it counts."""
 
     value: tuple[str, ...]
@@ -26,9 +26,9 @@ class Choice(msgspec.Struct, frozen=True):
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """What the app remembers from one visit to the next."""
 
-    theme: Choice | None = None
-    columns: Choice | None = None
-    sort: Choice | None = None
+    theme: SavedSetting | None = None
+    columns: SavedSetting | None = None
+    sort: SavedSetting | None = None
 
 
 class Preferences:
@@ -56,12 +56,12 @@ class Preferences:
         ``owners`` gives the app and its screens, which are imported only where keys are mapped.
         """
         keys = self.settings.keys
-        return [*self.problems, *(keymap.mistakes(keys, owners()) if keys else ())]
+        return [*self.problems, *(keymap.problems(keys, owners()) if keys else ())]
 
     @property
     def keymap(self) -> dict[str, str]:
         """Keys by the id of what they do, without those that would take the way out of the app."""
-        return keymap.usable(self.settings.keys)[0]
+        return keymap.valid_entries(self.settings.keys)[0]
 
     @property
     def theme(self) -> str | None:
@@ -86,17 +86,19 @@ class Preferences:
     def choose_theme(self, name: str) -> None:
         """Remember a theme."""
         said = (self.settings.theme,) if self.settings.theme else None
-        self._remember(msgspec.structs.replace(self._remembered, theme=Choice((name,), said)))
+        self._remember(msgspec.structs.replace(self._remembered, theme=SavedSetting((name,), said)))
 
     def choose_columns(self, keys: tuple[str, ...]) -> None:
         """Remember the columns of the table."""
-        self._remember(msgspec.structs.replace(self._remembered, columns=Choice(keys, self.settings.columns)))
+        self._remember(
+            msgspec.structs.replace(self._remembered, columns=SavedSetting(keys, self.settings.columns))
+        )
 
     def choose_sorting(self, sorting: Sorting | None) -> None:
         """Remember by what the table is sorted."""
         word = "" if sorting is None else f"{'-' * sorting.reverse}{sorting.key}"
         said = (self.settings.sort,) if self.settings.sort else None
-        self._remember(msgspec.structs.replace(self._remembered, sort=Choice((word,), said)))
+        self._remember(msgspec.structs.replace(self._remembered, sort=SavedSetting((word,), said)))
 
     def _remember(self, remembered: Remembered) -> None:
         self._remembered = remembered
@@ -108,7 +110,7 @@ class Preferences:
                 file.write(msgspec.json.encode(remembered))
 
 
-def _counting(choice: Choice | None, said: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _counting(choice: SavedSetting | None, said: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """What was chosen, unless the user's file says something else by now."""
     return choice.value if choice is not None and choice.instead_of == said else said
 

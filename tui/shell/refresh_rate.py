@@ -32,7 +32,7 @@ class Cost:
         return cls(time.monotonic(), time.process_time(), written)
 
 
-class Spending:
+class DrawingCost:
     """What reading on takes of a processor, and what a picture takes with all that goes with it.
 
     Counted is the thread that does both: what others compute once for a case isn't the pictures' fault.
@@ -147,7 +147,7 @@ class Pace:
     """The rate of drawing."""
 
     def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:
-        self.spending = Spending()
+        self.spending = DrawingCost()
         self._hz = hz or DEFAULT_HZ
         self._mode: Quiet = quiet
 

@@ -62,7 +62,7 @@ def _problem(name: str, value: object) -> str | None:
         msgspec.convert({name: value}, Settings)
     except msgspec.ValidationError as error:
         return f"{name} = {quoted(value)}: {error}".replace(f" - at `$.{name}`", "")
-    if name == "theme" and (refused := user_themes.refusal(str(value))):
+    if name == "theme" and (refused := user_themes.unknown_reason(str(value))):
         return f"theme: {refused}"
     allowed, given = _allowed(name), value if isinstance(value, list) else [value]
     wrong = [each for each in given if allowed and str(each) not in allowed]

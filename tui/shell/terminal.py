@@ -63,7 +63,7 @@ class Terminal(LinuxDriver):
             super().close()
 
 
-class Link:
+class TerminalHandle:
     """What the screens may know of the terminal they are drawn on; under test there is none."""
 
     def __init__(self, app: App[Any]) -> None:

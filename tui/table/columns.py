@@ -7,7 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
-from benchtui.tui.live.running_stats import Spread, Summed
+from benchtui.tui.live.running_stats import RunningStats, Summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Column:
     words: bool = False
 
 
-Value = Callable[[CaseState, Spread | Summed], float | None]
+Value = Callable[[CaseState, RunningStats | Summed], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, spread: Spread | Summed) -> float | None:
+def samples_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
     """Samples over the time of all measured steps, in 1/s; None where either is unknown."""
     return rate(case, spread.n, spread.total)
 
@@ -40,13 +40,13 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
     return 1000 * samples / total_ms if samples and total_ms else None
 
 
-def p50_ms(case: CaseState, spread: Spread | Summed) -> float | None:
+def p50_ms(case: CaseState, spread: RunningStats | Summed) -> float | None:
     """Median of the measured steps; of a source that kept none, the mean it reports."""
     reported = case.finished.reported if case.finished and not spread.n else None
     return reported.latency_mean_ms if reported else spread.median
 
 
-def tokens_per_s(case: CaseState, spread: Spread | Summed) -> float | None:
+def tokens_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
     """Real tokens over the time of all measured steps, in 1/s; None where the task has none, or isn't over."""
     if case.figures:
         return case.figures.tokens_per_s
@@ -66,7 +66,7 @@ def power_w(case: CaseState) -> float | None:
     return reported if energy is None else energy
 
 
-def joules_per_1000(case: CaseState, spread: Spread | Summed) -> float | None:
+def joules_per_1000(case: CaseState, spread: RunningStats | Summed) -> float | None:
     """Energy of a thousand samples in joules."""
     energy = case.finished.energy if case.finished else None
     samples = spread.n * case.samples_per_step

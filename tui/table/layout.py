@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Piece, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop
 from benchtui.tui.table.columns import KEYS, USUAL, USUAL_COLUMNS, Column
 
 GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A case in the table: the text and role of each cell by its column."""
 
-    case: Piece
-    cells: Mapping[str, Piece]
+    case: Span
+    cells: Mapping[str, Span]
     instead: str = ""
     """What stands in place of figures: why there are none."""
 
 
-class Cells(Mapping[str, Piece]):
+class Cells(Mapping[str, Span]):
     """Cells of all columns, each written when it is first looked at: most columns aren't shown."""
 
-    def __init__(self, write: Callable[[str], Piece]) -> None:
+    def __init__(self, write: Callable[[str], Span]) -> None:
         self._write = write
-        self._written: dict[str, Piece] = {}
+        self._written: dict[str, Span] = {}
 
-    def __getitem__(self, key: str) -> Piece:
+    def __getitem__(self, key: str) -> Span:
         if key not in self._written:
             self._written[key] = self._write(key)
         return self._written[key]
@@ -55,7 +55,7 @@ class Rows:
     """What the table shows."""
 
     count: int
-    row: Callable[[int], Row]
+    row: Callable[[int], TableRow]
     """Gives a row by its place, counted from 0."""
     case_width: int
     chosen: int | None
@@ -96,26 +96,26 @@ class Arrangement:
     def header(self, width: int, symbols: Symbols) -> Line:
         """The titles of the columns, that by which the rows stand with a sign."""
         cells = {column.key: self._title(column.key, column.title, symbols) for column in self.columns}
-        return self.line(Row(self._title("case", "case", symbols), cells), width, symbols)
+        return self.line(TableRow(self._title("case", "case", symbols), cells), width, symbols)
 
-    def _title(self, key: str, title: str, symbols: Symbols) -> Piece:
+    def _title(self, key: str, title: str, symbols: Symbols) -> Span:
         title = title.replace("+-", symbols.plus_minus)
         if self.sorting is None or self.sorting.key != key:
             return (title, "muted")
         sign = symbols.down if self.sorting.reverse else symbols.upward
         return (f"{sign}{title}", "bright")
 
-    def line(self, row: Row, width: int, symbols: Symbols, mark: str = " ") -> Line:
+    def line(self, row: TableRow, width: int, symbols: Symbols, mark: str = " ") -> Line:
         """A row as a line; a figure wider than its column is never cut, it moves the rest."""
         text, role = row.case
-        pieces: list[Piece] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
+        pieces: list[Span] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
         for column in self.columns:
             pieces += self._cell(column, row.cells.get(column.key, ("", "plain")))
             if column.key == "state" and row.instead:
                 return crop([*pieces, (" " * GAP, "plain"), (row.instead, "muted")], width, symbols)
         return crop(pieces, width, symbols)
 
-    def _cell(self, column: Column, cell: Piece) -> Iterable[Piece]:
+    def _cell(self, column: Column, cell: Span) -> Iterable[Span]:
         text, role = cell
         if column.key == "notes":
             return ((" " * GAP, "plain"), cell)

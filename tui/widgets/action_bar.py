@@ -23,7 +23,7 @@ from benchtui.tui.widgets.panel import Panel
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """What came of a work."""
 
     word: str
@@ -34,7 +34,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """A work that waits for its key to be pressed once more."""
 
     key: str
@@ -49,11 +49,11 @@ class Question:
         return ((self.key, self.does), ("esc", "keep"))
 
 
-Work = Callable[[], Done | Question]
+Work = Callable[[], ActionResult | Prompt]
 """Runs in a thread; raises BenchtuiError where it fails."""
 
 
-class Errands(Vertical):
+class ActionBar(Vertical):
     """A word, a question or a field to type in; does what takes time in a thread and tells of its end."""
 
     class Typed(Message):
@@ -70,7 +70,7 @@ class Errands(Vertical):
     class Finished(Message):
         """A work has come to its end."""
 
-        def __init__(self, done: Done) -> None:
+        def __init__(self, done: ActionResult) -> None:
             super().__init__()
             self.done = done
 
@@ -82,7 +82,7 @@ class Errands(Vertical):
         self._symbols = symbols
         self.purpose = ""
         """What the field is for; empty while it is hidden."""
-        self.question: Question | None = None
+        self.question: Prompt | None = None
 
     def compose(self) -> ComposeResult:
         """The words, and in their place the field while something is typed."""
@@ -139,7 +139,7 @@ class Errands(Vertical):
         self.say("a moment", "muted")
         self._wait_for(work)
 
-    def put(self, question: Question) -> None:
+    def put(self, question: Prompt) -> None:
         """Ask whether to do something."""
         self.say(question.text, "bright")
         self.question = question
@@ -151,7 +151,7 @@ class Errands(Vertical):
         except BenchtuiError as error:
             self.say(str(error))
             return
-        if isinstance(done, Question):
+        if isinstance(done, Prompt):
             self.put(done)
         else:
             self.say(done.word, "plain")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, Piece, line
+from benchtui.tui.drawing.styled_text import Line, Span, line
 
 Keys = tuple[tuple[str, str], ...]
 """Each key and what it does, at most seven."""
@@ -11,10 +11,10 @@ Keys = tuple[tuple[str, str], ...]
 
 def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """The keys and what they do, as many as fit."""
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     room = width
     for key, does in keys:
-        entry: tuple[Piece, Piece] = ((f" {key} ", "strong"), (f"{does} ", "muted"))
+        entry: tuple[Span, Span] = ((f" {key} ", "strong"), (f"{does} ", "muted"))
         room -= len(key) + len(does) + 3
         if room < 0:
             break

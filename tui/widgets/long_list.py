@@ -37,7 +37,7 @@ class LongList(ScrollView):
         self._lines = NOTHING
         self._drawn: dict[int, tuple[Line, bool]] = {}
         """What stands in each line of the view, and whether it was the chosen one."""
-        self._inks = role_styles.Inks(self)
+        self._inks = role_styles.RoleStyles(self)
 
     def show(self, lines: Lines) -> None:
         """Take over a snapshot, keep its chosen line in view, and draw what differs."""

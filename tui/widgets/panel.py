@@ -30,7 +30,7 @@ class Panel(Widget, Generic[Snapshot]):
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
         """The size that the lines were made for."""
-        self._inks = role_styles.Inks(self)
+        self._inks = role_styles.RoleStyles(self)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take over a snapshot and draw the cells in which it differs from the one before."""

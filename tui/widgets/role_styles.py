@@ -71,7 +71,7 @@ RETIRING = ("muted", "faint")
 """Roles that could be read on no other ground: a terminal's own grey is that of its chosen row as well."""
 
 
-class Inks:
+class RoleStyles:
     """The styles of one widget's roles; Textual forgets its own at every refresh."""
 
     def __init__(self, widget: Widget) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.sanitize import LONGEST_SAID, visible
@@ -14,7 +14,7 @@ from benchtui.sessions.stats.noise import Noise, kind_of
 from benchtui.sessions.stats.ratios import MARGIN, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.sweep import SYNTHETIC, Measure, own_code
+from benchtui.sessions.sweep import SYNTHETIC, Measure, custom_task
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
@@ -94,7 +94,7 @@ def _read_back(field: str) -> Callable[[CaseState], str | None]:
 
 
 def _all_in_force(case: CaseState) -> str:
-    known = {option: in_force(case, option) for option in ("precision", "compile", "attention")}
+    known = {option: was_applied(case, option) for option in ("precision", "compile", "attention")}
     failed = [option for option, state in known.items() if state is False]
     unknown = [option for option, state in known.items() if state is None]
     if failed:
@@ -189,7 +189,7 @@ def _taken_over(session: Session) -> str | None:
 def _texts(session: Session) -> str | None:
     """The text of the steps, and how it was cut; None of a step of the user's own, which reads what it will."""
     sweep = session.start.sweep
-    if own_code(sweep.task):
+    if custom_task(sweep.task):
         return None
     found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
     texts = [_text(data) for data in found if data]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.advice.objectives import NEEDS, Need, Wish
+from benchtui.sessions.advice.objectives import NEEDS, Need, Objective
 from benchtui.sessions.advice.optimal import Decision, decide
 from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.compare.system_facts import Fact, facts
@@ -78,7 +78,7 @@ class Optimum:
 
 
 @dataclass(frozen=True, slots=True)
-class Advised:
+class Recommendation:
     """A choice among the cases of one sequence length, with the case it is held against."""
 
     need: Need
@@ -95,34 +95,36 @@ class Advised:
     """Price of an hour of the machine."""
 
 
-def advised(
+def recommendations_by_need(
     session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
-) -> list[Advised]:
+) -> list[Recommendation]:
     """The best case for each need and sequence length."""
     named = session.start.sweep.measure.baseline
     lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
     found = []
     for need in NEEDS:
         for length, rows in lengths.items():
-            choice, base = decide(session, Wish(need, sequence_length=length), rows), bases.get(length)
+            choice, base = decide(session, Objective(need, sequence_length=length), rows), bases.get(length)
             if choice.best:
                 where = f", {length:,} tokens" if len(lengths) > 1 else ""
                 why = "" if base else why_none(choice.best.config, session.cases, named)
-                found.append(Advised(need, choice, choice.best, where, base, why, kinds, per_hour))
+                found.append(Recommendation(need, choice, choice.best, where, base, why, kinds, per_hour))
     return found
 
 
-def summary(session: Session, choices: Sequence[Advised]) -> list[Finding]:
+def summary(session: Session, choices: Sequence[Recommendation]) -> list[Finding]:
     """What to run, how much better than the baseline that is, and how sure."""
     return [_completeness(session), *(_summed(each) for each in choices if each.need in LEADS)]
 
 
-def optima(choices: Sequence[Advised]) -> list[Optimum]:
+def optima(choices: Sequence[Recommendation]) -> list[Optimum]:
     """The best configuration for each need, in figures."""
     return [Optimum(f"{OPTIMA[each.need]}{each.where}", _optimum(each)) for each in choices]
 
 
-def recommendations(session: Session, results: Sequence[Result], choices: Sequence[Advised]) -> list[Finding]:
+def recommendations(
+    session: Session, results: Sequence[Result], choices: Sequence[Recommendation]
+) -> list[Finding]:
     """What to use for which need."""
     kinds = varied(case.config for case in session.cases)
     chosen = Chosen(
@@ -138,7 +140,7 @@ def recommendations(session: Session, results: Sequence[Result], choices: Sequen
     ]
 
 
-def conclusion(results: Sequence[Result], choices: Sequence[Advised]) -> list[str]:
+def conclusion(results: Sequence[Result], choices: Sequence[Recommendation]) -> list[str]:
     """What the figures as a whole say: the fastest case, where larger batches stop paying, where time goes."""
     fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
     lengths = by_length(results)
@@ -165,7 +167,7 @@ def _completeness(session: Session) -> Finding:
     return Finding("Measured", f"{tally['ok']:,} of {count(planned, noun)}{rest}.")
 
 
-def _summed(each: Advised) -> Finding:
+def _summed(each: Recommendation) -> Finding:
     versus = against_baseline(each.best, each.baseline, each.need, each.kinds)
     head = f"{case_label(each.best.config, each.kinds)}: {figure(each.best, each.need)}" + (
         f", {versus}" if versus else ""
@@ -176,13 +178,13 @@ def _summed(each: Advised) -> Finding:
     return Finding(lead, sentences(head, *rest))
 
 
-def _asks(each: Advised) -> str | None:
+def _asks(each: Recommendation) -> str | None:
     """What the case asks for beyond its baseline."""
     found = costs(each.best, each.baseline)
     return f"It costs {found}" if found else None
 
 
-def _optimum(each: Advised) -> tuple[Fact, ...]:
+def _optimum(each: Recommendation) -> tuple[Fact, ...]:
     config = each.best.config
     own = () if config.label else (("Batch size", config.batch_size), ("Precision", precision(config)))
     return facts(
@@ -193,7 +195,7 @@ def _optimum(each: Advised) -> tuple[Fact, ...]:
     )
 
 
-def _figures_of(each: Advised) -> tuple[tuple[str, object], ...]:
+def _figures_of(each: Recommendation) -> tuple[tuple[str, object], ...]:
     """What the case of a choice was measured at, as far as its need is concerned."""
     found, best = each.best.metrics, each.best
     match each.need:
@@ -231,7 +233,7 @@ def _a_day(result: Result) -> str | None:
     return f"about {number(round(amount, -2) if amount >= 1000 else amount, 0)} samples/day"
 
 
-def _use(each: Advised) -> str:
+def _use(each: Recommendation) -> str:
     daily = _a_day(each.best) if each.need == "throughput" else None
     figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
     label = case_label(each.best.config, each.kinds)
@@ -281,7 +283,7 @@ def _size(result: Result) -> str:
     return f"{result.config.batch_size:,}"
 
 
-def _fastest(each: Advised, cases: int) -> str:
+def _fastest(each: Recommendation, cases: int) -> str:
     label = case_label(each.best.config, each.kinds)
     group = f"{count(cases, 'measured case')}{each.where}"
     return f"{label} is the one to run for throughput, of {group}: {sureness(each.choice)}."

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.preflight import PeakErrand, Preparation
+from benchtui.engine.node.preflight import PeaksTask, Preparation
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import ShortageError
 from benchtui.sessions.events import Message, Peaks
@@ -35,7 +35,7 @@ def test_torch_that_can_not_be_asked_for_want_of_files_is_told(processes: Any) -
 
 
 def test_peaks_that_can_not_be_measured_for_want_of_files_are_told_once(processes: Any) -> None:
-    errand = PeakErrand(processes, KEYS, "n1")
+    errand = PeaksTask(processes, KEYS, "n1")
     events = list(errand.collect(1.0))
     assert errand.ended and errand.sources == []
     found = [event for event in events if isinstance(event, Peaks)]

@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.engine.control import Command
 from benchtui.engine.supervisor import command_handler
-from benchtui.engine.supervisor.command_handler import obey
+from benchtui.engine.supervisor.command_handler import execute
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Axes, Config, Run
 
@@ -15,7 +15,7 @@ Begin = Callable[..., Any]
 
 
 def ask(sweep: Any, verb: Any, *cases: int, **fields: Any) -> tuple[int, ...]:
-    made = obey(Command(command=verb, cases=cases, **fields), sweep.course)
+    made = execute(Command(command=verb, cases=cases, **fields), sweep.course)
     sweep.course.advance()
     sweep.told()
     return made
@@ -124,10 +124,10 @@ def test_a_command_about_cases_names_some(sweep: Any, verb: str) -> None:
 
 
 def test_a_sweep_that_ends_takes_no_more_commands_but_stop(sweep: Any) -> None:
-    obey(Command(command="stop"), sweep.course)
+    execute(Command(command="stop"), sweep.course)
     for verb in ("pause", "continue", "skip", "drop", "add", "order", "again"):
         with pytest.raises(BenchtuiError, match=r"^the sweep is ending: stopped by the user$"):
-            obey(Command(command=verb, cases=(1,)), sweep.course)
-    obey(Command(command="stop"), sweep.course)
-    obey(Command(command="status"), sweep.course)
+            execute(Command(command=verb, cases=(1,)), sweep.course)
+    execute(Command(command="stop"), sweep.course)
+    execute(Command(command="status"), sweep.course)
     assert not sweep.course.advance()

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.supervisor.round_policy import PAUSE_S, Again, Rounds
+from benchtui.engine.supervisor.round_policy import PAUSE_S, Retry, Rounds
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Energy, Environment, Memory
 from benchtui.sessions.sweep import Measure
@@ -61,7 +61,7 @@ def test_a_throttled_case_is_measured_again_after_growing_pauses_and_not_for_eve
     ("retries", "ended", "again"),
     [
         (None, BUSY, None),
-        (1, BUSY, Again("disturbed: others used 90% of a processor", PAUSE_S)),
+        (1, BUSY, Retry("disturbed: others used 90% of a processor", PAUSE_S)),
         (0, HOT, None),
         (1, QUIET, None),
         (1, end(), None),
@@ -69,7 +69,7 @@ def test_a_throttled_case_is_measured_again_after_growing_pauses_and_not_for_eve
     ],
 )
 def test_others_cost_a_repetition_where_the_sweep_asks_for_it(
-    retries: int | None, ended: CaseFinished, again: Again | None
+    retries: int | None, ended: CaseFinished, again: Retry | None
 ) -> None:
     assert Rounds(Measure(retries=retries)).again(ended, 0) == again
 

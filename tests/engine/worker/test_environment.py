@@ -4,7 +4,7 @@ from time import monotonic
 
 import pytest
 
-from benchtui.engine.worker.environment import Surroundings
+from benchtui.engine.worker.environment import EnvironmentProbe
 
 BUSY_S = 0.3
 WORK = f"""
@@ -18,7 +18,7 @@ sys.stdin.read()
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_processes_that_the_worker_starts_are_its_own_and_no_others(ends: bool) -> None:
-    surroundings, begin_s = Surroundings(), monotonic()
+    surroundings, begin_s = EnvironmentProbe(), monotonic()
     command = [sys.executable, "-c", WORK]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loader:
         assert loader.stdout is not None and loader.stdout.readline() == b"done\n"

@@ -7,7 +7,7 @@ import torch
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.worker import step_cost
-from benchtui.engine.worker.step_cost import count, examine
+from benchtui.engine.worker.step_cost import count, measure_step_cost
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Work
@@ -154,7 +154,7 @@ def test_whatever_a_step_raises_is_the_reason_and_nothing_more() -> None:
 
     device = open_device("cpu")
     for step, reason in ((refuse, "out of memory on cpu"), (fail, "ValueError: too bad")):
-        found = examine(step, device, 0.1)
+        found = measure_step_cost(step, device, 0.1)
         assert found.flops is None and found.bytes_moved is None
         assert set(found.absent) == {"flops", "bytes"}
         assert all(text.startswith(reason) for text in found.absent.values())
@@ -164,7 +164,7 @@ def test_a_long_step_is_not_run_once_more() -> None:
     def never(lap: Lap) -> None:
         raise AssertionError
 
-    found = examine(never, open_device("cpu"), 12.0)
+    found = measure_step_cost(never, open_device("cpu"), 12.0)
     assert found.absent["flops"] == found.absent["bytes"] == "a step takes 12 s, and is counted up to 10 s"
 
 
@@ -200,5 +200,5 @@ def test_how_long_a_device_was_at_work_is_told_or_why_not(
     seen: Any, step_s: float, busy_ms: float | None, absent: dict[str, str]
 ) -> None:
     gpu: Any = Gpu(seen)
-    found = examine(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
+    found = measure_step_cost(lambda lap: torch.ones(2, 2) @ torch.ones(2, 2), gpu, step_s)
     assert (found.flops, found.busy_ms, found.absent) == (16.0, busy_ms, absent)

@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.engine.devices.base import Lap, StepTime
 from benchtui.engine.worker.timed_loop import THROUGHPUT_BLOCK, Recorder, measure, warm_up
-from benchtui.engine.workloads.base import Counted
+from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.events import Steps
 from benchtui.sessions.sweep import Measure
 
@@ -34,7 +34,7 @@ class Device:
 
 @pytest.fixture
 def workload() -> Any:
-    return SimpleNamespace(step=lambda lap: 7, count=lambda done: Counted(tokens=done * 2))
+    return SimpleNamespace(step=lambda lap: 7, count=lambda done: StepCounts(tokens=done * 2))
 
 
 @pytest.fixture

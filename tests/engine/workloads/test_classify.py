@@ -10,7 +10,7 @@ from benchtui.engine.devices.registry import open_device
 from benchtui.engine.models import network
 from benchtui.engine.workloads.classify import Classify
 from benchtui.engine.workloads.registry import make_workload
-from benchtui.sessions.analysis.applied_options import in_vain
+from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases
 
@@ -65,7 +65,7 @@ def test_linear_layers_are_quantised_and_read_back(tiny_sweep: Callable[..., Swe
     assert workload.marks == ("random weights", f"int8 in {share}% of the weights", "sample text")
     assert workload.count(workload.step(lambda part: None)).padded_tokens == 16
     (case,) = cases(sweep)
-    assert in_vain(case.config, workload.effective) == ()
+    assert unapplied_options(case.config, workload.effective) == ()
 
 
 def test_torch_without_quantised_products_skips_the_case(
@@ -140,7 +140,9 @@ def test_an_option_that_does_not_arrive_is_marked(
     monkeypatch.setattr("benchtui.engine.models.precision.computed_dtype", lambda *_: torch.float32)
     sweep = tiny_sweep("precision=amp-bf16")
     (case,) = cases(sweep)
-    assert in_vain(case.config, make(sweep).effective) == ("precision amp-bf16 was asked for and not in force",)
+    assert unapplied_options(case.config, make(sweep).effective) == (
+        "precision amp-bf16 was asked for and not in force",
+    )
 
 
 def test_compiling_is_read_back_once_it_could_have_happened(tiny_sweep: Callable[..., Sweep]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.workloads.own import Own, place
 from benchtui.engine.workloads.registry import make_workload
-from benchtui.sessions.analysis.applied_options import in_vain
+from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Sweep, cases
 
@@ -83,7 +83,7 @@ def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[
     workload = write(STEP, compile="default", precision="bf16")
     assert workload.effective.compiled is None
     workload.step(nothing)
-    assert in_vain(workload._config, workload.read_back()) == (
+    assert unapplied_options(workload._config, workload.read_back()) == (
         "compile default was asked for and not in force",
     )
 

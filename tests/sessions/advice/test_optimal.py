@@ -4,8 +4,8 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.objectives import NEEDS, Wish, job_ms
-from benchtui.sessions.advice.optimal import decide, front, lengths, narrowed
+from benchtui.sessions.advice.objectives import NEEDS, Objective, job_ms
+from benchtui.sessions.advice.optimal import decide, front, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
@@ -34,7 +34,7 @@ def test_each_need_has_its_own_best_case(bench: Any) -> None:
         bench.case(8, steadier(40.0), end={**rss(400.0), "energy": Energy(energy_j=900.0)}),
         bench.case(4, 24.0, end={**rss(110.0), "energy": Energy(energy_j=180.0)}),
     )
-    sizes = {need: decide(session, Wish(need)).best.config.batch_size for need in NEEDS}
+    sizes = {need: decide(session, Objective(need)).best.config.batch_size for need in NEEDS}
     assert sizes == {
         "throughput": 8,
         "latency": 1,
@@ -46,7 +46,7 @@ def test_each_need_has_its_own_best_case(bench: Any) -> None:
 
 
 def test_the_runner_up_comes_with_ratio_interval_and_verdict(bench: Any) -> None:
-    decision = decide(bench.session(bench.case(1, 10.0), bench.case(8, 40.0), bench.case(4, 25.0)), Wish())
+    decision = decide(bench.session(bench.case(1, 10.0), bench.case(8, 40.0), bench.case(4, 25.0)), Objective())
     assert decision.runner_up.config.batch_size == 4
     assert decision.ahead.value == pytest.approx(1.25)
     assert decision.ahead.low < 1.25 < decision.ahead.high
@@ -55,12 +55,12 @@ def test_the_runner_up_comes_with_ratio_interval_and_verdict(bench: Any) -> None
 
 
 def test_a_case_within_the_noise_is_a_tie_and_the_simpler_one_is_chosen(bench: Any) -> None:
-    decision = decide(bench.session(bench.steady(1, 10.0), bench.steady(2, 19.98)), Wish())
+    decision = decide(bench.session(bench.steady(1, 10.0), bench.steady(2, 19.98)), Objective())
     assert decision.best.config.batch_size == 1
     assert decision.leader.config.batch_size == 2
     assert [row.config.batch_size for row in decision.ties] == [2]
     assert decision.verdict is Verdict.SAME
-    unsure = decide(bench.session(bench.case(1, 10.0), bench.case(2, 19.98)), Wish())
+    unsure = decide(bench.session(bench.case(1, 10.0), bench.case(2, 19.98)), Objective())
     assert (unsure.best.config.batch_size, unsure.verdict) == (1, Verdict.UNSURE)
 
 
@@ -87,7 +87,7 @@ def test_of_what_cannot_be_told_apart_the_simpler_is_chosen(
         return make(options.get("batch_size", 1), options["ms"], end=end, **known)
 
     cases = [made(simple), made(leader)]
-    decision = decide(bench.session(*(reversed(cases) if turned else cases)), Wish())
+    decision = decide(bench.session(*(reversed(cases) if turned else cases)), Objective())
     assert decision.best.config == cases[0].config
     assert decision.leader.config == cases[1].config
     assert [row.config for row in decision.ties] == [cases[1].config]
@@ -102,16 +102,16 @@ def test_a_scattered_leader_does_not_make_a_tie_of_two_cases_that_differ(bench: 
 
     scattered, steady = made((8.82, 9.8, 10.78), 900.0, 1), made((9.9,) * 3, 900.0, 2)
     slower = made((10.6,) * 3, 100.0, 3)
-    decision = decide(bench.session(scattered, steady, slower), Wish())
+    decision = decide(bench.session(scattered, steady, slower), Objective())
     assert decision.best.config.threads == 1
     assert [row.config.threads for row in decision.ties] == [2]
     assert (decision.unsure, decision.clear) == (1, False)
-    assert decide(bench.session(scattered, slower), Wish()).best.config.threads == 3
+    assert decide(bench.session(scattered, slower), Objective()).best.config.threads == 3
 
 
 def test_a_lead_that_is_established_is_not_given_up_for_a_simpler_case(bench: Any) -> None:
     cases = bench.steady(1, 10.0), bench.steady(1, 9.0, compile="default")
-    decision = decide(bench.session(*cases), Wish())
+    decision = decide(bench.session(*cases), Objective())
     assert (decision.best.config.compile, decision.leader) == ("default", None)
     assert decision.clear
 
@@ -121,7 +121,7 @@ def test_a_longer_tail_is_told_and_the_lead_is_not_clear(bench: Any) -> None:
     long = [300.0 if place % 20 == 19 else 10.0 + place % 7 / 100 for place in range(200)]
     short = [12.0 + place % 7 / 100 for place in range(200)]
     cases = bench.case(1, rounds=[long] * 3, ms=long, threads=2), bench.case(1, rounds=[short] * 3, ms=short)
-    decision = decide(bench.session(*cases), Wish("latency"))
+    decision = decide(bench.session(*cases), Objective("latency"))
     assert (decision.tail.name, decision.tail.best_ms) == ("p99", pytest.approx(300.0))
     assert decision.tail.other_ms == pytest.approx(12.06)
     assert not decision.clear
@@ -130,9 +130,9 @@ def test_a_longer_tail_is_told_and_the_lead_is_not_clear(bench: Any) -> None:
 def test_without_steps_enough_for_p99_the_tail_is_p90(bench: Any) -> None:
     long = [90.0 if place % 5 == 4 else 10.0 + place % 7 / 100 for place in range(25)]
     short = [12.0 + place % 7 / 100 for place in range(25)]
-    decision = decide(bench.session(bench.case(1, long, threads=2), bench.case(1, short)), Wish("latency"))
+    decision = decide(bench.session(bench.case(1, long, threads=2), bench.case(1, short)), Objective("latency"))
     assert decision.tail.name == "p90"
-    even = decide(bench.session(bench.case(1, short), bench.case(1, 24.0, threads=2)), Wish("latency"))
+    even = decide(bench.session(bench.case(1, short), bench.case(1, 24.0, threads=2)), Objective("latency"))
     assert even.tail is None
 
 
@@ -146,14 +146,14 @@ def test_the_steadiest_case_is_told_apart_over_rounds_alone(bench: Any) -> None:
 
     for rounds, word in ((1, Verdict.UNSURE), (3, Verdict.FASTER)):
         session = bench.session(made(0.4, rounds), made(0.02, rounds, threads=2))
-        decision = decide(session, Wish("steadiness"))
+        decision = decide(session, Objective("steadiness"))
         assert (decision.best.config.threads, decision.verdict) == (2, word)
 
 
 def test_throughput_per_megabyte_keeps_the_interval_of_the_throughput(bench: Any) -> None:
     one, two = bench.case(1, 10.0, end=rss(100.0)), bench.case(2, 20.0, end=rss(200.0))
     session = bench.session(one, two)
-    decision = decide(session, Wish("memory"))
+    decision = decide(session, Objective("memory"))
     first, second = measured(session)
     rate = throughput_ratio(second, first)
     assert decision.best.config.batch_size == 1
@@ -165,7 +165,7 @@ def test_throughput_per_megabyte_keeps_the_interval_of_the_throughput(bench: Any
 
 def test_energy_has_no_interval_and_no_verdict(bench: Any) -> None:
     cases = (bench.case(size, 10.0, end={"energy": Energy(energy_j=30.0)}) for size in (1, 2))
-    decision = decide(bench.session(*cases), Wish("energy"))
+    decision = decide(bench.session(*cases), Objective("energy"))
     assert decision.ahead.value == pytest.approx(2.0)
     assert decision.verdict is Verdict.UNSURE
 
@@ -173,9 +173,9 @@ def test_energy_has_no_interval_and_no_verdict(bench: Any) -> None:
 def test_balanced_multiplies_only_what_every_case_has(bench: Any) -> None:
     """By time squared over batch size: 100, 200 and 144; with memory the first would lose."""
     without = bench.case(1, 10.0), bench.case(8, 40.0, end=rss(1.0)), bench.case(4, 24.0, end=rss(1.0))
-    assert decide(bench.session(*without), Wish("balanced")).best.config.batch_size == 1
+    assert decide(bench.session(*without), Objective("balanced")).best.config.batch_size == 1
     whole = bench.case(1, 10.0, end=rss(100.0)), *without[1:]
-    assert decide(bench.session(*whole), Wish("balanced")).best.config.batch_size == 4
+    assert decide(bench.session(*whole), Objective("balanced")).best.config.batch_size == 4
 
 
 def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
@@ -186,7 +186,7 @@ def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
         bench.case(16, outcome="oom", end={"reason": "CUDA out of memory"}, device="cuda:0"),
         bench.case(32, outcome=None),
     )
-    decision = decide(session, Wish(constraints=Constraints(vram_mb=8000.0)))
+    decision = decide(session, Objective(constraints=Constraints(vram_mb=8000.0)))
     assert decision.best.config.batch_size == 1
     assert decision.runner_up is None
     assert [each.reason for each in decision.left_out] == [
@@ -200,13 +200,13 @@ def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
 def test_a_figure_that_is_missing_is_a_reason(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0))
     limits = Constraints(p99_ms=50.0, power_w=300.0)
-    decision = decide(session, Wish(constraints=limits))
+    decision = decide(session, Objective(constraints=limits))
     assert decision.best is None
     (left,) = decision.left_out
     assert left.reason == "no p99: 30 steps, where 100 are needed; no power was read"
-    (alone,) = decide(session, Wish(constraints=Constraints(p99_ms=50.0))).relaxed
+    (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxed
     assert (alone.field, alone.value) == ("p99_ms", None)
-    assert decide(session, Wish("memory")).left_out[0].reason == "no peak memory was read"
+    assert decide(session, Objective("memory")).left_out[0].reason == "no peak memory was read"
 
 
 def test_the_tight_constraint_is_named_with_the_value_that_lets_a_case_through(bench: Any) -> None:
@@ -214,16 +214,16 @@ def test_the_tight_constraint_is_named_with_the_value_that_lets_a_case_through(b
         bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)),
         bench.case(8, 40.0, device="cuda:0", end=vram(9000.0)),
     )
-    decision = decide(session, Wish(constraints=Constraints(vram_mb=2000.0, latency_ms=20.0)))
+    decision = decide(session, Objective(constraints=Constraints(vram_mb=2000.0, latency_ms=20.0)))
     (relaxed,) = decision.relaxed
     assert (relaxed.field, relaxed.value, relaxed.result.config.batch_size) == ("vram_mb", 3000.0, 1)
-    again = Wish(constraints=Constraints(vram_mb=relaxed.value, latency_ms=20.0))
+    again = Objective(constraints=Constraints(vram_mb=relaxed.value, latency_ms=20.0))
     assert decide(session, again).best.config.batch_size == 1
 
 
 def test_no_constraint_is_named_where_two_are_in_the_way(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)))
-    decision = decide(session, Wish(constraints=Constraints(vram_mb=1.0, latency_ms=1.0)))
+    decision = decide(session, Objective(constraints=Constraints(vram_mb=1.0, latency_ms=1.0)))
     assert (decision.best, decision.relaxed) == (None, ())
 
 
@@ -234,10 +234,10 @@ def test_a_short_job_is_decided_by_what_its_first_step_costs(bench: Any) -> None
     eager, compiled = measured(session)
     assert job_ms(compiled, 20) == pytest.approx(5000.0 + 20 * 20.0)
     for need in ("throughput", "latency"):
-        assert decide(session, Wish(need)).best.config.compile == "default"
-        assert decide(session, Wish(need, steps=20)).best.config.compile == "off"
-        assert decide(session, Wish(need, steps=1000)).best.config.compile == "default"
-    short = decide(session, Wish(steps=20))
+        assert decide(session, Objective(need)).best.config.compile == "default"
+        assert decide(session, Objective(need, steps=20)).best.config.compile == "off"
+        assert decide(session, Objective(need, steps=1000)).best.config.compile == "default"
+    short = decide(session, Objective(steps=20))
     assert short.ahead.value == pytest.approx(job_ms(compiled, 20) / job_ms(eager, 20))
     assert short.verdict is Verdict.FASTER
 
@@ -248,15 +248,15 @@ def test_at_the_break_even_two_jobs_cannot_be_told_apart(bench: Any, rounds: int
     session = bench.session(
         make(4, 40.0, warmup_ms=[40.0]), make(4, 20.0, compile="default", warmup_ms=[5020.0])
     )
-    decision = decide(session, Wish(steps=250))
+    decision = decide(session, Objective(steps=250))
     assert decision.verdict is word
     assert decision.best.config.compile == "off"
 
 
 def test_a_job_counts_the_samples_of_its_steps(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(4, 20.0))
-    assert decide(session, Wish("latency", steps=10)).best.config.batch_size == 1
-    assert decide(session, Wish("throughput", steps=10)).best.config.batch_size == 4
+    assert decide(session, Objective("latency", steps=10)).best.config.batch_size == 1
+    assert decide(session, Objective("throughput", steps=10)).best.config.batch_size == 4
 
 
 def test_the_front_holds_what_nothing_beats(bench: Any) -> None:
@@ -279,13 +279,13 @@ def test_only_the_named_length_is_chosen_from(bench: Any) -> None:
         bench.case(1, 10.0), bench.case(1, 50.0, sequence_length=512), bench.case(2, outcome=None)
     )
     assert lengths(session) == (128, 512)
-    decision = decide(session, Wish(sequence_length=512))
+    decision = decide(session, Objective(sequence_length=512))
     assert decision.best.config.sequence_length == 512
     assert (decision.runner_up, decision.left_out) == (None, ())
 
 
 def test_a_session_without_a_measured_case_has_no_answer(bench: Any) -> None:
-    decision = decide(bench.session(bench.case(1, outcome="failed", end={"reason": "no"})), Wish())
+    decision = decide(bench.session(bench.case(1, outcome="failed", end={"reason": "no"})), Objective())
     assert decision.best is None
     assert [each.reason for each in decision.left_out] == ["failed: no"]
 
@@ -293,7 +293,7 @@ def test_a_session_without_a_measured_case_has_no_answer(bench: Any) -> None:
 def test_a_narrowed_sweep_has_that_one_case() -> None:
     sweep = load_sweep("gpt2-train", ["aa=true"])
     config = cases(sweep)[7].config
-    one = narrowed(sweep, config)
+    one = single_case_sweep(sweep, config)
     assert [case.config for case in cases(one)] == [config]
     assert one.measure.baseline is None
     assert parse_sweep(toml_of(one), "text") == one
@@ -302,4 +302,4 @@ def test_a_narrowed_sweep_has_that_one_case() -> None:
 def test_a_case_of_another_tool_cannot_be_run() -> None:
     config = structs.replace(Config(device="unknown"), label="sleep 1")
     with pytest.raises(BenchtuiError, match="sleep 1: a case of another tool"):
-        narrowed(Sweep(name="s", model="m"), config)
+        single_case_sweep(Sweep(name="s", model="m"), config)

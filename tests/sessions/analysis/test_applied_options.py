@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.analysis.applied_options import in_force
+from benchtui.sessions.analysis.applied_options import was_applied
 
 CASES = [
     ("precision", "amp-fp16", {"autocast_dtype": "float16"}, True),
@@ -49,9 +49,9 @@ def test_asked_is_held_against_what_was_read_back(
     bench: Any, option: str, asked: str | int, read_back: dict[str, Any], known: bool | None
 ) -> None:
     case = bench.case(ms=10.0, effective=bench.effective(**read_back), **{option: asked})
-    assert in_force(bench.session(case).cases[0], option) is known
+    assert was_applied(bench.session(case).cases[0], option) is known
 
 
 def test_a_case_without_a_reading_leaves_it_open(bench: Any) -> None:
     session = bench.session(bench.case(ms=10.0, effective=None), bench.case(2, outcome="failed"))
-    assert [in_force(case, "precision") for case in session.cases] == [None, None]
+    assert [was_applied(case, "precision") for case in session.cases] == [None, None]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.analysis.chart_series import LATENCY, Value
-from benchtui.sessions.analysis.pareto import Trade, front, fronts, trades
+from benchtui.sessions.analysis.pareto import ParetoPoint, front, fronts, trades
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config
@@ -12,11 +12,11 @@ from benchtui.sessions.sweep import Config
 CASE = CaseState(0, Config(device="cpu"))
 
 
-def made(gain: float, cost: float) -> Trade:
-    return Trade(CASE, Value(gain), Value(cost))
+def made(gain: float, cost: float) -> ParetoPoint:
+    return ParetoPoint(CASE, Value(gain), Value(cost))
 
 
-def beats(one: Trade, other: Trade) -> bool:
+def beats(one: ParetoPoint, other: ParetoPoint) -> bool:
     gain, cost = one.gain.middle - other.gain.middle, other.cost.middle - one.cost.middle
     return gain >= 0 and cost >= 0 and gain + cost > 0
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare.align import Against, Side, compared
+from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
@@ -16,15 +16,15 @@ def against(
     base: tuple[Any, ...],
     new: tuple[Any, ...],
     sweeps: tuple[Sweep | None, Sweep | None] = (None, None),
-) -> Against:
+) -> PairwiseComparison:
     sides = [
-        Side.of(name, bench.session(*made, sweep=sweep))
+        ComparedSession.of(name, bench.session(*made, sweep=sweep))
         for name, made, sweep in zip(("base", "new"), (base, new), sweeps, strict=True)
     ]
     return compared(sides).against[0]
 
 
-def verdicts(found: Against) -> list[str | None]:
+def verdicts(found: PairwiseComparison) -> list[str | None]:
     return [row.verdict.name if row.verdict else None for row in found.rows]
 
 
@@ -160,20 +160,23 @@ def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
 
 
 def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
-    sides = [Side.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
+    sides = [ComparedSession.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
     assert verdicts(compared(sides).against[0]) == ["SLOWER"]
     near = [bench.session(bench.steady(1, ms)) for ms in (10.0, 10.12)]
     words = []
     for margin in (0.02, 0.03, 0.001):
         for session in near:
             session.judge_by(Judging(same_within=margin))
-        words += verdicts(compared([Side.of(str(place), each) for place, each in enumerate(near)]).against[0])
+        words += verdicts(
+            compared([ComparedSession.of(str(place), each) for place, each in enumerate(near)]).against[0]
+        )
     assert words == ["UNSURE", "SAME", "UNSURE"]
 
 
 def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
     sides = [
-        Side.of(name, bench.session(bench.case(1, ms))) for name, ms in (("a", 10.0), ("b", 5.0), ("c", 20.0))
+        ComparedSession.of(name, bench.session(bench.case(1, ms)))
+        for name, ms in (("a", 10.0), ("b", 5.0), ("c", 20.0))
     ]
     found = compared(sides)
     assert [(each.new_letter, each.new.name, verdicts(each)) for each in found.against] == [
@@ -186,10 +189,10 @@ def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
 @pytest.mark.parametrize("amount", [0, 1, 27])
 def test_two_sessions_and_no_more_than_letters_are_compared(bench: Any, amount: int) -> None:
     with pytest.raises(BenchtuiError, match=f"^2 to 26 sessions can be compared, not {amount}"):
-        compared([Side.of("a", bench.session(bench.case(1, 10.0)))] * amount)
+        compared([ComparedSession.of("a", bench.session(bench.case(1, 10.0)))] * amount)
 
 
-def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> Against:
+def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> PairwiseComparison:
     """A case of 10 ms against one of 9, in two sessions; in the second the peaks are so many times as high."""
     rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
     sides = []
@@ -198,7 +201,7 @@ def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2
         session.apply(Runtime(t=0.0, torch=torch if name == "new" else "2.13.0"))
         products, moved = rates[name]
         session.apply(Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=products, bytes_per_s=moved))
-        sides.append(Side.of(name, session))
+        sides.append(ComparedSession.of(name, session))
     return compared(sides).against[0]
 
 

@@ -3,13 +3,13 @@ import pytest
 from benchtui.sessions.estimates.eta import (
     SETTLING_STEPS,
     Estimate,
-    Experience,
     RoundSoFar,
     StepsLeft,
+    StepTimeModel,
     case_left,
     queue_left,
+    remaining_time,
     steps_left,
-    together,
 )
 from benchtui.sessions.events import CaseFinished, CaseStarted, Steps
 from benchtui.sessions.state.case import CaseState
@@ -44,14 +44,14 @@ def queued(batch: int, **options: str) -> CaseState:
 
 
 def test_nothing_is_known_before_a_case_has_ended() -> None:
-    nothing = Experience([queued(1), running(1, measured=3)])
+    nothing = StepTimeModel([queued(1), running(1, measured=3)])
     assert nothing.step(config()) is None
     assert queue_left([queued(2)], MEASURE, nothing) is None
     assert case_left(queued(1), MEASURE, nothing, 0.0) is None
 
 
 def test_step_times_grow_with_work_from_the_nearest_case() -> None:
-    experience = Experience([finished(1, 10.0), finished(8, 40.0)])
+    experience = StepTimeModel([finished(1, 10.0), finished(8, 40.0)])
     assert experience.step(config(16)) == Estimate(0.08)
     assert experience.step(config(2)) == Estimate(0.02)
 
@@ -60,25 +60,25 @@ def test_a_case_whose_steps_were_let_go_of_says_the_same() -> None:
     kept, let_go = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
     let_go.sum_up(metrics(let_go))
     assert not let_go.steps_held
-    known, found = (Experience([case]).case(config(4), MEASURE) for case in (kept, let_go))
+    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, let_go))
     assert known is not None and found is not None
     assert found.seconds == pytest.approx(known.seconds) == pytest.approx(3.0 + 25 * 0.02)
 
 
 def test_other_options_make_an_estimate_rough() -> None:
-    experience = Experience([finished(1, 10.0)])
+    experience = StepTimeModel([finished(1, 10.0)])
     assert experience.step(config(1, precision="bf16")) == Estimate(0.01, rough=True)
     assert experience.step(config(1, device="cuda:0")) == Estimate(0.01, rough=True)
 
 
 def test_the_same_device_comes_before_another() -> None:
-    experience = Experience([finished(1, 500.0), finished(1, 3.0, device="cuda:0")])
+    experience = StepTimeModel([finished(1, 500.0), finished(1, 3.0, device="cuda:0")])
     estimate = experience.step(config(1, device="cuda:0", precision="fp16"))
     assert estimate == Estimate(0.003, rough=True)
 
 
 def test_a_queued_case_takes_its_steps_and_the_mean_preparation() -> None:
-    experience = Experience([finished(1, 10.0, 2.0), finished(1, 10.0, 4.0)])
+    experience = StepTimeModel([finished(1, 10.0, 2.0), finished(1, 10.0, 4.0)])
     estimate = queue_left([queued(1)], MEASURE, experience)
     assert estimate is not None
     assert round(estimate.seconds, 6) == 3.25
@@ -86,12 +86,12 @@ def test_a_queued_case_takes_its_steps_and_the_mean_preparation() -> None:
 
 
 def test_combinations_without_sense_take_no_time() -> None:
-    experience = Experience([finished(1, 10.0)])
+    experience = StepTimeModel([finished(1, 10.0)])
     assert experience.case(config(1, precision="tf32"), MEASURE) == Estimate(0.0)
 
 
 def test_limits_of_time_hold() -> None:
-    experience = Experience([finished(1, 1000.0, 0.0)])
+    experience = StepTimeModel([finished(1, 1000.0, 0.0)])
     short = experience.case(config(1), Measure(warmup=0, iterations=20, max_time_s=5))
     assert short is not None and short.seconds == 5
     cut = experience.case(config(1), Measure(warmup=0, iterations=20, timeout_s=7))
@@ -100,18 +100,18 @@ def test_limits_of_time_hold() -> None:
 
 def test_a_case_under_way_goes_by_its_own_steps() -> None:
     case = running(1, warmup=5, measured=10, step_ms=100.0)
-    assert case_left(case, MEASURE, Experience(), 200.0) == Estimate(1.0)
+    assert case_left(case, MEASURE, StepTimeModel(), 200.0) == Estimate(1.0)
 
 
 def test_in_warm_up_the_first_step_does_not_count() -> None:
     case = running(1, warmup=3, step_ms=100.0)
     case.warmup.wall_ms[0] = 60_000.0
-    left = case_left(case, MEASURE, Experience(), 200.0)
+    left = case_left(case, MEASURE, StepTimeModel(), 200.0)
     assert left is not None and round(left.seconds, 6) == 2.2
 
 
 def test_a_case_that_loads_has_used_up_some_of_its_estimate() -> None:
-    experience = Experience([finished(1, 10.0, 2.0)])
+    experience = StepTimeModel([finished(1, 10.0, 2.0)])
     left = case_left(running(1), MEASURE, experience, 101.0)
     assert left is not None and round(left.seconds, 6) == 1.25
     late = case_left(running(1), MEASURE, experience, 500.0)
@@ -119,25 +119,25 @@ def test_a_case_that_loads_has_used_up_some_of_its_estimate() -> None:
 
 
 def test_a_long_queue_is_estimated_from_a_part_of_it() -> None:
-    experience = Experience([finished(1, 10.0, 0.0)])
+    experience = StepTimeModel([finished(1, 10.0, 0.0)])
     estimate = queue_left([queued(1)] * 10_000, MEASURE, experience)
     assert estimate is not None and round(estimate.seconds) == 2500
 
 
 def test_an_empty_queue_takes_no_time() -> None:
-    assert queue_left([], MEASURE, Experience()) == Estimate(0.0)
+    assert queue_left([], MEASURE, StepTimeModel()) == Estimate(0.0)
 
 
 def test_parts_add_up_or_nothing_is_said() -> None:
-    assert together([Estimate(1.0)], Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
-    assert together([None], Estimate(1.0)) is None
-    assert together([Estimate(1.0)], None) is None
-    assert together([], Estimate(2.0)) == Estimate(2.0)
+    assert remaining_time([Estimate(1.0)], Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
+    assert remaining_time([None], Estimate(1.0)) is None
+    assert remaining_time([Estimate(1.0)], None) is None
+    assert remaining_time([], Estimate(2.0)) == Estimate(2.0)
 
 
 def test_cases_side_by_side_share_the_queue() -> None:
-    assert together([Estimate(2.0), Estimate(4.0)], Estimate(6.0)) == Estimate(6.0)
-    assert together([Estimate(2.0), Estimate(40.0)], Estimate(6.0)) == Estimate(40.0)
+    assert remaining_time([Estimate(2.0), Estimate(4.0)], Estimate(6.0)) == Estimate(6.0)
+    assert remaining_time([Estimate(2.0), Estimate(40.0)], Estimate(6.0)) == Estimate(40.0)
 
 
 def so_far(steps: int, percent: float | None = None, step_s: float = 0.01, on_host: bool = True) -> RoundSoFar:
@@ -171,15 +171,15 @@ def test_a_width_out_of_reach_is_cut_by_the_limit_of_time() -> None:
 def test_what_a_round_needs_decides_its_time() -> None:
     case = running(1, warmup=5, measured=100, step_ms=100.0)
     until = Measure(iterations=20, until_percent=1.0, max_time_s=15)
-    assert case_left(case, until, Experience(), 200.0, StepsLeft(30, 1.0, rough=True)) == Estimate(
+    assert case_left(case, until, StepTimeModel(), 200.0, StepsLeft(30, 1.0, rough=True)) == Estimate(
         3.0, rough=True
     )
-    left = case_left(case, until, Experience(), 200.0, StepsLeft(300, 1.0, rough=True))
+    left = case_left(case, until, StepTimeModel(), 200.0, StepsLeft(300, 1.0, rough=True))
     assert left is not None and round(left.seconds, 6) == 5.0
 
 
 def test_open_ended_cases_are_expected_to_take_as_many_steps_as_the_others_did() -> None:
     long = running(1, measured=200, step_ms=10.0)
     long.finished = CaseFinished(t=102.0, case=0, outcome="ok")
-    estimate = Experience([long]).case(config(1), Measure(warmup=0, iterations=20, until_percent=1.0))
+    estimate = StepTimeModel([long]).case(config(1), Measure(warmup=0, iterations=20, until_percent=1.0))
     assert estimate is not None and round(estimate.seconds, 6) == 2.0

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.estimates import history
-from benchtui.sessions.estimates.history import Precedents, gather
+from benchtui.sessions.estimates.history import HistoryEstimator, load_history
 from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
@@ -13,7 +13,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.sweep import Axes, Config, Generate, Measure, Sweep
 
@@ -33,9 +33,9 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.entries: list[Entry] = []
+        self.entries: list[SessionFile] = []
 
-    def add(self, *configs: Config, swept: Sweep | None = None, host: str = "box", **how: Any) -> Entry:
+    def add(self, *configs: Config, swept: Sweep | None = None, host: str = "box", **how: Any) -> SessionFile:
         path = self._folder / f"{len(self.entries)}.json"
         journal = Journal(path)
         start = SessionStarted(
@@ -50,7 +50,7 @@ class Library:
         for case, each in enumerate(configs):
             self._case(journal, case, each, **how)
         journal.close()
-        self.entries.append(Entry(path, start, True))
+        self.entries.append(SessionFile(path, start, True))
         return self.entries[-1]
 
     def _case(self, journal: Journal, case: int, of: Config, ms: float = 10.0, oom: bool = False) -> None:
@@ -66,8 +66,8 @@ class Library:
         memory = Memory(peak_rss_mb=500.0 + 100 * of.batch_size, peak_reserved_mb=7.0)
         journal.append(CaseFinished(t=end_s, case=case, outcome="ok", memory=memory))
 
-    def learned(self, wanted: Sweep | None = None) -> Precedents:
-        return gather(self.entries, wanted or sweep(), "box")
+    def learned(self, wanted: Sweep | None = None) -> HistoryEstimator:
+        return load_history(self.entries, wanted or sweep(), "box")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_other_options_of_the_device_are_near(library: Library) -> None:
 def test_another_device_is_guessed_from_the_parameters(library: Library) -> None:
     library.add(config())
     known = library.learned().predict(config(device="cuda:0"), sweep())
-    unknown = Precedents().predict(config(device="cuda:0"), sweep())
+    unknown = HistoryEstimator().predict(config(device="cuda:0"), sweep())
     assert (known.time_basis, known.memory_basis) == ("guess", "guess")
     assert known.memory_mb is not None and unknown.memory_mb is not None
     assert known.memory_mb == pytest.approx(504) and unknown.memory_mb == pytest.approx(900)
@@ -110,13 +110,15 @@ def test_another_device_is_guessed_from_the_parameters(library: Library) -> None
 
 
 def test_training_is_guessed_to_need_more(library: Library) -> None:
-    plain, training = (Precedents().predict(config(), sweep(task=task)) for task in ("lm-forward", "lm-train"))
+    plain, training = (
+        HistoryEstimator().predict(config(), sweep(task=task)) for task in ("lm-forward", "lm-train")
+    )
     assert (plain.seconds or 0) < (training.seconds or 0)
     assert (plain.memory_mb or 0) < (training.memory_mb or 0)
 
 
 def test_nothing_is_guessed_of_a_step_of_ones_own() -> None:
-    prediction = Precedents().predict(config(), sweep(task="mine.py:step"))
+    prediction = HistoryEstimator().predict(config(), sweep(task="mine.py:step"))
     assert (prediction.seconds, prediction.memory_mb) == (None, None)
 
 

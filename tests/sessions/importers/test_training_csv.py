@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.advice.objectives import Wish
+from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report.document import markdown
@@ -25,7 +25,7 @@ def test_the_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_fi
 
 
 def test_the_most_tokens_for_a_megabyte_are_those_of_batch_3(imported: Any, csv_file: Path) -> None:
-    decision = decide(imported(csv_file), Wish("memory"))
+    decision = decide(imported(csv_file), Objective("memory"))
     assert decision.best is not None
     config = decision.best.config
     assert (config.precision, config.compile, config.batch_size) == ("amp-fp16", "default", 3)

@@ -3,7 +3,7 @@
 import json
 
 from benchtui.sessions.library.paths import DEMO, demo_path, resolve
-from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -42,7 +42,7 @@ def test_it_can_be_replayed_to_any_moment() -> None:
         timeline.read()
     while timeline.marks.examine():
         pass
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     done = []
     for share in (0.9, 0.2, 0.5, 1.0):
         t = timeline.end_s * share

@@ -109,17 +109,17 @@ def test_a_session_from_elsewhere_is_copied_under_a_free_name(record: Any, tmp_p
     record("session.json", id="one")
     source = record("session.json", tmp_path, id="two")
     source.chmod(0o644)
-    path = operations.take_in(source)
+    path = operations.import_session(source)
     assert path == paths.folder() / "session-2.json"
     assert path.read_bytes() == source.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(BenchtuiError, match="is in the library already, as session-2"):
-        operations.take_in(source)
+        operations.import_session(source)
 
 
 def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"a": 1}')
     for name in ("other.json", "none.json"):
         with pytest.raises(BenchtuiError, match=name):
-            operations.take_in(tmp_path / name)
+            operations.import_session(tmp_path / name)
     assert list(paths.folder().iterdir()) == []

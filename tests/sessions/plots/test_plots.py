@@ -13,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.plots import bars, curves, power_trace
-from benchtui.sessions.plots.render import Picture, pictures, write
+from benchtui.sessions.plots.render import RenderedPlot, pictures, write
 from benchtui.sessions.plots.spec import facts
 from benchtui.sessions.plots.style import drawing, label
 from benchtui.sessions.state.session import Session
@@ -52,13 +52,13 @@ def whole(bench: Any, **options: Any) -> Session:
     return session
 
 
-def texts(picture: Picture) -> str:
+def texts(picture: RenderedPlot) -> str:
     """All text of a drawing, as a reader sees it."""
     root = ElementTree.fromstring(picture.svg)
     return "\n".join(text for each in root.iter() if (text := (each.text or "").strip()))
 
 
-def named(found: Sequence[Picture]) -> dict[str, Picture]:
+def named(found: Sequence[RenderedPlot]) -> dict[str, RenderedPlot]:
     return {picture.name: picture for picture in found}
 
 

@@ -15,7 +15,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import GpuReadings
-from benchtui.sessions.replay.markers import Mark, Marks, words
+from benchtui.sessions.replay.markers import Marks, TimelineEvent, words
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
 
@@ -155,6 +155,6 @@ def test_where_a_case_begins_and_where_it_ends_next(session: Session) -> None:
         start(7.0, 0, 1),
         CaseFinished(t=8.0, case=0, outcome="ok"),
     )
-    assert marks.begin_of(0) == Mark(2.0, "begin", 0) and marks.begin_of(5) is None
+    assert marks.begin_of(0) == TimelineEvent(2.0, "begin", 0) and marks.begin_of(5) is None
     ends = [marks.end_of(0, t) for t in (2.0, 3.0, 8.0)]
     assert [end and end.t for end in ends] == [3.0, 8.0, None]

@@ -30,7 +30,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.replay import timeline as under_test
-from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.machine import MachineState
@@ -68,7 +68,7 @@ def read(path: Path) -> Timeline:
     return made
 
 
-def go(telling: Retelling, t: float) -> Session:
+def go(telling: ReplayCursor, t: float) -> Session:
     telling.seek(t)
     while not telling.move(t):
         pass
@@ -234,7 +234,7 @@ def test_seeking_back_and_forth_equals_folding_up_to_the_moment(
     moments = st.one_of(st.sampled_from([event.t for event in events]), st.floats(-1, events[-1].t + 1))
     with (
         closing(read(written(tmp_path / "s.json", events))) as timeline,
-        closing(Retelling(timeline)) as telling,
+        closing(ReplayCursor(timeline)) as telling,
     ):
         for t in data.draw(st.lists(moments, min_size=1, max_size=8)):
             session = go(telling, t)
@@ -262,7 +262,7 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
 @pytest.mark.usefixtures("small_pieces")
 def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
     _, timeline = long
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     ends = [go(telling, t).cases[0] for t in (450.0, 950.0, 450.0, 10.0, 450.0)]
     assert all(case is timeline.whole.cases[0] for case in (*ends[:3], ends[4]))
     assert ends[3] is not timeline.whole.cases[0] and len(ends[3].measured) == 11
@@ -278,7 +278,7 @@ def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_momen
     events += [CaseStarted(t=2.0, case=0, config=PLAN[0])]
     events += [steps(0, 0, 1.0, t=3.0 + step) for step in range(40)]
     timeline = read(written(tmp_path / "s.json", events))
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     for t in (42.0, 10.0, 2.0, 0.5, 30.0):
         assert plain(go(telling, t)) == plain(folded(events, t))
         assert [case.state for case in telling.session.cases[1:]] == ["queued", "queued"]
@@ -289,7 +289,7 @@ def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_momen
 @pytest.mark.usefixtures("small_pieces")
 def test_going_far_takes_few_pieces_and_going_on_keeps_the_session(long: Any) -> None:
     _, timeline = long
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     for t in (900.0, 3.0, 950.0):
         telling.seek(t)
         pieces = 1
@@ -314,7 +314,7 @@ def test_what_is_appended_later_is_read_on(tmp_path: Path, long: Any) -> None:
     events, _ = long
     path = written(tmp_path / "growing.json", events[:100])
     timeline = read(path)
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     assert len(go(telling, 2000.0).cases[0].measured) == 97
     written(tmp_path / "other.json", events)
     with path.open("ab") as file:
@@ -336,7 +336,7 @@ def test_a_broken_line_ends_the_line_of_time_with_a_word(tmp_path: Path, long: A
         file.write(b"what is this\n" + b"x" * 2000)
     timeline = read(path)
     assert timeline.problem is not None and "line 52" in timeline.problem
-    telling = Retelling(timeline)
+    telling = ReplayCursor(timeline)
     assert len(go(telling, 20.0).cases[0].measured) == 21
     with pytest.raises(BenchtuiError, match="line 52"):
         go(telling, 2000.0)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare.align import Compared, Side, compared
+from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compared
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.report.compare import markdown, row_markdown
@@ -25,7 +25,7 @@ def reported(bench: Any, device: str, memory: Memory, host: Host, **figures: flo
 
 
 @pytest.fixture
-def reference(bench: Any) -> Compared:
+def reference(bench: Any) -> SessionComparison:
     """The reference's CPU session and its GPU session; the GPU's latency lies within its rounding."""
     cpu = reported(
         bench,
@@ -44,10 +44,10 @@ def reference(bench: Any) -> Compared:
         samples_per_s=497.94,
         mean_power_w=216.24,
     )
-    return compared([Side.of("cpu", cpu), Side.of("gpu", gpu)])
+    return compared([ComparedSession.of("cpu", cpu), ComparedSession.of("gpu", gpu)])
 
 
-def test_the_reference_comparison_comes_out_as_printed(reference: Compared, read: Any) -> None:
+def test_the_reference_comparison_comes_out_as_printed(reference: SessionComparison, read: Any) -> None:
     section = read(markdown(reference))["B (gpu) against A (cpu)"]
     titles = [
         "Case",
@@ -80,7 +80,9 @@ def test_the_reference_comparison_comes_out_as_printed(reference: Compared, read
     assert "Cases are paired ignoring device: A is cpu, B is cuda:0." in section.text
 
 
-def test_both_systems_are_described_and_what_differs_comes_first(reference: Compared, read: Any) -> None:
+def test_both_systems_are_described_and_what_differs_comes_first(
+    reference: SessionComparison, read: Any
+) -> None:
     document = read(markdown(reference))
     assert document.titles.index("What differs") < document.titles.index("Systems")
     rows = document["What differs"].tables[0]
@@ -96,7 +98,7 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
     new = bench.session(
         bench.case(1, 5.0), bench.case(2, 40.0), bench.case(4, 40.0), bench.case(8, outcome="oom")
     )
-    document = read(markdown(compared([Side.of("old", base), Side.of("new", new)])))
+    document = read(markdown(compared([ComparedSession.of("old", base), ComparedSession.of("new", new)])))
     first, gain, loss, unsure, lost = document["Summary"].paragraphs
     assert first == "B (new) against A (old): 3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE."
     assert gain.startswith("Largest gain: 2.00 × (1.87 to 2.14), cpu fp32 bs=1")
@@ -110,12 +112,16 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
 def test_marks_that_one_side_alone_has_are_told(bench: Any, read: Any) -> None:
     base = bench.session(bench.case(1, 10.0, marks=("random weights",)))
     new = bench.session(bench.case(1, 10.0, marks=("random weights", "throttled: hw_thermal")))
-    section = read(markdown(compared([Side.of("a", base), Side.of("b", new)])))["B (b) against A (a)"]
+    section = read(markdown(compared([ComparedSession.of("a", base), ComparedSession.of("b", new)])))[
+        "B (b) against A (a)"
+    ]
     assert section.columns("Notes") == [["B: throttled"]]
 
 
 def test_sessions_without_a_common_case_still_make_a_document(bench: Any, read: Any) -> None:
-    sides = [Side.of(name, bench.session(bench.case(size, 10.0))) for name, size in (("a", 1), ("b", 2))]
+    sides = [
+        ComparedSession.of(name, bench.session(bench.case(size, 10.0))) for name, size in (("a", 1), ("b", 2))
+    ]
     document = read(markdown(compared(sides)))
     assert document["Summary"].text == "B (b) against A (a): no case was measured in both."
     assert {"only in A: cpu fp32 bs=1", "only in B: cpu fp32 bs=2"} <= set(
@@ -127,12 +133,12 @@ def test_text_of_a_session_stays_text(bench: Any, read: Any) -> None:
     evil = "<script>|`[x](http://a)\x1b[2J"
     base = bench.session(bench.case(1, 10.0), host=Host(hostname=evil), sweep=Sweep(name=evil, model=evil))
     new = bench.session(bench.case(1, 10.0, marks=(evil,)))
-    text = markdown(compared([Side.of(evil, base), Side.of("b", new)]))
+    text = markdown(compared([ComparedSession.of(evil, base), ComparedSession.of("b", new)]))
     assert "\x1b" not in text
     assert not read(text).kinds & {"html_block", "html_inline", "link_open", "code_inline"}
 
 
-def test_one_case_can_be_had_alone(reference: Compared, read: Any) -> None:
+def test_one_case_can_be_had_alone(reference: SessionComparison, read: Any) -> None:
     against = reference.against[0]
     table = read(row_markdown(against, against.rows[0])).sections[0]
     assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=8", "27.93"]]
@@ -141,7 +147,7 @@ def test_one_case_can_be_had_alone(reference: Compared, read: Any) -> None:
 def test_json_tells_the_same(bench: Any) -> None:
     base = bench.session(bench.case(1, 10.0), bench.case(2, 20.0), bench.case(16, 1.0))
     new = bench.session(bench.case(1, 5.0), bench.case(2, outcome="failed"))
-    found = json.loads(as_json(compared([Side.of("old", base), Side.of("new", new)])))
+    found = json.loads(as_json(compared([ComparedSession.of("old", base), ComparedSession.of("new", new)])))
     assert [session["letter"] for session in found["sessions"]] == ["A", "B"]
     (against,) = found["against"]
     assert against["counts"] == {"FASTER": 1, "SLOWER": 0, "SAME": 0, "UNSURE": 0}

@@ -1,13 +1,13 @@
 from pathlib import Path
 
-from benchtui.sessions.plots.render import Picture
+from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.report.figure_links import folder_from, illustrated
 
 REPORT = "# Title\n\n## Summary\n\n- one\n\n## Conclusion\n\n- two\n"
 
 
-def picture(name: str, section: str, title: str = "A title") -> Picture:
-    return Picture(name, section, title, "How to read it.", b"", None)
+def picture(name: str, section: str, title: str = "A title") -> RenderedPlot:
+    return RenderedPlot(name, section, title, "How to read it.", b"", None)
 
 
 def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:

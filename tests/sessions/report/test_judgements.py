@@ -8,7 +8,7 @@ import pytest
 
 from benchtui.sessions import importers
 from benchtui.sessions.analysis.anomalies import anomalies
-from benchtui.sessions.compare.align import Side, compared
+from benchtui.sessions.compare.align import ComparedSession, compared
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Host, Memory, Reported, Work
@@ -98,7 +98,7 @@ def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -
         source = tmp_path / f"{device}.jsonl"
         source.write_text(json.dumps(row | {"device": device}) + "\n")
         importers.write(importers.read(source), tmp_path / f"{device}.json")
-        sides.append(Side.of(device, Session.load(tmp_path / f"{device}.json")))
+        sides.append(ComparedSession.of(device, Session.load(tmp_path / f"{device}.json")))
     document = read(compare.markdown(compared(sides)))
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
@@ -121,10 +121,10 @@ def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench:
         return made
 
     box = Host(hostname="box", platform="Linux")
-    both = compared([Side.of("a", session(box)), Side.of("b", session(box))])
+    both = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
     assert compare.alike(both) == "Same machine, same software, same work, same settings."
     assert compare.silence(both) == ""
-    silent = compared([Side.of("a", session(box)), Side.of("b", session(box, None))])
+    silent = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))])
     assert compare.silence(silent) == "b: which software it ran on isn't known."
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.history import Precedents
+from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -249,7 +249,7 @@ def test_the_catalogue_rates_rounds_from_before_and_after(bench: Any, tmp_path: 
 
 
 def test_earlier_sessions_are_learned_from_as_if_they_had_not_paused(whole: list[AnyEvent]) -> None:
-    session, precedents = folded(whole), Precedents()
+    session, precedents = folded(whole), HistoryEstimator()
     precedents.learn(session)
     prediction = precedents.predict(CONFIGS[1], session.start.sweep)
     assert prediction.time_basis == "measured"

@@ -8,10 +8,10 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import (
     SHARED_PROCESSOR,
     Slowed,
+    contention_marks,
     disturbances,
     kind,
     over_rounds,
-    sharing,
     slowed,
     throttling,
 )
@@ -48,18 +48,22 @@ def around(**readings: Any) -> Environment:
 def test_others_mark_a_case_of_two_seconds_from_a_threshold_on(
     readings: dict[str, Any], marks: tuple[str, ...]
 ) -> None:
-    assert sharing(around(**readings), 2.0) == marks
+    assert contention_marks(around(**readings), 2.0) == marks
 
 
 def test_a_few_milliseconds_say_nothing_of_a_rate() -> None:
-    assert sharing(around(involuntary_switches=1000), 0.19) == ()
-    assert sharing(around(involuntary_switches=20), 0.2) == ("disturbed: interrupted 100 times a second",)
+    assert contention_marks(around(involuntary_switches=1000), 0.19) == ()
+    assert contention_marks(around(involuntary_switches=20), 0.2) == (
+        "disturbed: interrupted 100 times a second",
+    )
 
 
 def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
-    assert sharing(Environment(processors=64, others_cpu_percent=600.0), 1.0) == ()
-    assert sharing(Environment(processors=64, others_cpu_percent=640.0), 1.0) != ()
-    assert sharing(Environment(others_cpu_percent=25.0), 1.0) != (), "the number of processors isn't known"
+    assert contention_marks(Environment(processors=64, others_cpu_percent=600.0), 1.0) == ()
+    assert contention_marks(Environment(processors=64, others_cpu_percent=640.0), 1.0) != ()
+    assert contention_marks(Environment(others_cpu_percent=25.0), 1.0) != (), (
+        "the number of processors isn't known"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
     unknown = disturbances(around(beside=2), 1.0)
     assert unknown == ("beside 2 of this sweep's cases, and what else ran can't be told from them",)
     assert [kind(mark) for mark in unknown] == ["beside"]
-    assert sharing(beside, 1.0) == (), "it is no reason to measure again"
+    assert contention_marks(beside, 1.0) == (), "it is no reason to measure again"
 
 
 def test_a_case_earns_every_mark_at_once() -> None:

@@ -20,7 +20,6 @@ from benchtui.sessions.stats.ratios import (
     Doubt,
     Ratio,
     Verdict,
-    at_pace,
     bounds_ms,
     break_even_steps,
     cold_cost_ms,
@@ -31,6 +30,7 @@ from benchtui.sessions.stats.ratios import (
     pairs,
     steadiness_ratio,
     throughput_ratio,
+    widened_for_machine_speed,
 )
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.sampling import Bounds, Figure, Sample, sample
@@ -640,19 +640,19 @@ def test_a_machine_at_another_pace_may_account_for_a_difference(bench: Any) -> N
     base, new = bench.results(bench.steady(1, 10.0), bench.steady(2, 16.0))
     pair = comparison(base, new)
     assert pair.verdict is FASTER
-    found = at_pace(pair, (0.8, 1.5))
+    found = widened_for_machine_speed(pair, (0.8, 1.5))
     for plain, paced in ((pair.latency, found.latency), (pair.throughput, found.throughput)):
         assert plain is not None and paced is not None and plain.bounds is not None
         assert paced.bounds == near(plain.bounds.wider(1.5, 1.25))
         assert (paced.outside, paced.inner) == (("the machine itself ran at another pace",), plain.bounds)
     assert (found.verdict, found.ratio and found.ratio.doubt) == (UNSURE, Doubt.OUTSIDE)
-    assert at_pace(pair, (1.0, 1.0)) == pair
-    assert at_pace(pair, (1.2, 1.1)).verdict is FASTER
-    steeper = at_pace(pair, (1.1, 1.2)).latency
+    assert widened_for_machine_speed(pair, (1.0, 1.0)) == pair
+    assert widened_for_machine_speed(pair, (1.2, 1.1)).verdict is FASTER
+    steeper = widened_for_machine_speed(pair, (1.1, 1.2)).latency
     assert steeper is not None and pair.latency is not None and pair.latency.bounds is not None
     assert steeper.bounds == near(pair.latency.bounds.wider(1.2, 1.0))
     none = replace(pair, throughput=None, latency=None)
-    assert at_pace(none, (0.8, 1.5)) == none
+    assert widened_for_machine_speed(none, (0.8, 1.5)) == none
 
 
 def test_a_ratio_is_above_one_for_the_faster_case(bench: Any) -> None:

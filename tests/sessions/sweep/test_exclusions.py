@@ -1,18 +1,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep, cases, kept, left_out
+from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep, cases, exclusion_matcher, included_configs
 from benchtui.sessions.sweep.exclusions import naming, switched_off, switched_on
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "bf16"), batch_size=(1, 2, 4))
 
 
 def every() -> list[Config]:
-    return list(kept(Sweep(name="s", model="m", axes=AXES)))
+    return list(included_configs(Sweep(name="s", model="m", axes=AXES)))
 
 
 def off(exclude: tuple[Exclusion, ...]) -> set[Config]:
-    return set(filter(left_out(exclude), every()))
+    return set(filter(exclusion_matcher(exclude), every()))
 
 
 def test_a_case_is_named_by_the_options_that_vary() -> None:

@@ -12,11 +12,11 @@ from benchtui.sessions.sweep import (
     Run,
     Sweep,
     cases,
-    on_gpus,
-    on_kinds,
-    own_code,
-    senseless,
-    unfit,
+    custom_task,
+    expand_gpus,
+    expand_node_kinds,
+    incompatible_reason,
+    unsupported_reason,
 )
 
 
@@ -26,8 +26,8 @@ def sweep(**axes: tuple[str, ...] | tuple[int, ...]) -> Sweep:
 
 def test_every_kind_of_node_stands_where_the_sign_for_all_of_them_stood() -> None:
     axes = Axes(machine=("B200", "*"))
-    assert on_kinds(sweep_of(axes), ("H100", "B200")).axes.machine == ("B200", "H100")
-    assert on_kinds(sweep_of(Axes()), ("H100",)).axes.machine == ("",)
+    assert expand_node_kinds(sweep_of(axes), ("H100", "B200")).axes.machine == ("B200", "H100")
+    assert expand_node_kinds(sweep_of(Axes()), ("H100",)).axes.machine == ("",)
 
 
 def test_kinds_that_make_too_many_cases_are_counted() -> None:
@@ -35,7 +35,7 @@ def test_kinds_that_make_too_many_cases_are_counted() -> None:
     with pytest.raises(
         BenchtuiError, match=r"axes\.machine: 2 kinds of nodes make 180,000 cases; at most 100,000"
     ):
-        on_kinds(sweep_of(axes), ("H100", "B200"))
+        expand_node_kinds(sweep_of(axes), ("H100", "B200"))
 
 
 def sweep_of(axes: Axes) -> Sweep:
@@ -85,16 +85,16 @@ def test_threads_and_padding_are_named_only_where_they_were_chosen() -> None:
 
 
 def test_int8_means_nothing_on_a_gpu() -> None:
-    assert senseless(Config(device="cpu", precision="int8")) is None
-    assert "works on cpu alone" in str(senseless(Config(device="cuda:0", precision="int8")))
+    assert unsupported_reason(Config(device="cpu", precision="int8")) is None
+    assert "works on cpu alone" in str(unsupported_reason(Config(device="cuda:0", precision="int8")))
 
 
 @pytest.mark.parametrize("precision", ["fp32", "tf32"])
 def test_flash_attention_has_no_float32(precision: str) -> None:
     assert "fp16 and bf16 alone" in str(
-        senseless(Config(device="cuda:0", attention="flash", precision=precision))
+        unsupported_reason(Config(device="cuda:0", attention="flash", precision=precision))
     )
-    assert senseless(Config(device="cuda:0", attention="flash", precision="amp-fp16")) is None
+    assert unsupported_reason(Config(device="cuda:0", attention="flash", precision="amp-fp16")) is None
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_a_task_can_not_do_is_planned_as_skipped(task: str, options: dict[s
     (case,) = cases(Sweep(name="s", model="m", task=task, dataset="synthetic", axes=axes))
     assert case.skip is not None and word in case.skip
     other = Sweep(name="s", model="m", task="lm-forward", axes=axes)
-    assert unfit(case.config, other) is None
+    assert incompatible_reason(case.config, other) is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_a_task_can_not_do_is_planned_as_skipped(task: str, options: dict[s
     ],
 )
 def test_a_step_of_the_users_own_is_a_file_and_a_function(task: str, code: tuple[str, str] | None) -> None:
-    assert own_code(task) == code
+    assert custom_task(task) == code
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_a_step_of_the_users_own_is_a_file_and_a_function(task: str, code: tuple
     ],
 )
 def test_what_means_nothing_on_a_cpu_is_planned_as_skipped(options: dict[str, str], word: str) -> None:
-    reason = senseless(Config(device="cpu", **options))  # type: ignore[arg-type]
+    reason = unsupported_reason(Config(device="cpu", **options))  # type: ignore[arg-type]
     assert reason is not None and word in reason
-    assert senseless(Config(device="cuda:1", **options)) is None  # type: ignore[arg-type]
+    assert unsupported_reason(Config(device="cuda:1", **options)) is None  # type: ignore[arg-type]
     (case,) = cases(sweep(**{axis: (value,) for axis, value in options.items()}))
     assert case.skip == reason
 
 
 @pytest.mark.parametrize("options", [{}, {"compile": "max-autotune"}, {"precision": "amp-bf16"}])
 def test_the_rest_makes_sense_on_a_cpu(options: dict[str, str]) -> None:
-    assert senseless(Config(device="cpu", **options)) is None  # type: ignore[arg-type]
+    assert unsupported_reason(Config(device="cpu", **options)) is None  # type: ignore[arg-type]
 
 
 def test_a_baseline_matches_by_the_options_it_names() -> None:
@@ -195,7 +195,7 @@ def test_an_aa_pair_repeats_the_baseline_or_the_first_case_that_can_run() -> Non
 
 def test_all_gpus_are_put_in_the_place_of_their_word_each_once() -> None:
     axes = Axes(device=("cuda:1", "cuda:*", "cpu"))
-    assert on_gpus(Sweep(name="s", model="m", axes=axes), 3).axes.device == (
+    assert expand_gpus(Sweep(name="s", model="m", axes=axes), 3).axes.device == (
         "cuda:1",
         "cuda:0",
         "cuda:2",
@@ -205,19 +205,19 @@ def test_all_gpus_are_put_in_the_place_of_their_word_each_once() -> None:
 
 def test_without_a_gpu_there_is_one_for_torch_to_refuse() -> None:
     axes = Axes(device=("cuda:*",))
-    assert on_gpus(Sweep(name="s", model="m", axes=axes), 0).axes.device == ("cuda:0",)
+    assert expand_gpus(Sweep(name="s", model="m", axes=axes), 0).axes.device == ("cuda:0",)
 
 
 def test_too_many_gpus_for_a_plan_are_refused() -> None:
     sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:*",), batch_size=tuple(range(1, 10_001))))
-    assert on_gpus(sweep, 10).planned == 100_000
+    assert expand_gpus(sweep, 10).planned == 100_000
     with pytest.raises(BenchtuiError, match=r"axes\.device: 11 GPUs make 110,000 cases; at most 100,000"):
-        on_gpus(sweep, 11)
+        expand_gpus(sweep, 11)
 
 
 def test_a_sweep_without_the_word_stays_as_it_is() -> None:
     sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:0",)))
-    assert on_gpus(sweep, 4) is sweep
+    assert expand_gpus(sweep, 4) is sweep
 
 
 def test_a_family_is_named_without_its_batch_size() -> None:

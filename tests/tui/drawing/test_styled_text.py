@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.drawing.styled_text import changes, crop, line, spread_out, width_of
+from benchtui.tui.drawing.styled_text import changes, crop, justify, line, width_of
 
 TEXT = st.text(alphabet="ab 模é", max_size=12)
 LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4).map(
@@ -53,5 +53,5 @@ def test_a_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> N
 
 
 def test_the_left_side_gives_way() -> None:
-    drawn = spread_out([("a long name", "plain")], [("12 %", "plain")], 12, UNICODE)
+    drawn = justify([("a long name", "plain")], [("12 %", "plain")], 12, UNICODE)
     assert drawn == (("a long… 12 %", "plain"),)

@@ -1,7 +1,7 @@
 import pytest
 
-from benchtui.sessions.estimates.history import Precedents
-from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, left_out
+from benchtui.sessions.estimates.history import HistoryEstimator
+from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.editor.case_grid import Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
@@ -15,22 +15,22 @@ def sweep(**entries: object) -> Sweep:
 
 
 def totals(of: Sweep, size: int = 250) -> Totals:
-    *_, last = Matrix(of, Precedents()).survey(size)
+    *_, last = Matrix(of, HistoryEstimator()).survey(size)
     return last
 
 
 def test_combinations_come_in_the_order_in_which_they_run() -> None:
-    matrix = Matrix(sweep(), Precedents())
+    matrix = Matrix(sweep(), HistoryEstimator())
     assert [matrix.config(index) for index in range(matrix.count)] == [case.config for case in cases(sweep())]
 
 
 def test_a_cell_says_what_becomes_of_it() -> None:
     off = Exclusion(device="cuda:0", batch_size=4)
-    matrix = Matrix(sweep(exclude=(off,)), Precedents())
+    matrix = Matrix(sweep(exclude=(off,)), HistoryEstimator())
     cells = [matrix.cell(index) for index in range(matrix.count)]
     assert [cell.status for cell in cells] == ["on"] * 3 + ["skipped"] * 3 + ["on", "on", "off"] * 2
     assert cells[3].reason.startswith("tf32 is a mode of NVIDIA tensor cores")
-    assert all(left_out((off,))(cell.config) == (cell.status == "off") for cell in cells)
+    assert all(exclusion_matcher((off,))(cell.config) == (cell.status == "off") for cell in cells)
 
 
 def test_totals_are_the_same_in_slices_of_any_size() -> None:
@@ -41,7 +41,7 @@ def test_totals_are_the_same_in_slices_of_any_size() -> None:
 
 def test_a_baseline_that_is_run_again_takes_its_time() -> None:
     once, twice = totals(sweep()), totals(sweep(measure=Measure(aa=True)))
-    first = Matrix(sweep(), Precedents()).cell(0).prediction
+    first = Matrix(sweep(), HistoryEstimator()).cell(0).prediction
     assert first is not None and first.seconds is not None
     assert twice.seconds - once.seconds == pytest.approx(first.seconds)
 
@@ -56,14 +56,14 @@ def test_totals_are_told_with_what_they_rest_on() -> None:
 
 
 def test_figures_carry_a_sign_of_what_they_rest_on() -> None:
-    guess = Matrix(sweep(), Precedents()).cell(0).prediction
+    guess = Matrix(sweep(), HistoryEstimator()).cell(0).prediction
     assert time_cell(guess, UNICODE).endswith("?") and memory_cell(guess, UNICODE) == "900?"
     assert time_cell(None, UNICODE) == "–"
 
 
 def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
     big = sweep(axes=Axes(batch_size=tuple(range(1, 317)), sequence_length=tuple(range(1, 317))))
-    matrix = Matrix(big, Precedents())
+    matrix = Matrix(big, HistoryEstimator())
     lines = matrix_lines(MatrixView(matrix, top=99_000, chosen=99_001, focused=True), 60, 12, UNICODE)
     assert len(lines) == 12
     assert "".join(text for text, _ in lines[2]).startswith("▸✓ cpu")
@@ -71,14 +71,14 @@ def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
 
 def test_options_are_cut_with_a_sign_where_there_is_no_room() -> None:
     axes = Axes(compile=("off", "reduce-overhead"), device=("cuda:0",), batch_size=(1, 8))
-    lines = matrix_lines(MatrixView(Matrix(sweep(axes=axes), Precedents())), 44, 5, UNICODE)
+    lines = matrix_lines(MatrixView(Matrix(sweep(axes=axes), HistoryEstimator())), 44, 5, UNICODE)
     texts = ["".join(text for text, _ in line) for line in lines]
     assert all(len(text) <= 44 for text in texts)
     assert "reduce…" in texts[3] and texts[0].split()[-2:] == ["memory", "MB"]
 
 
 def test_the_plan_is_told_in_lines() -> None:
-    lines = list(plan_lines(sweep(exclude=(Exclusion(batch_size=4),)), Precedents()))
+    lines = list(plan_lines(sweep(exclude=(Exclusion(batch_size=4),)), HistoryEstimator()))
     assert len(lines) == 1 + 1 + 12 + 2
     assert lines[4].split() == ["3", "off", "cpu", "fp32", "compile=off", "bs=4", "seq=128"]
     assert "skipped" in lines[5] and "tensor cores" in lines[5]

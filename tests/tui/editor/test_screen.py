@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep
@@ -19,8 +19,8 @@ from benchtui.tui.editor.screen import Editor
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.context import Surroundings
-from benchtui.tui.shell.navigation import EditAsked, Ending
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import EditAsked, ExitReason
 
 FILE = '# mine\nmodel = "tiny-bert"\n[axes]\nprecision = ["fp32", "bf16"]\nbatch_size = [1, 2]\n'
 
@@ -73,7 +73,7 @@ async def test_the_first_screen_is_a_sweep_that_s_starts(opened: Any) -> None:
         assert line_of(seen, "batch_size").split() == ["batch_size", "1..8*2"]
         assert " q quit" in seen.panel("keys")[0]
         await seen.press("q")
-    assert seen.app.return_value == Ending("closed", None)
+    assert seen.app.return_value == ExitReason("closed", None)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
@@ -203,7 +203,7 @@ async def test_a_line_goes_back_to_its_default(opened: Any) -> None:
         assert hint(seen).startswith("model is missing")
 
 
-async def test_an_entry_that_the_task_ignores_shows_why(surroundings: Surroundings, opened: Any) -> None:
+async def test_an_entry_that_the_task_ignores_shows_why(surroundings: AppContext, opened: Any) -> None:
     (surroundings.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
     async with opened() as seen:
         editor(seen).edit(surroundings.folder / "t.toml")
@@ -278,10 +278,10 @@ async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
 
 
 async def test_estimates_are_learned_from_earlier_sessions(
-    surroundings: Surroundings, opened: Any, story: Any
+    surroundings: AppContext, opened: Any, story: Any
 ) -> None:
     story.begin().case(0).case(1).case(2).end()
-    known = Entry(story.path, Session.load(story.path).start, finished=True)
+    known = SessionFile(story.path, Session.load(story.path).start, finished=True)
     here = replace(surroundings, recorded=lambda: [known], hostname="box")
     async with opened(surroundings=here) as seen:
         editor(seen).edit(story.path)
@@ -292,7 +292,7 @@ async def test_estimates_are_learned_from_earlier_sessions(
         assert "measured in an earlier session" in hint(seen)
 
 
-async def test_a_library_that_can_not_be_read_leaves_guesses(surroundings: Surroundings, opened: Any) -> None:
+async def test_a_library_that_can_not_be_read_leaves_guesses(surroundings: AppContext, opened: Any) -> None:
     async with opened(surroundings=replace(surroundings, recorded=refusing)) as seen:
         await until(seen, lambda: "? is a guess" in seen.panel("totals")[1])
 
@@ -302,7 +302,7 @@ def refusing() -> list[Any]:
 
 
 async def test_s_starts_the_sweep_and_shows_it(
-    surroundings: Surroundings, opened: Any, story: Any, engine: Any
+    surroundings: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     started: list[Sweep] = []
 
@@ -320,7 +320,7 @@ async def test_s_starts_the_sweep_and_shows_it(
         await seen.press("1")
         assert "not saved" not in seen.panel("title")[0]
         await seen.press("2", "d")
-    assert seen.app.return_value == Ending("detached", story.path)
+    assert seen.app.return_value == ExitReason("detached", story.path)
 
 
 async def test_an_engine_that_does_not_come_up_is_told(opened: Any) -> None:
@@ -343,7 +343,7 @@ async def test_nothing_is_started_where_every_case_is_skipped(opened: Any) -> No
 
 
 async def test_a_second_sweep_is_started_after_a_question(
-    surroundings: Surroundings, opened: Any, story: Any, engine: Any
+    surroundings: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin()
     started: list[Sweep] = []
@@ -366,7 +366,7 @@ async def test_a_second_sweep_is_started_after_a_question(
 
 
 async def test_what_runs_is_watched_by_its_key(
-    surroundings: Surroundings, opened: Any, story: Any, engine: Any
+    surroundings: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin().start(0)
     async with opened(surroundings=replace(surroundings, running=lambda: [engine])) as seen:
@@ -375,7 +375,7 @@ async def test_what_runs_is_watched_by_its_key(
         assert "trial" in seen.panel("heading")[0]
 
 
-async def test_a_sweep_is_saved_and_its_file_written_back(surroundings: Surroundings, opened: Any) -> None:
+async def test_a_sweep_is_saved_and_its_file_written_back(surroundings: AppContext, opened: Any) -> None:
     path = surroundings.folder / "mine.toml"
     path.write_text(FILE)
     async with opened() as seen:
@@ -395,7 +395,7 @@ async def test_a_sweep_is_saved_and_its_file_written_back(surroundings: Surround
         assert 'precision = "bf16"' in path.read_text()
 
 
-async def test_a_preset_is_saved_under_a_name_of_its_own(surroundings: Surroundings, opened: Any) -> None:
+async def test_a_preset_is_saved_under_a_name_of_its_own(surroundings: AppContext, opened: Any) -> None:
     async with opened() as seen:
         await seen.press("w", *"night.toml", "enter")
         saved = surroundings.folder / "night.toml"
@@ -407,7 +407,7 @@ async def test_a_preset_is_saved_under_a_name_of_its_own(surroundings: Surroundi
         assert "save as" not in seen.text
 
 
-async def test_another_sweep_is_opened_and_the_way_back_stays(surroundings: Surroundings, opened: Any) -> None:
+async def test_another_sweep_is_opened_and_the_way_back_stays(surroundings: AppContext, opened: Any) -> None:
     (surroundings.folder / "mine.toml").write_text(FILE)
     (surroundings.folder / "broken.toml").write_text("model = [")
     async with opened() as seen:
@@ -466,7 +466,7 @@ async def test_leaving_asks_where_changes_would_be_lost(opened: Any) -> None:
         await seen.press("escape", "4", "q")
         assert isinstance(seen.app.screen, Editor) and "neither saved nor started" in hint(seen)
         await seen.press("y")
-    assert seen.app.return_value == Ending("closed", None)
+    assert seen.app.return_value == ExitReason("closed", None)
 
 
 async def test_help_tells_every_key(opened: Any) -> None:

@@ -11,22 +11,22 @@ from benchtui.sessions.errors import NothingLeftError
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonAsked, EditAsked, Opened
-from benchtui.tui.widgets.action_bar import Errands
+from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.long_list import LongList
 
 ROWS = ["alpha", "beta", "gamma"]
 
 
 @pytest.fixture
-def shelf(surroundings: Surroundings, home: Path) -> Surroundings:
+def shelf(surroundings: AppContext, home: Path) -> AppContext:
     """A machine whose library is this test's own."""
     return replace(surroundings, recorded=paths.entries)
 
 
 @pytest.fixture
-def three(shelf: Surroundings, make_story: Any) -> Surroundings:
+def three(shelf: AppContext, make_story: Any) -> AppContext:
     """Three sessions: one ran well, one broke off, one was interrupted."""
     for name, ending in zip(ROWS, ("completed", None, "interrupted"), strict=True):
         story = make_story(paths.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2))
@@ -89,7 +89,7 @@ class Listed:
         return " ".join(self.seen.panel("log")).strip()
 
 
-async def test_an_empty_library_says_how_to_fill_it(shelf: Surroundings, opened: Any) -> None:
+async def test_an_empty_library_says_how_to_fill_it(shelf: AppContext, opened: Any) -> None:
     async with opened(surroundings=shelf) as seen:
         listed = await Listed(seen).begin()
         assert "no session yet" in listed.text
@@ -102,7 +102,7 @@ async def test_an_empty_library_says_how_to_fill_it(shelf: Surroundings, opened:
         assert listed.news == []
 
 
-async def test_sessions_are_listed_with_outcome_and_best_figure(three: Surroundings, opened: Any) -> None:
+async def test_sessions_are_listed_with_outcome_and_best_figure(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         assert "3 sessions" in listed.text
@@ -114,7 +114,7 @@ async def test_sessions_are_listed_with_outcome_and_best_figure(three: Surroundi
         assert "⚑ random weights" in listed.text
 
 
-async def test_arrows_and_letters_choose(three: Surroundings, opened: Any) -> None:
+async def test_arrows_and_letters_choose(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         for keys, name in (
@@ -133,7 +133,7 @@ async def test_arrows_and_letters_choose(three: Surroundings, opened: Any) -> No
             assert name in seen.panel("card")[0]
 
 
-async def test_enter_opens_and_R_plays_again(three: Surroundings, opened: Any) -> None:
+async def test_enter_opens_and_R_plays_again(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("j", "enter", "R", "e")
@@ -143,7 +143,7 @@ async def test_enter_opens_and_R_plays_again(three: Surroundings, opened: Any) -
         assert edit.source == paths.folder() / "beta.json"
 
 
-async def test_marked_sessions_are_compared_the_first_being_the_base(three: Surroundings, opened: Any) -> None:
+async def test_marked_sessions_are_compared_the_first_being_the_base(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("c")
@@ -158,7 +158,7 @@ async def test_marked_sessions_are_compared_the_first_being_the_base(three: Surr
         assert "(base)" not in listed.text
 
 
-async def test_the_filter_narrows_while_it_is_typed(three: Surroundings, opened: Any) -> None:
+async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("slash")
@@ -178,7 +178,7 @@ async def test_the_filter_narrows_while_it_is_typed(three: Surroundings, opened:
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_s_goes_through_the_orders(three: Surroundings, opened: Any) -> None:
+async def test_s_goes_through_the_orders(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("s")
@@ -187,7 +187,7 @@ async def test_s_goes_through_the_orders(three: Surroundings, opened: Any) -> No
 
 
 @pytest.mark.parametrize("key", ["m", "f2"])
-async def test_a_session_is_renamed(three: Surroundings, opened: Any, key: str) -> None:
+async def test_a_session_is_renamed(three: AppContext, opened: Any, key: str) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("s", "g", key)
@@ -198,7 +198,7 @@ async def test_a_session_is_renamed(three: Surroundings, opened: Any, key: str) 
         assert (paths.folder() / "alpha-1.json").exists()
 
 
-async def test_a_name_that_is_taken_is_told(three: Surroundings, opened: Any) -> None:
+async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("m", *["backspace"] * 5)
@@ -208,7 +208,7 @@ async def test_a_name_that_is_taken_is_told(three: Surroundings, opened: Any) ->
         assert len(listed.rows) == 3
 
 
-async def test_a_note_is_written_shown_and_found(three: Surroundings, opened: Any) -> None:
+async def test_a_note_is_written_shown_and_found(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("o")
@@ -221,7 +221,7 @@ async def test_a_note_is_written_shown_and_found(three: Surroundings, opened: An
 
 
 @pytest.mark.parametrize("key", ["X", "delete"])
-async def test_deleting_asks_once(three: Surroundings, opened: Any, key: str) -> None:
+async def test_deleting_asks_once(three: AppContext, opened: Any, key: str) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press(key)
@@ -237,11 +237,11 @@ async def test_deleting_asks_once(three: Surroundings, opened: Any, key: str) ->
         assert listed.chosen == "alpha"
 
 
-async def test_a_report_is_written_and_nothing_overwritten_unasked(three: Surroundings, opened: Any) -> None:
+async def test_a_report_is_written_and_nothing_overwritten_unasked(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("E")
-        assert seen.app.screen.query_one(Errands).purpose == "export"
+        assert seen.app.screen.query_one(ActionBar).purpose == "export"
         await listed.press("enter")
         path = three.folder / "gamma.md"
         await listed.until(lambda: "written: " in listed.word)
@@ -258,7 +258,7 @@ async def test_a_report_is_written_and_nothing_overwritten_unasked(three: Surrou
         assert path.read_text() != "mine"
 
 
-async def test_a_session_file_is_imported(three: Surroundings, opened: Any, make_story: Any) -> None:
+async def test_a_session_file_is_imported(three: AppContext, opened: Any, make_story: Any) -> None:
     story = make_story(three.folder / "delta.json").begin(name="delta")
     story.case(0).end().close()
     path = three.folder / "delta.json"
@@ -276,9 +276,7 @@ async def test_a_session_file_is_imported(three: Surroundings, opened: Any, make
         assert listed.chosen == "delta"
 
 
-async def test_what_runs_stands_on_top_and_is_not_deleted(
-    three: Surroundings, opened: Any, engine: Any
-) -> None:
+async def test_what_runs_stands_on_top_and_is_not_deleted(three: AppContext, opened: Any, engine: Any) -> None:
     engine.path = paths.folder() / "beta.json"
     async with opened(surroundings=replace(three, running=lambda: [engine])) as seen:
         listed = await Listed(seen).begin()
@@ -294,7 +292,7 @@ async def test_what_runs_stands_on_top_and_is_not_deleted(
 
 
 async def test_one_that_runs_elsewhere_is_listed_too(
-    three: Surroundings, opened: Any, engine: Any, story: Any
+    three: AppContext, opened: Any, engine: Any, story: Any
 ) -> None:
     story.begin(name="elsewhere").start(0)
     async with opened(surroundings=replace(three, running=lambda: [engine])) as seen:
@@ -303,7 +301,7 @@ async def test_one_that_runs_elsewhere_is_listed_too(
         assert "trial" in listed.rows[0] and "▶ running" in listed.rows[0]
 
 
-async def test_a_file_that_breaks_off_in_its_middle_says_why(three: Surroundings, opened: Any) -> None:
+async def test_a_file_that_breaks_off_in_its_middle_says_why(three: AppContext, opened: Any) -> None:
     path = paths.folder() / "gamma.json"
     path.write_text(path.read_text() + '{"event":"steps"},\n')
     async with opened(surroundings=three) as seen:
@@ -312,7 +310,7 @@ async def test_a_file_that_breaks_off_in_its_middle_says_why(three: Surroundings
         assert "a broken steps event" in listed.text
 
 
-async def test_looking_again_finds_what_is_new(three: Surroundings, opened: Any, make_story: Any) -> None:
+async def test_looking_again_finds_what_is_new(three: AppContext, opened: Any, make_story: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         make_story(paths.folder() / "new.json").begin().case(0).end().close()
@@ -321,7 +319,7 @@ async def test_looking_again_finds_what_is_new(three: Surroundings, opened: Any,
 
 
 async def test_u_goes_on_with_what_is_left(
-    three: Surroundings, opened: Any, engine: Any, make_story: Any
+    three: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
     path = paths.folder() / "omega.json"
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
@@ -343,7 +341,7 @@ async def test_u_goes_on_with_what_is_left(
 
 
 async def test_resuming_beside_another_sweep_asks_first(
-    three: Surroundings, opened: Any, engine: Any, make_story: Any
+    three: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
     path = paths.folder() / "omega.json"
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
@@ -373,7 +371,7 @@ async def test_resuming_beside_another_sweep_asks_first(
         assert resumed == [path]
 
 
-async def test_what_can_not_be_resumed_says_why(three: Surroundings, opened: Any) -> None:
+async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) -> None:
     def resume(path: Path) -> Any:
         raise NothingLeftError(f"{path}: nothing is left to run")
 
@@ -385,7 +383,7 @@ async def test_what_can_not_be_resumed_says_why(three: Surroundings, opened: Any
         assert listed.news == []
 
 
-async def test_help_names_the_keys_and_comes_back(three: Surroundings, opened: Any) -> None:
+async def test_help_names_the_keys_and_comes_back(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("question_mark")
@@ -395,14 +393,14 @@ async def test_help_names_the_keys_and_comes_back(three: Surroundings, opened: A
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_a_small_terminal_is_told(three: Surroundings, opened: Any) -> None:
+async def test_a_small_terminal_is_told(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three, size=(50, 18)) as seen:
         await seen.pilot.press("4")
         await seen.pilot.pause()
         assert "terminal too small" in seen.text
 
 
-async def test_q_leaves(three: Surroundings, opened: Any) -> None:
+async def test_q_leaves(three: AppContext, opened: Any) -> None:
     async with opened(surroundings=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("q")

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.library.paths import Entry
+from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.library.rows import ORDERS, Item, row, shown
-from benchtui.tui.library.selection import Browsing
+from benchtui.tui.library.selection import LibrarySelection
 
 
 def item(
@@ -26,7 +26,7 @@ def item(
         host=Host(hostname=host),
     )
     summary = Summary(outcome="completed", counts={"ok": day}, best=Best(case="c", samples_per_s=rate))
-    entry = Entry(Path(f"/lib/{name}.json"), started, finished=True)
+    entry = SessionFile(Path(f"/lib/{name}.json"), started, finished=True)
     return Item(entry, name, **{"note": "", "summary": summary} | more)
 
 
@@ -41,8 +41,8 @@ def names(found: list[Item]) -> list[str]:
     return [each.name for each in found]
 
 
-def browsing(found: list[Item] | None = None) -> Browsing:
-    made = Browsing()
+def browsing(found: list[Item] | None = None) -> LibrarySelection:
+    made = LibrarySelection()
     made.take(THREE if found is None else found)
     return made
 

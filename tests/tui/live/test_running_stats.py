@@ -5,14 +5,14 @@ import pytest
 from benchtui.sessions.stats.case_metrics import LEAST_FOR_P99 as LEAST
 from benchtui.sessions.stats.case_metrics import distribution
 from benchtui.sessions.stats.outliers import outliers
-from benchtui.tui.live.running_stats import LEAST_FOR_P99, Spread
+from benchtui.tui.live.running_stats import LEAST_FOR_P99, RunningStats
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 20, 99, 100, 101, 1000])
 def test_figures_are_those_of_the_report(n: int) -> None:
     draw = random.Random(n)
     values = [draw.lognormvariate(2, 0.3) for _ in range(n)]
-    spread, known = Spread(), distribution(values)
+    spread, known = RunningStats(), distribution(values)
     for start in range(0, n, 7):
         spread.extend(values[start : start + 7])
     assert known is not None
@@ -29,7 +29,7 @@ def test_the_rule_for_p99_is_the_same() -> None:
 
 
 def test_nothing_says_nothing() -> None:
-    empty = Spread()
+    empty = RunningStats()
     assert (empty.n, empty.median, empty.p99, empty.interval, empty.least) == (0, None, None, None, None)
 
 
@@ -39,10 +39,10 @@ def test_outliers_are_as_many_as_in_the_report(seed: int) -> None:
     values = (
         [draw.gauss(10, 0.1) for _ in range(draw.randrange(1, 200))] + [30.0] * (seed % 3) + [0.1] * (seed % 2)
     )
-    spread = Spread(values)
+    spread = RunningStats(values)
     assert spread.outliers() == len(outliers(values))
 
 
 def test_equal_values_have_no_outliers() -> None:
-    assert Spread([10.0] * 50).outliers() == 0
-    assert Spread([10.0] * 50 + [11.0]).outliers() == 1
+    assert RunningStats([10.0] * 50).outliers() == 0
+    assert RunningStats([10.0] * 50 + [11.0]).outliers() == 1

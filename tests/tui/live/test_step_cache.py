@@ -10,7 +10,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.live import step_cache
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.model.case_rows import CaseBook
+from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.replay.feed import Replay
 
 STEPS = 50
@@ -82,7 +82,7 @@ async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any)
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
-    books = [CaseBook(session, UNICODE) for session in (feed.session, whole)]
+    books = [CaseRows(session, UNICODE) for session in (feed.session, whole)]
     for book, session in zip(books, (feed.session, whole), strict=True):
         book.renew(session.cases)
     for index in range(5):
@@ -137,7 +137,7 @@ async def test_a_case_of_very_many_steps_waits_for_its_figures(
     monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
     five(story)
     feed = read()
-    book = CaseBook(feed.session, UNICODE)
+    book = CaseRows(feed.session, UNICODE)
     book.renew(feed.session.cases)
     last = feed.session.cases[4]
     assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
@@ -152,7 +152,7 @@ async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_pic
     monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
     story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
     feed = read()
-    book, case = CaseBook(feed.session, UNICODE), feed.session.cases[0]
+    book, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
     for n in (40, 80, 120):
         book.take_in(())
         assert [book.spread(case).n, book.figures(case).n, book.spread(case).n] == [n] * 3

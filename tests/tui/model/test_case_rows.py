@@ -13,12 +13,12 @@ from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.case_rows import CaseBook, state_text
+from benchtui.tui.model.case_rows import CaseRows, state_text
 
 
-def book(path: Path) -> tuple[Session, CaseBook]:
+def book(path: Path) -> tuple[Session, CaseRows]:
     session = Session.load(path)
-    made = CaseBook(session, UNICODE)
+    made = CaseRows(session, UNICODE)
     made.renew(case for case in session.cases if case.finished)
     return session, made
 

@@ -3,16 +3,16 @@
 from typing import Any
 
 from benchtui.sessions.state.session import Session
-from benchtui.tui.model.table_order import Arranging
+from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.table.layout import Sorting
 
 
-def arranging(story: Any, values: dict[int, float | None]) -> Arranging:
+def arranging(story: Any, values: dict[int, float | None]) -> TableOrder:
     session = Session.load(story.path)
-    return Arranging(session, lambda case, key: values.get(case.index))
+    return TableOrder(session, lambda case, key: values.get(case.index))
 
 
-def all_of(made: Arranging) -> list[int]:
+def all_of(made: TableOrder) -> list[int]:
     """The order, once it is complete."""
     while len(made.order) and not made.complete:
         made.go_on()
@@ -79,7 +79,7 @@ def test_a_hundred_thousand_rows_are_sorted_and_filtered(story: Any) -> None:
 def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(story: Any) -> None:
     moments = iter(range(1_000_000))
     session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
-    made = Arranging(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
+    made = TableOrder(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
     made.sorting = Sorting("p50")
     assert list(made.order) == list(range(1000)) and not made.complete
     while not made.complete:
@@ -91,7 +91,7 @@ def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(sto
 def test_another_wish_ends_the_arranging_before(story: Any) -> None:
     moments = iter(range(1_000_000))
     session = Session.load(story.begin(batch_sizes=tuple(range(1, 1001))).path)
-    made = Arranging(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
+    made = TableOrder(session, lambda case, key: -float(case.index), lambda: float(next(moments)))
     made.filter = "bs=1"
     assert len(made.order) == 1000 and not made.complete
     made.filter = "bs=777"

@@ -7,8 +7,8 @@ import pytest
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.page import Page
-from benchtui.tui.shell.navigation import Ending
-from benchtui.tui.shell.refresh_rate import Spending
+from benchtui.tui.shell.navigation import ExitReason
+from benchtui.tui.shell.refresh_rate import DrawingCost
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
@@ -143,7 +143,7 @@ async def test_a_finished_session_shows_its_outcome_and_what_to_do(story: Any, o
         assert current[2] == "the report: benchtui export trial"
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
-    assert seen.app.return_value == Ending("finished", story.path)
+    assert seen.app.return_value == ExitReason("finished", story.path)
 
 
 async def test_an_engine_that_vanished_is_told_plainly(story: Any, engine: Any, opened: Any) -> None:
@@ -158,7 +158,7 @@ async def test_an_engine_that_vanished_is_told_plainly(story: Any, engine: Any, 
         assert seen.panel("heading")[0].endswith("cut off")
         assert "■ cut short" in seen.table[1]
         await seen.press("q")
-    assert seen.app.return_value == Ending("cut off", story.path)
+    assert seen.app.return_value == ExitReason("cut off", story.path)
 
 
 async def test_text_of_a_session_cannot_command_the_terminal(story: Any, engine: Any, opened: Any) -> None:
@@ -219,7 +219,7 @@ async def test_quit_of_a_running_sweep_offers_to_detach(story: Any, engine: Any,
         await seen.press("escape")
         assert "detach" not in seen.text
         await seen.press("q", "d")
-    assert seen.app.return_value == Ending("detached", story.path)
+    assert seen.app.return_value == ExitReason("detached", story.path)
     assert engine.told == []
 
 
@@ -232,7 +232,7 @@ async def test_quit_and_stop_leaves_once_the_engine_has_ended(story: Any, engine
         assert seen.app.is_running
         story.finish(0, "interrupted", reason="stopped").end("interrupted")
         await seen.look()
-    assert seen.app.return_value == Ending("stopped", story.path)
+    assert seen.app.return_value == ExitReason("stopped", story.path)
 
 
 async def test_stop_asks_once_and_stays(story: Any, engine: Any, opened: Any) -> None:
@@ -248,14 +248,14 @@ async def test_stop_asks_once_and_stays(story: Any, engine: Any, opened: Any) ->
         await seen.look()
         assert seen.panel("heading")[0].endswith("interrupted")
         await seen.press("q")
-    assert seen.app.return_value == Ending("stopped", story.path)
+    assert seen.app.return_value == ExitReason("stopped", story.path)
 
 
 async def test_detach_without_a_question(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
         await seen.press("d")
-    assert seen.app.return_value == Ending("detached", story.path)
+    assert seen.app.return_value == ExitReason("detached", story.path)
 
 
 async def test_skip_tells_the_engine_and_says_so(story: Any, engine: Any, opened: Any) -> None:
@@ -359,11 +359,11 @@ async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine:
 async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(spending: Spending) -> None:
+    def look(spending: DrawingCost) -> None:
         spending.most_hz = 0.75
 
     story.begin().start(0)
-    monkeypatch.setattr(Spending, "look", look)
+    monkeypatch.setattr(DrawingCost, "look", look)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
         story.finish(0)

@@ -1,11 +1,11 @@
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.live.running_stats import Spread
+from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Scale
 
 
 def drawn(values: list[float], width: int = 53, height: int = 8, symbols: Symbols = UNICODE) -> list[str]:
-    spread = Spread(values)
+    spread = RunningStats(values)
     made = Histogram(spread.n, Scale(0.0, 20.0), spread.below, spread.median, spread.p99)
     return ["".join(text for text, _ in row) for row in histogram_lines(made, width, height, symbols)]
 
@@ -30,7 +30,7 @@ def test_steps_beyond_the_scale_are_counted_and_told() -> None:
 
 def test_all_counts_are_there_at_any_width() -> None:
     values = [0.1 * step for step in range(200)]
-    spread = Spread(values)
+    spread = RunningStats(values)
     from benchtui.tui.panels.histogram import _counts
 
     made = Histogram(spread.n, Scale(0.0, 20.0), spread.below)

@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.timeline import Timeline
-from benchtui.tui.replay.player import SPEEDS, Aim, Player, Stride
+from benchtui.tui.replay.player import SPEEDS, Player, ReplayTarget, StepAcceleration
 
 
 def test_it_goes_on_by_the_clock_at_its_speed(clock: Any) -> None:
@@ -63,7 +63,7 @@ def test_speeds_end_at_a_quarter_and_at_64(clock: Any) -> None:
 
 
 def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
-    stride = Stride(clock)
+    stride = StepAcceleration(clock)
     taken = []
     for _ in range(40):
         clock.now_s += 0.05
@@ -78,19 +78,19 @@ def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "aim"),
     [
-        ("90", Aim(seconds=90.0)),
-        (" 12.5 s", Aim(seconds=12.5)),
-        ("1:30", Aim(seconds=90.0)),
-        ("90:00", Aim(seconds=5400.0)),
-        ("1:02:03.5", Aim(seconds=3723.5)),
-        ("50%", Aim(percent=50.0)),
-        ("12.5 %", Aim(percent=12.5)),
-        ("case 3", Aim(case=3)),
-        ("Case3", Aim(case=3)),
+        ("90", ReplayTarget(seconds=90.0)),
+        (" 12.5 s", ReplayTarget(seconds=12.5)),
+        ("1:30", ReplayTarget(seconds=90.0)),
+        ("90:00", ReplayTarget(seconds=5400.0)),
+        ("1:02:03.5", ReplayTarget(seconds=3723.5)),
+        ("50%", ReplayTarget(percent=50.0)),
+        ("12.5 %", ReplayTarget(percent=12.5)),
+        ("case 3", ReplayTarget(case=3)),
+        ("Case3", ReplayTarget(case=3)),
     ],
 )
-def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: Aim) -> None:
-    assert Aim.parse(text) == aim
+def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: ReplayTarget) -> None:
+    assert ReplayTarget.parse(text) == aim
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: Aim) -> None:
 )
 def test_what_is_no_moment_is_refused_with_what_is(text: str) -> None:
     with pytest.raises(BenchtuiError, match="is no moment of a session; give 90, 1:30, 50% or case 3"):
-        Aim.parse(text)
+        ReplayTarget.parse(text)
 
 
 def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Pa
     while not timeline.complete:
         timeline.read()
     end_s = timeline.end_s
-    assert Aim(percent=25.0).moment(timeline) == end_s / 4
-    assert Aim(case=1).moment(timeline) == 10.0
-    assert Aim(case=2).moment(timeline) == end_s - 4.0
+    assert ReplayTarget(percent=25.0).moment(timeline) == end_s / 4
+    assert ReplayTarget(case=1).moment(timeline) == 10.0
+    assert ReplayTarget(case=2).moment(timeline) == end_s - 4.0
     with pytest.raises(BenchtuiError, match="case 3 never began; the session has 3 cases"):
-        Aim(case=3).moment(timeline)
+        ReplayTarget(case=3).moment(timeline)
     timeline.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchtui.sessions.replay.markers import Mark
+from benchtui.sessions.replay.markers import TimelineEvent
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
@@ -11,7 +11,7 @@ ORIGINS = ("demo, recorded 2026-11-21 on box", "demo, recorded 2026-11-21", "dem
 
 
 def transport(
-    state: State = "playing", position_s: float = 30.0, end_s: float | None = 120.0, *marks: Mark
+    state: State = "playing", position_s: float = 30.0, end_s: float | None = 120.0, *marks: TimelineEvent
 ) -> Transport:
     return Transport(state, position_s, end_s, 4.0, marks, ORIGINS)
 
@@ -42,11 +42,11 @@ def test_the_bar_is_filled_as_far_as_the_replay_has_come() -> None:
 
 def test_what_happened_stands_below_its_moment_and_the_worst_wins() -> None:
     marks = [
-        Mark(0.0, "begin", 0),
-        Mark(60.0, "begin", 1),
-        Mark(60.0, "oom", 1),
-        Mark(60.0, "message"),
-        Mark(120.0, "ok", 1),
+        TimelineEvent(0.0, "begin", 0),
+        TimelineEvent(60.0, "begin", 1),
+        TimelineEvent(60.0, "oom", 1),
+        TimelineEvent(60.0, "message"),
+        TimelineEvent(120.0, "ok", 1),
     ]  # type: ignore[arg-type]
     first, second = transport_lines(transport("playing", 0.0, 120.0, *marks), 118, 2, UNICODE)
     begin = text(first).index("─")
@@ -57,15 +57,17 @@ def test_what_happened_stands_below_its_moment_and_the_worst_wins() -> None:
 
 
 def test_of_very_many_marks_the_worst_of_each_moment_are_kept() -> None:
-    begins = [Mark(t / 10, "begin", t) for t in range(100_000)]
-    kept = worst(sorted([*begins, Mark(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
+    begins = [TimelineEvent(t / 10, "begin", t) for t in range(100_000)]
+    kept = worst(sorted([*begins, TimelineEvent(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
     assert 900 <= len(kept) <= 1001
     assert [mark.t for mark in kept if mark.kind == "failed"] == [5000.0]
-    assert worst([Mark(0.0, "ok", 0)], 0.0) == ()
+    assert worst([TimelineEvent(0.0, "ok", 0)], 0.0) == ()
 
 
 def test_before_the_end_is_known_there_is_no_share_of_it() -> None:
-    first, second = transport_lines(transport("seeking", 5.0, None, Mark(1.0, "begin", 0)), 100, 2, ASCII)
+    first, second = transport_lines(
+        transport("seeking", 5.0, None, TimelineEvent(1.0, "begin", 0)), 100, 2, ASCII
+    )
     assert text(first).startswith("# seeking    4x  0:05.0 / - ")
     assert text(second).strip() == ""
 

@@ -34,7 +34,7 @@ def test_keys_are_shown_as_a_reader_knows_them() -> None:
 
 def test_the_ways_out_are_kept() -> None:
     wanted = {"monitor.skip": "ctrl+q", "monitor.sort": "f5", "monitor.again": " ", "monitor.add": "esc"}
-    kept, problems = keymap.usable({**wanted, "monitor.back": "f6"})
+    kept, problems = keymap.valid_entries({**wanted, "monitor.back": "f6"})
     assert kept == {"monitor.sort": "f5", "monitor.back": "f6,escape"}
     assert problems == [
         "keys: monitor.skip = 'ctrl+q': ctrl+q always leaves the app",
@@ -47,13 +47,13 @@ def test_the_ways_out_are_kept() -> None:
     "given", ["f5", "pgdn", "del", "/", "question_mark", "ctrl+k", "shift+f3", "ä", "K, f6"]
 )
 def test_keys_may_be_written_as_they_are_shown(given: str) -> None:
-    kept, problems = keymap.usable({"monitor.skip": given})
+    kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not problems and kept["monitor.skip"].split(",")[0] not in ("pgdn", "del")
 
 
 @pytest.mark.parametrize("given", ["hyperspace", "f99", "strg+k", "ctrl+", "a b"])
 def test_a_key_that_there_is_not_is_told(given: str) -> None:
-    kept, problems = keymap.usable({"monitor.skip": given})
+    kept, problems = keymap.valid_entries({"monitor.skip": given})
     assert not kept
     assert problems == [
         f"keys: monitor.skip = {given!r}: {given!r} is no key; such as f5, space, pgdn, ctrl+k, or a letter"
@@ -61,33 +61,33 @@ def test_a_key_that_there_is_not_is_told(given: str) -> None:
 
 
 def test_mistakes_are_told_a_line_each() -> None:
-    lines = keymap.mistakes({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
+    lines = keymap.problems({"monitor.skp": "f5", "monitor.sort": "x"}, OWNERS)
     assert lines[0] == "keys: no action 'monitor.skp'; `benchtui keys` lists them"
     assert lines[1:] == ["keys: x would do monitor.skip and monitor.sort; the mapped one wins"]
-    assert keymap.mistakes({"monitor.skip": "f5"}, OWNERS) == []
+    assert keymap.problems({"monitor.skip": "f5"}, OWNERS) == []
 
 
 def test_a_clash_with_a_key_of_every_place_is_told_once() -> None:
-    assert keymap.mistakes({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
+    assert keymap.problems({"app.theme": "f9", "library.mark": "f9"}, OWNERS) == [
         "keys: f9 would do library.mark and app.theme; library.mark wins where it is there"
     ]
-    assert keymap.mistakes({"monitor.sort": "t"}, OWNERS) == [
+    assert keymap.problems({"monitor.sort": "t"}, OWNERS) == [
         "keys: t would do monitor.sort and app.theme; monitor.sort wins where it is there"
     ]
-    assert keymap.mistakes({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
+    assert keymap.problems({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
         "keys: f9 would do monitor.skip and monitor.sort; give one of them another"
     ]
 
 
 def test_what_a_replay_has_in_place_of_a_key_of_the_monitor_is_no_clash() -> None:
-    assert keymap.mistakes({"replay.moment": "f9"}, OWNERS) == []
-    assert keymap.mistakes({"monitor.sort": "right_square_bracket"}, OWNERS) == [
+    assert keymap.problems({"replay.moment": "f9"}, OWNERS) == []
+    assert keymap.problems({"monitor.sort": "right_square_bracket"}, OWNERS) == [
         "keys: ] would do replay.step and monitor.sort; the mapped one wins"
     ]
 
 
 def test_keys_may_change_places() -> None:
-    assert keymap.mistakes({"monitor.earlier": "J", "monitor.later": "K"}, OWNERS) == []
+    assert keymap.problems({"monitor.earlier": "J", "monitor.later": "K"}, OWNERS) == []
 
 
 async def test_a_mapped_key_works_and_the_help_shows_it(

@@ -2,7 +2,7 @@ from functools import partial
 
 import pytest
 
-from benchtui.tui.shell.refresh_rate import Spending
+from benchtui.tui.shell.refresh_rate import DrawingCost
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.now_s = self.used_s = 0.0
-        self.spending = Spending(lambda: self.used_s, lambda: self.now_s)
+        self.spending = DrawingCost(lambda: self.used_s, lambda: self.now_s)
 
     def use(self, seconds: float) -> None:
         self.used_s += seconds

@@ -4,7 +4,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Axes, Config, Sweep, cases
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.table.columns import rate
-from benchtui.tui.table.layout import Arrangement, CaseNames, Row
+from benchtui.tui.table.layout import Arrangement, CaseNames, TableRow
 
 
 def titles(width: int, case_width: int = 21) -> list[str]:
@@ -26,7 +26,7 @@ def test_what_matters_most_gets_room_first() -> None:
 
 def test_figures_end_below_their_titles() -> None:
     arrangement = Arrangement.of(100, 10)
-    row = Row(("cpu", "plain"), {"state": ("✓ ok", "good"), "p50": ("1.84", "plain")})
+    row = TableRow(("cpu", "plain"), {"state": ("✓ ok", "good"), "p50": ("1.84", "plain")})
     header, line = (
         "".join(text for text, _ in made)
         for made in (arrangement.header(100, UNICODE), arrangement.line(row, 100, UNICODE))
@@ -35,7 +35,7 @@ def test_figures_end_below_their_titles() -> None:
 
 
 def test_a_row_without_figures_says_why_in_their_place() -> None:
-    row = Row(
+    row = TableRow(
         ("cpu", "plain"), {"state": ("✗ failed", "bad")}, instead="worker killed by SIGKILL, after a while"
     )
     line = "".join(text for text, _ in Arrangement.of(50, 10).line(row, 50, UNICODE))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from benchtui.sessions.compare.align import LETTERS, Against, Compared, Side
+from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.report.compare import differing, report
 from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.text.formatting import count
@@ -15,7 +15,7 @@ from benchtui.tui.drawing.format import clean
 GAP = "  "
 
 
-def comparison_text(compared: Compared) -> str:
+def comparison_text(compared: SessionComparison) -> str:
     """The whole comparison, the differences first."""
     said = report(compared, short_columns)
     lines = [*_systems(compared), ""]
@@ -30,7 +30,7 @@ def comparison_text(compared: Compared) -> str:
     return "\n".join(clean(line).rstrip() for line in lines) + "\n"
 
 
-def gate_line(against: Against, threshold: float) -> str | None:
+def gate_line(against: PairwiseComparison, threshold: float) -> str | None:
     """Which cases fail a gate, or None where none does."""
     failed = against.regressions(threshold)
     if not failed:
@@ -58,7 +58,7 @@ def _aligned(cell: str, width: int, right: bool) -> str:
     return blank + cell if right else cell + blank
 
 
-def _systems(compared: Compared) -> Iterator[str]:
+def _systems(compared: SessionComparison) -> Iterator[str]:
     sides = list(zip(LETTERS, compared.sides, strict=False))
     width = max(cell_len(clean(side.name)) for _, side in sides)
     for letter, side in sides:
@@ -66,7 +66,7 @@ def _systems(compared: Compared) -> Iterator[str]:
         yield f"{letter}  {role}  {_aligned(clean(side.name), width, right=False)}  {GAP.join(_about(side))}"
 
 
-def _about(side: Side) -> Sequence[str]:
+def _about(side: ComparedSession) -> Sequence[str]:
     start, runtime = side.session.start, side.session.runtime
     gpus = dict.fromkeys(gpu.name for gpu in start.host.gpus)
     torch = f"torch {runtime.torch}" if runtime else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchtui.sessions.estimates.history import Precedents
+from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes import symbols
 from benchtui.tui.drawing.format import clean
@@ -11,7 +11,7 @@ from benchtui.tui.editor.case_grid import Cell, Matrix, basis_text, memory_cell,
 SIGNS = symbols.UNICODE
 
 
-def plan_lines(sweep: Sweep, precedents: Precedents) -> Iterator[str]:
+def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
     """A line a case, then the totals."""
     matrix = Matrix(sweep, precedents)
     digits = len(f"{matrix.count:,}")

@@ -27,13 +27,13 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal.backup import place_of
 from benchtui.sessions.journal.reader import Read, Tail
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.replay.markers import Mark, Marks, words
+from benchtui.sessions.replay.markers import Marks, TimelineEvent, words
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.tui.drawing.format import amount
-from benchtui.tui.replay.player import Aim
+from benchtui.tui.replay.player import ReplayTarget
 
 _PERIOD_S = 0.25
 _BATCH_BYTES = 1 << 16
@@ -112,7 +112,7 @@ def when(path: Path, moment: str | None) -> float:
     """The session time of a moment as a reader names it; raises BenchtuiError for one that isn't there."""
     if moment is None:
         return 0.0
-    aim = Aim.parse(moment)
+    aim = ReplayTarget.parse(moment)
     timeline = Timeline(path)
     try:
         while not timeline.complete:
@@ -122,7 +122,7 @@ def when(path: Path, moment: str | None) -> float:
         timeline.close()
 
 
-def _texts(session: Session, event: Read, marks: Sequence[Mark]) -> Iterator[str]:
+def _texts(session: Session, event: Read, marks: Sequence[TimelineEvent]) -> Iterator[str]:
     text = progress_line(session, event)
     if text is not None:
         yield text.strip()
