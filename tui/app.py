@@ -75,7 +75,7 @@ class BenchtuiApp(App[ExitReason]):
 
     def __init__(
         self,
-        surroundings: AppContext,
+        app_context: AppContext,
         session_path: Path | None = None,
         engine: Engine | None = None,
         *,
@@ -88,7 +88,7 @@ class BenchtuiApp(App[ExitReason]):
         # without colours Textual has to leave the terminal's own alone, or it makes them black on black
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
-        self._surroundings = surroundings
+        self._app_context = app_context
         self._feed: Feed | None = None
         self._clock = clock
         if session_path is not None:
@@ -105,7 +105,7 @@ class BenchtuiApp(App[ExitReason]):
         for colours in self._shelf.themes.values():
             self.register_theme(textual_theme(colours))
         self._editor: Editor | None = None
-        self._preferences = surroundings.preferences
+        self._preferences = app_context.preferences
         usual = "terminal" if self.no_color else self._preferences.theme
         self._begin_with(theme or (usual if usual in self._theme_names else themes.DEFAULT))
         self.set_keymap(self._preferences.keymap)
@@ -171,7 +171,7 @@ class BenchtuiApp(App[ExitReason]):
 
     async def action_leave(self) -> None:
         """Leave from anywhere; the editor asks where changes would be lost, the Monitor while a sweep runs."""
-        if self._editor is not None and self._editor.desk.draft.changed:
+        if self._editor is not None and self._editor.state.draft.changed:
             await self._go_to_the_bottom_of("sweep")
             self._editor.ask_leave()
         elif self._feed is not None and self._feed.running:
@@ -247,8 +247,8 @@ class BenchtuiApp(App[ExitReason]):
 
             found = Replay(path, engine, self._clock, start)
         else:
-            found = Feed(path, engine, self._clock, self._surroundings.find)
-        found.judging = self._surroundings.judging
+            found = Feed(path, engine, self._clock, self._app_context.find)
+        found.judging = self._app_context.judging
         return found
 
     def _screen_of(self, place: Place) -> Screen[None]:
@@ -267,13 +267,13 @@ class BenchtuiApp(App[ExitReason]):
         from benchtui.tui.editor.screen import Editor
 
         source = self._source or (self._feed.path if self._feed else FIRST)
-        self._editor = Editor(self._surroundings, self._symbols, source)
+        self._editor = Editor(self._app_context, self._symbols, source)
         return self._editor
 
     def _monitor(self) -> Screen[None]:
         if self._feed is None:
             return self._nothing("monitor")
-        name = self._surroundings.name_of(self._feed.path)
+        name = self._app_context.name_of(self._feed.path)
         feed, signs = self._feed, self._symbols
         if feed.replayed:
             from benchtui.tui.replay.feed import Replay  # most sessions are opened without it
@@ -293,17 +293,17 @@ class BenchtuiApp(App[ExitReason]):
     def _library(self) -> Screen[None]:
         from benchtui.tui.library.screen import Library
 
-        return Library(self._surroundings, self._symbols)
+        return Library(self._app_context, self._symbols)
 
     def _compare(self) -> Screen[None]:
         from benchtui.tui.compare.screen import Compare
 
-        return Compare(self._compared, self._surroundings, self._symbols)
+        return Compare(self._compared, self._app_context, self._symbols)
 
     async def _engines(self) -> list[Engine]:
         """The engines that run; none where they can't be reached."""
         with suppress(BenchtuiError):
-            return await asyncio.to_thread(self._surroundings.running)
+            return await asyncio.to_thread(self._app_context.running)
         return []
 
     def _nothing(self, place: Place) -> Screen[None]:

@@ -122,8 +122,8 @@ class NodeAgent:
     def _open(self, order: OpenNode) -> None:
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        charge = NodeSettings(order.zero_s, order.env, order.dataset, order.node, order.report_s)
-        self._station.open(charge, self._say)
+        settings = NodeSettings(order.zero_s, order.env, order.dataset, order.node, order.report_s)
+        self._station.open(settings, self._say)
 
     def _start(self, order: Start) -> None:
         index = order.job.case

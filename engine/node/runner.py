@@ -51,19 +51,19 @@ class NodeRunner:
         self._readings = Readings(self._hand_on)
         self._runs: list[CaseRun] = []
         """The cases that haven't ended."""
-        self._charge = NodeSettings(0.0)
+        self._settings = NodeSettings(0.0)
         self._emit: Callable[[Telemetry], None] = _nowhere
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
-    def open(self, charge: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
+    def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
         """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
-        os.environ.update(charge.env)  # for the fork server: libraries read theirs when they are loaded
-        self._processes.expect(charge.dataset)
-        self._charge, self._emit = charge, emit
+        os.environ.update(settings.env)  # for the fork server: libraries read theirs when they are loaded
+        self._processes.expect(settings.dataset)
+        self._settings, self._emit = settings, emit
         self._scratch = Scratch()
         rapl = None if "rapl" in self.host.absent else Rapl()
-        batch = max(BATCH, round(charge.report_s / PERIOD_S))
+        batch = max(BATCH, round(settings.report_s / PERIOD_S))
         self._sampler = Sampler(
             self._nvml,
             clock=self.now_s,
@@ -76,19 +76,21 @@ class NodeRunner:
 
     def now_s(self) -> float:
         """Session time."""
-        return round(monotonic() - self._charge.zero_s, 6)
+        return round(monotonic() - self._settings.zero_s, 6)
 
     def prepare(self) -> Preparation:
         """Watch power while nothing runs, where it can be read, and ask torch about the machine."""
         begin_s = self.now_s()
         readable = self._nvml is not None or "rapl" not in self.host.absent
         return Preparation(
-            self._processes, (lambda now_s: self._idle(begin_s, now_s)) if readable else None, self._charge.node
+            self._processes,
+            (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
+            self._settings.node,
         )
 
     def peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
         """Measure what devices do at most, while no case runs."""
-        return PeaksTask(self._processes, wanted, self._charge.node)
+        return PeaksTask(self._processes, wanted, self._settings.node)
 
     def start(self, job: Job) -> CaseRun:
         """Start a case; raises BenchtuiError where that can't be done."""
@@ -96,8 +98,8 @@ class NodeRunner:
             raise AssertionError("a station is opened before its first case")
         now_s = self.now_s()
         self._readings.forget(min((run.begun_s for run in self._runs), default=now_s))
-        charge, scratch = self._charge, str(self._scratch.path / job.scratch)
-        job = replace(job, zero_s=charge.zero_s, report_s=charge.report_s, scratch=scratch)
+        settings, scratch = self._settings, str(self._scratch.path / job.scratch)
+        job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
         execution = self._processes.start(job)
         run = CaseRun(execution, self._nvml, self.host, self._readings, now_s, self._ended)
         self._runs.append(run)
@@ -128,11 +130,11 @@ class NodeRunner:
 
     def _sampled(self, event: Telemetry) -> None:
         self._readings.add(event)
-        self._emit(replace(event, node=self._charge.node))
+        self._emit(replace(event, node=self._settings.node))
 
     def _idle(self, begin_s: float, now_s: float) -> Idle | None:
         power_w = idle_power_w(self._readings, self.host.gpus, begin_s, now_s)
-        return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._charge.node) if power_w else None
+        return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._settings.node) if power_w else None
 
 
 def _nowhere(event: Telemetry) -> None:

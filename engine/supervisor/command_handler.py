@@ -8,28 +8,28 @@ from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.toml_reader import checked
 
 
-def execute(command: Command, course: Scheduler) -> tuple[int, ...]:
+def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
     """Carry out a command, or raise BenchtuiError; gives the numbers of the cases it made."""
-    if course.stopping and command.command not in ("status", "stop"):
-        raise BenchtuiError(f"the sweep is ending: {course.stopping}")
+    if scheduler.stopping and command.command not in ("status", "stop"):
+        raise BenchtuiError(f"the sweep is ending: {scheduler.stopping}")
     match command.command:
         case "stop":
-            course.stop("stopped by the user")
+            scheduler.stop("stopped by the user")
         case "pause" | "continue":
-            _pause(course, command.command == "pause")
+            _pause(scheduler, command.command == "pause")
         case "skip":
-            _skip(course, command.cases)
+            _skip(scheduler, command.cases)
         case "drop":
-            cases = [course.queue.require_pending(index) for index in _named(command)]
-            course.dismiss(cases, "skipped", "dropped by the user")
+            cases = [scheduler.queue.require_pending(index) for index in _named(command)]
+            scheduler.dismiss(cases, "skipped", "dropped by the user")
         case "order":
-            course.queue.rearrange(_named(command))
-            order = tuple(each.index for each in course.queue.pending)
-            course.log.write(OrderChanged(t=course.log.now_s(), cases=order))
+            scheduler.queue.rearrange(_named(command))
+            order = tuple(each.index for each in scheduler.queue.pending)
+            scheduler.log.write(OrderChanged(t=scheduler.log.now_s(), cases=order))
         case "add":
-            return _add(course, command)
+            return _add(scheduler, command)
         case "again":
-            return _again(course, _named(command))
+            return _again(scheduler, _named(command))
     return ()
 
 
@@ -39,15 +39,15 @@ def _named(command: Command) -> tuple[int, ...]:
     return command.cases
 
 
-def _pause(course: Scheduler, paused: bool) -> None:
+def _pause(scheduler: Scheduler, paused: bool) -> None:
     """Pausing what is paused changes nothing, and is no mistake."""
-    if course.queue.paused != paused:
-        course.queue.paused = paused
-        course.log.write((Paused if paused else Continued)(t=course.log.now_s()))
+    if scheduler.queue.paused != paused:
+        scheduler.queue.paused = paused
+        scheduler.log.write((Paused if paused else Continued)(t=scheduler.log.now_s()))
 
 
-def _skip(course: Scheduler, cases: tuple[int, ...]) -> None:
-    running = course.queue.running
+def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
+    running = scheduler.queue.running
     if not cases and len(running) != 1:
         names = ", ".join(str(index) for index in running)
         raise BenchtuiError(
@@ -55,32 +55,34 @@ def _skip(course: Scheduler, cases: tuple[int, ...]) -> None:
         )
     cases = cases or tuple(running)
     for index in cases:
-        if course.queue.has_ended(index):
+        if scheduler.queue.has_ended(index):
             raise BenchtuiError(f"case {index} has ended already")
     for index in cases:
         if index in running:
-            course.end(index, "skipped", "skipped by the user")
+            scheduler.end(index, "skipped", "skipped by the user")
         else:
-            course.dismiss([course.queue.cases[index]], "skipped", "skipped by the user")
+            scheduler.dismiss([scheduler.queue.cases[index]], "skipped", "skipped by the user")
 
 
-def _add(course: Scheduler, command: Command) -> tuple[int, ...]:
+def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:
     if not command.configs:
         raise BenchtuiError("no case is given")
     configs = [checked(config) for config in command.configs]
-    _require_room(course, len(configs))
-    return tuple(course.plan(config, "added by the user").index for config in configs)
+    _require_room(scheduler, len(configs))
+    return tuple(scheduler.plan(config, "added by the user").index for config in configs)
 
 
-def _again(course: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
+def _again(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
-        if not course.queue.has_ended(index):
+        if not scheduler.queue.has_ended(index):
             raise BenchtuiError(f"case {index} hasn't ended yet")
-    _require_room(course, len(cases))
-    return tuple(course.plan(course.queue.cases[index].config, "again", of=index).index for index in cases)
+    _require_room(scheduler, len(cases))
+    return tuple(
+        scheduler.plan(scheduler.queue.cases[index].config, "again", of=index).index for index in cases
+    )
 
 
-def _require_room(course: Scheduler, amount: int) -> None:
-    there = len(course.queue.cases)
+def _require_room(scheduler: Scheduler, amount: int) -> None:
+    there = len(scheduler.queue.cases)
     if there + amount > MOST_CASES:
         raise BenchtuiError(f"{amount:,} more cases beside {there:,}: at most {MOST_CASES:,} are allowed")

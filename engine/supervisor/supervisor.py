@@ -83,9 +83,9 @@ class Supervisor:
             self._control.close()
             raise
         self._rounds = Rounds(self._sweep.measure)
-        self._course = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
+        self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
         if left:
-            self._course.take_up(left.session, left.record())
+            self._scheduler.take_up(left.session, left.record())
         self.resumed_s = resumed.t if resumed else None
         """Session time at which this engine goes on; None where it begins the session."""
         try:
@@ -104,10 +104,10 @@ class Supervisor:
             BenchtuiError: where the session can't be written any further, or the system refuses what the sweep
                 can't go on without; the record ends there, readable.
         """
-        self._loop.catch_signals(self._course.stop)
+        self._loop.catch_signals(self._scheduler.stop)
         try:
             self._measure()
-            stopped = self._course.stopping
+            stopped = self._scheduler.stopping
             outcome: SessionOutcome = "interrupted" if stopped else "completed"
             self._log.write(SessionFinished(t=self._log.now_s(), outcome=outcome, reason=stopped))
         except OSError as error:
@@ -132,10 +132,10 @@ class Supervisor:
                 )
             )
             self._prepare()
-            while self._course.advance():
-                self._loop.wait(self._course.sources, self._course.left_s)
+            while self._scheduler.advance():
+                self._loop.wait(self._scheduler.sources, self._scheduler.left_s)
         finally:
-            self._course.abandon()
+            self._scheduler.abandon()
             self._executor.close()
 
     def _say_why(self, error: OSError) -> None:
@@ -173,13 +173,13 @@ class Supervisor:
             self._log.tell(text, "warning")
         runtimes = {event.node: event for event in self._learn(self._executor.prepare(), Runtime)}
         self._tell_versions(runtimes)
-        self._course.begin(runtimes)
+        self._scheduler.begin(runtimes)
         if self._sweep.measure.peaks:
             self._learn(self._executor.peaks(self._wanted_peaks()), Peaks)
 
     def _wanted_peaks(self) -> dict[str | None, list[PeakKey]]:
         """What devices do at most, for all that cases will be held against, by the nodes that may run them."""
-        queue = self._course.queue
+        queue = self._scheduler.queue
         return {
             node.name: peak_keys(case.config for case in queue.pending if queue.fits(case, node))
             for node in queue.nodes
@@ -195,7 +195,7 @@ class Supervisor:
     def _learn(self, errand: PreflightTask, kind: type[E]) -> list[E]:
         """Record what an errand brings, serving commands meanwhile; gives the events of a kind."""
         found = []
-        while not self._course.stopping:
+        while not self._scheduler.stopping:
             for event in errand.collect(self._log.now_s()):
                 self._log.write(event)
                 if isinstance(event, kind):
@@ -221,7 +221,7 @@ class Supervisor:
 
     def _on_command(self, command: Command) -> Answer:
         try:
-            made = execute(command, self._course)
+            made = execute(command, self._scheduler)
         except BenchtuiError as error:
             return Answer(ok=False, error=visible(str(error)))
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
@@ -229,7 +229,7 @@ class Supervisor:
     def _on_event(self, event: RunnerEvent) -> None:
         with suppress(OSError):  # the loop meets the same error at its next event, and reports it
             if isinstance(event, NodeLost):
-                self._course.lose(event)
+                self._scheduler.lose(event)
                 return
             self._log.write(event)
             if event.stood_still_s is not None:
@@ -245,7 +245,7 @@ class Supervisor:
             id=self._id,
             created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             sweep=self._sweep,
-            plan=tuple(case.config for case in self._course.queue.cases),
+            plan=tuple(case.config for case in self._scheduler.queue.cases),
             host=self._executor.host,
             version=metadata.version("benchtui"),
             process_spread=self._earlier_spread(),

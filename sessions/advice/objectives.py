@@ -52,11 +52,11 @@ def job_ms(result: Result, steps: int) -> float | None:
     return None if cold_ms is None else cold_ms + steps * result.typical_ms
 
 
-def cost_metrics(wish: Objective, results: Sequence[Result]) -> tuple[CostMetric, ...]:
+def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """What the cost of a case is the product of."""
-    sample = SAMPLE_TIME if wish.steps is None else _job_sample(wish.steps)
-    step = STEP_TIME if wish.steps is None else _job_step(wish.steps)
-    match wish.need:
+    sample = SAMPLE_TIME if objective.steps is None else _job_sample(objective.steps)
+    step = STEP_TIME if objective.steps is None else _job_step(objective.steps)
+    match objective.need:
         case "throughput":
             return (sample,)
         case "latency":

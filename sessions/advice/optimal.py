@@ -74,7 +74,7 @@ class Tail:
 class Decision:
     """The case to run, or why there is none."""
 
-    wish: Objective
+    objective: Objective
     best: Result | None
     runner_up: Result | None
     ahead: Ratio | None
@@ -111,16 +111,16 @@ class Decision:
         return sure and self.tail is None
 
 
-def decide(session: Session, wish: Objective, results: Sequence[Result] | None = None) -> Decision:
+def decide(session: Session, objective: Objective, results: Sequence[Result] | None = None) -> Decision:
     """The best measured case for what is wanted; ``results`` are those of the session where they are known.
 
     Where several cases can't be told apart, the simplest of them: see ``simplest``.
     """
     known = measured(session) if results is None else results
-    rows = [row for row in known if wish.sequence_length in (None, row.config.sequence_length)]
-    able = [row for row in rows if _lack(row, wish) is None]
-    fit = [row for row in able if not violations(row, wish.constraints)]
-    figures = cost_metrics(wish, fit)
+    rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
+    able = [row for row in rows if _lack(row, objective) is None]
+    fit = [row for row in able if not violations(row, objective.constraints)]
+    figures = cost_metrics(objective, fit)
     costs = sorted(((_cost(row, figures), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
     leader = ranked[0] if ranked else None
@@ -130,17 +130,17 @@ def decide(session: Session, wish: Objective, results: Sequence[Result] | None =
     best = simplest(near) if near else None
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
-        wish=wish,
+        objective=objective,
         best=best,
         runner_up=runner_up,
         ahead=_ahead(runner_up, best, figures) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if leader is best else leader,
         unsure=_unsure(ranked, near, best, figures) if best else 0,
-        tail=_tail(best, runner_up, wish.need) if best and runner_up else None,
+        tail=_tail(best, runner_up, objective.need) if best and runner_up else None,
         fit=tuple(fit),
-        left_out=(*_unfit(rows, wish), *_not_measured(session, wish)),
-        relaxed=() if ranked else nearest_relaxations(able, wish.constraints),
+        left_out=(*_unfit(rows, objective), *_not_measured(session, objective)),
+        relaxed=() if ranked else nearest_relaxations(able, objective.constraints),
     )
 
 
@@ -266,25 +266,25 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _unfit(rows: Sequence[Result], wish: Objective) -> Iterator[RejectedCase]:
+def _unfit(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCase]:
     for row in rows:
-        lack = _lack(row, wish)
-        reasons = [lack] if lack else violations(row, wish.constraints)
+        lack = _lack(row, objective)
+        reasons = [lack] if lack else violations(row, objective.constraints)
         if reasons:
             yield RejectedCase(row.case, "; ".join(reasons))
 
 
-def _lack(result: Result, wish: Objective) -> str | None:
+def _lack(result: Result, objective: Objective) -> str | None:
     """The figure without which a case can't be ranked, or None."""
-    if wish.steps is not None and job_ms(result, wish.steps) is None:
+    if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "the cost of its first step isn't known: its source kept no steps"
-    needed = cost_metrics(wish, [result])
+    needed = cost_metrics(objective, [result])
     return next((each.lacking for each in needed if each.cost(result) is None), None)
 
 
-def _not_measured(session: Session, wish: Objective) -> Iterator[RejectedCase]:
+def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and wish.sequence_length in (None, case.config.sequence_length):
+        if case.state != "ok" and objective.sequence_length in (None, case.config.sequence_length):
             reason = case.finished.reason if case.finished else None
             word = NEVER_ENDED.get(case.state, case.state)
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))

@@ -87,7 +87,7 @@ class FilePosition:
 class Tail:
     """Reads a session file on, as far as it has been written; keeps its place between calls."""
 
-    def __init__(self, path: Path, spot: FilePosition | None = None) -> None:
+    def __init__(self, path: Path, position: FilePosition | None = None) -> None:
         """Open the file, to be read from its beginning or from a spot; raises BenchtuiError where it can't."""
         self._path = path
         self._file = _open(path)
@@ -97,12 +97,12 @@ class Tail:
         self._head = head(self._file.fileno())
         self._saved = saved_beside(path, self._head)
         """Where the session had been saved already."""
-        self.go(spot or FilePosition())
+        self.go(position or FilePosition())
 
     @property
-    def spot(self) -> FilePosition:
+    def position(self) -> FilePosition:
         """Where the next call goes on: the first line that hasn't been given yet."""
-        return self._spot
+        return self._position
 
     @property
     def size(self) -> int:
@@ -117,11 +117,11 @@ class Tail:
         """Whether all that has been written so far has been read; a file that was taken away has no more."""
         return self._file.tell() >= self.size
 
-    def go(self, spot: FilePosition) -> None:
+    def go(self, position: FilePosition) -> None:
         """Go on at another spot."""
-        self._spot, self._broken = spot, None
+        self._position, self._broken = position, None
         self._begun.clear()
-        self._file.seek(spot.offset)
+        self._file.seek(position.offset)
 
     def read(self, most_bytes: int = -1) -> list[Read]:
         """The events whose lines have become whole since the last call, from at most this many bytes more.
@@ -145,7 +145,7 @@ class Tail:
         ):  # nobody may go on behind the line that is no event, nor be given those before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
-        self._spot = FilePosition(self._spot.offset + size, self._spot.line + len(lines))
+        self._position = FilePosition(self._position.offset + size, self._position.line + len(lines))
         if self._broken and not events:
             raise self._broken
         return events
@@ -158,21 +158,21 @@ class Tail:
             return False
         self._file.close()
         self._path, self._saved, self._file = saved, saved, _open(saved)
-        self.go(self._spot)
+        self.go(self._position)
         return True
 
     def _read_anew(self) -> list[Read]:
         """Read a line from its beginning: who resumed the session may have put another one in its place."""
         place = self._file.tell()
-        self.go(self._spot)
-        return self.read(place - self._spot.offset)
+        self.go(self._position)
+        return self.read(place - self._position.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
         """The lines that have become whole with more data, without their ends."""
         if b"\n" not in data:
             self._begun.append(data)
             if sum(map(len, self._begun)) > LONGEST_LINE:
-                where, most = f"{self._path}, line {self._spot.line}", f"{LONGEST_LINE / 1e6:g} MB"
+                where, most = f"{self._path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
                 self._broken = BenchtuiError(f"{where}: longer than {most}, which no event is")
             return []
         lines = data.split(b"\n")
@@ -184,7 +184,7 @@ class Tail:
         """The events of lines, up to the first that is broken."""
         events: list[Read] = []
         try:
-            for event in _events(lines, self._path, self._spot.line):
+            for event in _events(lines, self._path, self._position.line):
                 events.append(event)
         except BenchtuiError as error:
             self._broken = error

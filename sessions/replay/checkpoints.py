@@ -131,7 +131,7 @@ class Ended:
 class Checkpoint:
     """A session as it was, but for its cases, and where its file goes on."""
 
-    spot: FilePosition
+    position: FilePosition
     now_s: float
     cases: int
     """How many cases there were."""
@@ -144,12 +144,12 @@ class Checkpoint:
 
     @classmethod
     def of(
-        cls, whole: RecordedSession, spot: FilePosition, ended: list[CaseState], begun: Iterable[int] = ()
+        cls, whole: RecordedSession, position: FilePosition, ended: list[CaseState], begun: Iterable[int] = ()
     ) -> "Checkpoint":
         """The session as it is now, its file read up to a spot."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
-        return cls(spot, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
+        return cls(position, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
 
     def restore(self, whole: RecordedSession, cuts: Iterable[CaseCut]) -> RestoredSession:
         """The session as it was: with the cases that had ended, those that had begun, the others as planned."""

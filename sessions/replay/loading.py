@@ -54,7 +54,7 @@ def read_again(
     case: CaseState,
     machine: MachineState,
     path: Path,
-    spot: FilePosition,
+    position: FilePosition,
     wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[CaseState, MachineState]:
     """A case that has ended with all its steps, and its machine with the readings meanwhile, as copies.
@@ -67,7 +67,7 @@ def read_again(
     """
     whole, there = copy(case), machine.unread()
     whole.forget_steps()
-    tail = Tail(path, spot)
+    tail = Tail(path, position)
     try:
         while wanted() and not tail.at_end:
             for event in tail.read(SLICE_BYTES):

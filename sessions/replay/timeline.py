@@ -70,16 +70,16 @@ class Timeline:
         except BenchtuiError as error:
             self.problem = str(error)
         apart = max(CHECKPOINT_BYTES, CASE_BYTES * len(self.whole.cases))
-        if self._tail.spot.offset - self._checkpoints[-1].spot.offset >= apart:
+        if self._tail.position.offset - self._checkpoints[-1].position.offset >= apart:
             self._keep()
 
     def nearest(self, t: float) -> int:
         """Number of the newest checkpoint that holds nothing from after a moment."""
         return max(bisect_right(self._checkpoints, t, key=_now_s) - 1, 0)
 
-    def spot(self, number: int) -> FilePosition:
+    def position(self, number: int) -> FilePosition:
         """Where the file goes on after a checkpoint."""
-        return self._checkpoints[number].spot
+        return self._checkpoints[number].position
 
     def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
         """The session as it was at a checkpoint, and the cases that had ended by then, in that order."""
@@ -116,7 +116,7 @@ class Timeline:
                 self._begun[index] = None
                 self._cuts.setdefault(index, []).append((number, CaseCut.of(case)))
         self.whole.touched.clear()
-        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.spot, self.ended, self._begun))
+        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended, self._begun))
 
     def _cut(self, index: int, number: int) -> CaseCut:
         cuts = self._cuts[index]
@@ -140,10 +140,10 @@ class ReplayCursor:
     def seek(self, t: float) -> None:
         """Set out for a moment: step back, or leap ahead, to a checkpoint where that is shorter."""
         number = self._timeline.nearest(t)
-        ahead = self._timeline.spot(number).offset - self._tail.spot.offset
+        ahead = self._timeline.position(number).offset - self._tail.position.offset
         if t < self.session.now_s or ahead > CHECKPOINT_BYTES:
             self.session, self.ended = self._timeline.restore(number)
-            self._tail.go(self._timeline.spot(number))
+            self._tail.go(self._timeline.position(number))
             self._read.clear()
 
     def move(self, t: float) -> bool:

@@ -223,7 +223,7 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
         return _over_leader(choice, kinds)
     if choice.ties:
         return f"{_tied(choice, kinds)}{_tail(choice)}"
-    second = f"{case_label(choice.runner_up.config, kinds)} ({figure(choice.runner_up, choice.wish.need)})"
+    second = f"{case_label(choice.runner_up.config, kinds)} ({figure(choice.runner_up, choice.objective.need)})"
     if choice.verdict is Verdict.FASTER:
         behind = f"{_behind(choice.ahead)}{_how(choice)}"
         return f"The next, {second}, is {behind}{_tail(choice)}{_others(choice)}"
@@ -282,7 +282,7 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
     leader, ahead = choice.leader, choice.ahead
     if leader is None or ahead is None:
         return ""
-    name = f"{case_label(leader.config, kinds)} ({figure(leader, choice.wish.need)})"
+    name = f"{case_label(leader.config, kinds)} ({figure(leader, choice.objective.need)})"
     asks = costs(leader, choice.best)
     more = f"; it would cost {asks}" if asks else ""
     rest = sum(row is not leader for row in choice.ties)
@@ -292,7 +292,7 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
 
 def _how(choice: Decision) -> str:
     """Of figures that are compared round by round, and not as quoted: that they are."""
-    by_rounds = choice.wish.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
+    by_rounds = choice.objective.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
     return " round by round" if by_rounds else ""
 
 

@@ -84,7 +84,7 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
     )
 
 
-def station(seconds: float, pace: int) -> int:
+def runner(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
     say(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
     opened = protocol.OpenNode(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
@@ -112,7 +112,7 @@ def cluster(nodes: int, pace: Sequence[str], run: Run) -> Cluster:
 def main() -> int:
     """Be an engine, or a node."""
     if sys.argv[1] == "--station":
-        return station(float(sys.argv[2]), int(sys.argv[3]))
+        return runner(float(sys.argv[2]), int(sys.argv[3]))
     nodes, *pace = sys.argv[1:4]
     engine_main._executor = partial(cluster, int(nodes), pace)
     sys.argv[1:4] = []

@@ -35,6 +35,6 @@ class WatchedApp(BenchtuiApp):
 
 if __name__ == "__main__":
     unused: Any = None
-    surroundings = AppContext(unused, list, lambda path: None, list, str, Path())
+    app_context = AppContext(unused, list, lambda path: None, list, str, Path())
     engine: Any = Engine()
-    WatchedApp(surroundings, Engine.path, engine).run(mouse=False)
+    WatchedApp(app_context, Engine.path, engine).run(mouse=False)

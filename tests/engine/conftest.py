@@ -66,11 +66,11 @@ class Stage:
         self.path = path
         self.log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         nodes = nodes or (Node(None, host),)
-        self.course = Scheduler(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
+        self.scheduler = Scheduler(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
         self._cut = False
         if left:
             event = left.resumed(host)
-            self.course.take_up(left.session, left.record())
+            self.scheduler.take_up(left.session, left.record())
             self.log.write(event)
         self._tail = Tail(path)
         self.session = Session()
@@ -87,16 +87,16 @@ class Stage:
 
     @property
     def running(self) -> list[int]:
-        return list(self.course.queue.running)
+        return list(self.scheduler.queue.running)
 
     @property
     def pending(self) -> list[int]:
-        return [case.index for case in self.course.queue.pending]
+        return [case.index for case in self.scheduler.queue.pending]
 
     def finish(self, index: int, outcome: Outcome = "ok", **fields: Any) -> bool:
         """End a case, and let what follows start; False once the sweep is over."""
         self.played[index].finish(outcome, **fields)
-        return self.course.advance()
+        return self.scheduler.advance()
 
     def finish_all(self, outcome: Callable[[Config], tuple[Outcome, dict[str, Any]]]) -> None:
         """Run to the end, each case as this says."""
@@ -104,7 +104,7 @@ class Stage:
             if not self.running:
                 return
             index = self.running[0]
-            ended, fields = outcome(self.course.queue.cases[index].config)
+            ended, fields = outcome(self.scheduler.queue.cases[index].config)
             self.finish(index, ended, **fields)
         raise AssertionError("the sweep never ends")
 
@@ -114,8 +114,10 @@ class Stage:
             self.session.apply(event)
         assert [case.index for case in self.session.pending] == self.pending
         assert sorted(case.index for case in self.session.running) == sorted(self.running)
-        assert [case.config for case in self.session.cases] == [each.config for each in self.course.queue.cases]
-        assert self.session.paused == self.course.queue.paused
+        assert [case.config for case in self.session.cases] == [
+            each.config for each in self.scheduler.queue.cases
+        ]
+        assert self.session.paused == self.scheduler.queue.paused
         return self.session
 
     def cut(self) -> Path:
@@ -151,11 +153,11 @@ def stage(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
         host = host or Host(absent={"rapl": "none"})
         stage = Stage(sweep, tmp_path / f"{len(made)}.json", host, nodes=nodes)
         made.append(stage)
-        plan = tuple(case.config for case in stage.course.queue.cases)
+        plan = tuple(case.config for case in stage.scheduler.queue.cases)
         stage.log.write(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=plan, host=Host()))
         stage.join(nodes)
-        stage.course.begin({None: runtime} if runtime else {})
-        stage.course.advance()
+        stage.scheduler.begin({None: runtime} if runtime else {})
+        stage.scheduler.advance()
         return stage
 
     yield begin
@@ -173,8 +175,8 @@ def resume() -> Iterator[Callable[..., Stage]]:
         stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left, nodes)
         made.append(stage)
         stage.join(nodes)
-        stage.course.begin({})
-        stage.course.advance()
+        stage.scheduler.begin({})
+        stage.scheduler.advance()
         return stage
 
     yield go_on

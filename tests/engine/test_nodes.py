@@ -99,11 +99,11 @@ def test_what_no_node_has_is_skipped_with_the_reason(stage: Begin) -> None:
 
 def lose(sweep: Any, name: str) -> bool:
     """Lose a node with what runs there, as its executor would tell it."""
-    there = [index for index, turn in sweep.course.queue.running.items() if turn.node == name]
-    sweep.course.lose(NodeLost(t=sweep.log.now_s(), node=name, reason="it burned"))
+    there = [index for index, turn in sweep.scheduler.queue.running.items() if turn.node == name]
+    sweep.scheduler.lose(NodeLost(t=sweep.log.now_s(), node=name, reason="it burned"))
     for index in there:
         sweep.played[index].finish("failed", reason=f"{NODE_LOST}it burned")
-    return bool(sweep.course.advance())
+    return bool(sweep.scheduler.advance())
 
 
 def test_a_case_whose_node_is_lost_fails_and_the_others_go_elsewhere(stage: Begin) -> None:
@@ -160,7 +160,7 @@ def test_where_no_node_is_left_the_lost_case_and_the_pending_ones_stay_to_be_res
 
 def test_a_node_that_is_lost_while_the_sweep_stops_fails_no_case(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=ON_RAY, axes=Axes(batch_size=(1, 2)))
-    sweep.course.stop("stopped")
+    sweep.scheduler.stop("stopped")
     lose(sweep, "n1")
     assert sweep.outcomes()[0] == ("interrupted", "node lost: it burned")
 
@@ -176,8 +176,8 @@ def test_a_kind_whose_last_node_is_lost_ends_and_the_other_goes_on(stage: Begin)
 def test_stopping_ends_a_case_that_waits_for_another_node(stage: Begin) -> None:
     sweep = stage(nodes=nodes("H100", "H100"), run=AGAIN, axes=Axes(batch_size=(1, 2)))
     lose(sweep, "n1")
-    sweep.course.stop("stopped")
-    assert not sweep.course.advance()
+    sweep.scheduler.stop("stopped")
+    assert not sweep.scheduler.advance()
     assert set(sweep.outcomes().values()) == {("interrupted", "stopped")}
 
 

@@ -233,9 +233,9 @@ def _screen(path: Path, dice: random.Random) -> None:
             return
         view = View(feed, SHOWN, "name")
         view.renew()
-        arranging = TableOrder(feed.session, view.book.value)
+        table_order = TableOrder(feed.session, view.book.value)
         chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
-        rows = view.rows(arranging)
+        rows = view.rows(table_order)
         shown: list[object] = [
             view.heading(()),
             view.current(chosen),

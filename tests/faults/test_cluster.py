@@ -237,11 +237,11 @@ def test_a_node_on_which_no_station_comes_up_is_refused_with_the_reason(
 
 def test_the_clock_of_a_node_is_known_from_the_quickest_answer() -> None:
     one = wire(PONGS % HELLO)
-    station = RemoteNode("n1", one)
+    runner = RemoteNode("n1", one)
     before_s = time.monotonic()
-    station.greet(before_s + 10)
-    assert 7.0 - time.monotonic() <= station.offset_s <= 7.0 - before_s
-    station.close()
+    runner.greet(before_s + 10)
+    assert 7.0 - time.monotonic() <= runner.offset_s <= 7.0 - before_s
+    runner.close()
     one.join()
 
 

@@ -316,14 +316,14 @@ class Stage:
     engine: FakeEngine
     clock: Still
 
-    def app(self, place: str, surroundings: AppContext, **options: Any) -> BenchtuiApp:
+    def app(self, place: str, app_context: AppContext, **options: Any) -> BenchtuiApp:
         """The app from which there is a way to the place."""
         if place == "replay":
             start = Start(aim=ReplayTarget(percent=40))
-            return BenchtuiApp(surroundings, self.story.path, start=start, clock=self.clock, **options)
+            return BenchtuiApp(app_context, self.story.path, start=start, clock=self.clock, **options)
         if place in ("monitor", "columns", "charts", "case", "page"):
-            return BenchtuiApp(surroundings, self.story.path, self.engine, clock=self.clock, **options)
-        return BenchtuiApp(surroundings, clock=self.clock, **options)
+            return BenchtuiApp(app_context, self.story.path, self.engine, clock=self.clock, **options)
+        return BenchtuiApp(app_context, clock=self.clock, **options)
 
     async def enter(self, place: str, pilot: Pilot[ExitReason]) -> Seen:
         """Go to the place."""
@@ -334,9 +334,9 @@ class Stage:
         return seen
 
     @asynccontextmanager
-    async def at(self, place: str, surroundings: AppContext) -> AsyncIterator[Seen]:
+    async def at(self, place: str, app_context: AppContext) -> AsyncIterator[Seen]:
         """What is seen in the place, on a small terminal."""
-        async with self.app(place, surroundings).run_test(size=(80, 24)) as pilot:
+        async with self.app(place, app_context).run_test(size=(80, 24)) as pilot:
             yield await self.enter(place, pilot)
 
 
@@ -375,7 +375,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no test's screen draw less often because the machine is busy."""
-    monkeypatch.setattr(DrawingCost, "look", lambda spending: None)
+    monkeypatch.setattr(DrawingCost, "look", lambda cost: None)
 
 
 @pytest.fixture
@@ -384,7 +384,7 @@ def clock() -> Still:
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path) -> AppContext:
+def app_context(tmp_path: Path) -> AppContext:
     """A machine without engines and sessions, in an empty folder."""
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -404,14 +404,14 @@ def surroundings(tmp_path: Path) -> AppContext:
 
 
 @pytest.fixture
-def opened(surroundings: AppContext, clock: Still) -> Open:
+def opened(app_context: AppContext, clock: Still) -> Open:
     """Open the app on a session file, or without one on the editor."""
 
     @asynccontextmanager
     async def open_app(
         path: Path | None = None, engine: Any = None, *, size: tuple[int, int] = (120, 40), **options: Any
     ) -> AsyncIterator[Seen]:
-        app = BenchtuiApp(options.pop("surroundings", surroundings), path, engine, clock=clock, **options)
+        app = BenchtuiApp(options.pop("surroundings", app_context), path, engine, clock=clock, **options)
         async with app.run_test(size=size) as pilot:
             seen = Seen(app, pilot, clock)
             await seen.look()

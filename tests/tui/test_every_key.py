@@ -92,8 +92,8 @@ def facts(seen: Any, engine: Any) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def around(surroundings: Any) -> Any:
-    return replace(surroundings, recorded=paths.entries)
+def around(app_context: Any) -> Any:
+    return replace(app_context, recorded=paths.entries)
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -110,11 +110,11 @@ async def test_a_key_does_something(stage: Any, around: Any, name: str, make_sto
 
 
 @pytest.mark.parametrize("place", keymap.TITLES)
-async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, surroundings: Any, place: str) -> None:
+async def test_a_mapped_key_works_under_its_new_name_alone(stage: Any, app_context: Any, place: str) -> None:
     names = [name for name in TRIED if name.startswith(f"{place}.")]
     mapped = dict(zip(names, FREE, strict=False))
     preferences = Preferences(Settings(keys=mapped))
-    around = replace(surroundings, recorded=paths.entries, preferences=preferences)
+    around = replace(app_context, recorded=paths.entries, preferences=preferences)
     async with stage.at(place, around) as seen:
         here = [_ours(seen, key) for name, key in mapped.items() if name != ANSWER]
         assert here == [name for name in mapped if name != ANSWER]
@@ -132,10 +132,10 @@ def _ours(seen: Any, key: str) -> str | None:
     return bound.binding.id if bound else None
 
 
-async def test_suspending_is_left_to_textual(stage: Any, surroundings: Any, monkeypatch: Any) -> None:
+async def test_suspending_is_left_to_textual(stage: Any, app_context: Any, monkeypatch: Any) -> None:
     asked = []
     monkeypatch.setattr(BenchtuiApp, "action_suspend_process", lambda app: asked.append(app))
-    async with stage.at("library", surroundings) as seen:
+    async with stage.at("library", app_context) as seen:
         await seen.settle("ctrl+z")
         assert asked == [seen.app]
 
@@ -174,16 +174,16 @@ def test_every_place_is_in_the_list_under_a_title() -> None:
 @pytest.mark.parametrize("place", ["monitor", "case", "page", "columns", "open", "charts", "library"])
 @pytest.mark.parametrize("key", KEPT)
 async def test_the_keys_that_always_leave_do_so_from_everywhere(
-    stage: Any, surroundings: Any, place: str, key: str
+    stage: Any, app_context: Any, place: str, key: str
 ) -> None:
-    async with stage.at(place, surroundings) as seen:
+    async with stage.at(place, app_context) as seen:
         await seen.settle(key)
         assert seen.app.return_value is not None or "The sweep runs on." in seen.text
 
 
-async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: Any, surroundings: Any) -> None:
+async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: Any, app_context: Any) -> None:
     keys = {"monitor.skip": "f5", "monitor.up": "w", "monitor.detach": "f6"}
-    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
+    mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with stage.at("monitor", mine) as seen:
         footer = seen.panel("keys")[0]
         assert "f5 skip" in footer and " w down cases" in footer and "P pause" in footer
@@ -191,16 +191,16 @@ async def test_the_footer_names_the_mapped_keys_and_answers_as_they_are(stage: A
         assert seen.panel("keys")[0].split() == ["d", "detach", "s", "stop", "esc", "back"]
 
 
-async def test_a_letter_that_is_mapped_can_still_be_typed(stage: Any, surroundings: Any) -> None:
-    mine = replace(surroundings, preferences=Preferences(Settings(keys={"monitor.skip": "v"})))
+async def test_a_letter_that_is_mapped_can_still_be_typed(stage: Any, app_context: Any) -> None:
+    mine = replace(app_context, preferences=Preferences(Settings(keys={"monitor.skip": "v"})))
     async with stage.at("monitor", mine) as seen:
         await seen.settle("slash", "v")
         assert seen.app.screen.query_one("Typing").value == "v"
         assert stage.engine.told == []
 
 
-async def test_the_palette_has_every_action_once(stage: Any, surroundings: Any) -> None:
-    async with stage.at("sweep", surroundings) as seen:
+async def test_the_palette_has_every_action_once(stage: Any, app_context: Any) -> None:
+    async with stage.at("sweep", app_context) as seen:
         names = [command.title for command in seen.app.get_system_commands(seen.app.screen)]
         assert len(names) == len(set(names))
         assert {"Start the sweep", "Take back", "Next place"} <= set(names)

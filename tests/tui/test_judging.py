@@ -178,7 +178,7 @@ BY_FOUR = Judging(Baseline(batch_size=4), 0.001)
 
 
 async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
-    opened: Any, story: Any, surroundings: Any
+    opened: Any, story: Any, app_context: Any
 ) -> None:
     story.begin(rounds=3)
     for case, ms in enumerate((10.0, 10.0, 40.0)):
@@ -187,7 +187,7 @@ async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
     async with opened(story.path) as seen:
         assert ["base" in line.split() for line in seen.table[:3]] == [True, False, False]
         assert "= 1.00x" in seen.table[2]
-    async with opened(story.path, surroundings=replace(surroundings, judging=BY_FOUR)) as seen:
+    async with opened(story.path, app_context=replace(app_context, judging=BY_FOUR)) as seen:
         assert ["base" in line.split() for line in seen.table[:3]] == [False, False, True]
         assert "? 1.00x" in seen.table[0] and " 2.00x" in seen.table[1]
         await seen.pilot.press("Y")
@@ -199,10 +199,10 @@ async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
     assert "Against cuda:0 fp32 bs=1, " in report_markdown(story.path)
 
 
-def test_so_does_the_report_that_the_library_writes(story: Any, surroundings: Any) -> None:
+def test_so_does_the_report_that_the_library_writes(story: Any, app_context: Any) -> None:
     story.begin().case(0, 10.0, 30).case(1, 20.0, 30).case(2, 40.0, 30).end()
     item: Any = SimpleNamespace(path=story.path, name="trial")
     for judging, size in ((BY_FOUR, 4), (LEFT_TO_THE_SWEEP, 1)):
-        here = replace(surroundings, judging=judging)
+        here = replace(app_context, judging=judging)
         actions.work("export", item, f"{size}.md", here, ())()
         assert f"Against cuda:0 fp32 bs={size}, " in (here.folder / f"{size}.md").read_text()

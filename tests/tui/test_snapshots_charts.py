@@ -22,7 +22,7 @@ def pressing(*keys: str) -> Any:
 
 
 @pytest.fixture
-def app(story: Any, surroundings: Any, clock: Any, theme: str) -> BenchtuiApp:
+def app(story: Any, app_context: Any, clock: Any, theme: str) -> BenchtuiApp:
     story.begin(batch_sizes=(1, 2, 4, 8), precision=("fp32", "fp16"), iterations=120)
     for number, config in enumerate(story.plan):
         if (config.batch_size, config.precision) == (8, "fp32"):
@@ -32,7 +32,7 @@ def app(story: Any, surroundings: Any, clock: Any, theme: str) -> BenchtuiApp:
                 number, (9.0 if config.precision == "fp32" else 4.0) + config.batch_size, 120
             )
     story.end()
-    return BenchtuiApp(surroundings, story.path, None, theme=theme, clock=clock)
+    return BenchtuiApp(app_context, story.path, None, theme=theme, clock=clock)
 
 
 @pytest.mark.parametrize("theme", THEMES)

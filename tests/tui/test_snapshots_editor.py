@@ -16,7 +16,7 @@ async def edit(pilot: Any) -> None:
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_the_editor_while_typing(
-    surroundings: Any, snap_compare: Any, theme: str, size: tuple[int, int]
+    app_context: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
-    app = BenchtuiApp(surroundings, theme=theme)
+    app = BenchtuiApp(app_context, theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=edit)

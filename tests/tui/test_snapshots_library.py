@@ -16,7 +16,7 @@ THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 
 
 @pytest.fixture
-def shelf(home: Path, make_story: Any, surroundings: AppContext, monkeypatch: pytest.MonkeyPatch) -> AppContext:
+def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pytest.MonkeyPatch) -> AppContext:
     """A library of four sessions, in a folder whose name doesn't change."""
     for name, factor, ending in (
         ("before", 1.0, "completed"),
@@ -35,7 +35,7 @@ def shelf(home: Path, make_story: Any, surroundings: AppContext, monkeypatch: py
         story.close()
     operations.write_note(paths.folder() / "after.json", "after the driver update")
     monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
-    return replace(surroundings, recorded=paths.entries)
+    return replace(app_context, recorded=paths.entries)
 
 
 @SIZES

@@ -53,7 +53,7 @@ def on_a_cluster(story: Any) -> None:
 def test_the_monitor(
     story: Any,
     engine: Any,
-    surroundings: Any,
+    app_context: Any,
     clock: Any,
     snap_compare: Any,
     theme: str,
@@ -61,5 +61,5 @@ def test_the_monitor(
     view: str,
 ) -> None:
     on_a_cluster(story) if view in ("cluster", "nodes", "node") else on_a_machine(story)
-    app = BenchtuiApp(surroundings, story.path, engine, theme=theme, clock=clock)
+    app = BenchtuiApp(app_context, story.path, engine, theme=theme, clock=clock)
     assert snap_compare(app, terminal_size=size, press=VIEWS[view])

@@ -31,10 +31,10 @@ VIEWS = {
 
 
 @pytest.fixture
-def around(surroundings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def around(app_context: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A library whose files lie in a folder of which every picture tells the same."""
     monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
-    return replace(surroundings, recorded=paths.entries)
+    return replace(app_context, recorded=paths.entries)
 
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
@@ -52,12 +52,12 @@ def test_a_place(stage: Any, around: Any, snap_compare: Any, theme: str, size: A
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
 def test_an_empty_library(
-    stage: Any, surroundings: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, theme: str, size: Any
+    stage: Any, app_context: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch, theme: str, size: Any
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", "/home/reader/.local/share")
 
     async def look(pilot: Any) -> None:
         await stage.enter("library", pilot)
 
-    app = stage.app("library", surroundings, theme=theme)
+    app = stage.app("library", app_context, theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=look)

@@ -11,7 +11,7 @@ from benchtui.tui.replay.player import ReplayTarget, Start
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_a_replay_in_its_middle(
-    story: Any, surroundings: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
+    story: Any, app_context: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 10.0, 120, "random weights").telemetry().telemetry()
     story.telemetry(throttle="hw_thermal").start(1).wait(1.0)
@@ -27,5 +27,5 @@ def test_a_replay_in_its_middle(
             pilot.app.screen.tick()
 
     start = Start(4.0, ReplayTarget(percent=80))
-    app = BenchtuiApp(surroundings, story.path, None, start=start, theme=theme, clock=clock)
+    app = BenchtuiApp(app_context, story.path, None, start=start, theme=theme, clock=clock)
     assert snap_compare(app, terminal_size=size, run_before=look)

@@ -121,7 +121,7 @@ class CaseScreen(Screen[None]):
         """Draw what has come, and compute what is new of the case."""
         if not self.is_current:
             return
-        self._draw(self._feed.holding.problem or None)
+        self._draw(self._feed.cache.problem or None)
         if self._looked is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._read_again()
         elif not self._busy and self._seen.is_due(self._case):
@@ -201,8 +201,8 @@ class CaseScreen(Screen[None]):
 
     def _read_again(self) -> None:
         """Have the steps read, and look soon whether they are there."""
-        if self._feed.holding.waits:
-            self.run_worker(self._feed.holding.go_on())
+        if self._feed.cache.waits:
+            self.run_worker(self._feed.cache.go_on())
         self.set_timer(SOON_S, self.tick)
 
     @property

@@ -116,10 +116,10 @@ def optimal(
     """
     loaded = sessions.load(session)
     loaded.judge_by(judging({"baseline": baseline, "same_within": same_within}))
-    wish = Objective(need, Constraints(**limits), steps, length)
-    wishes = [wish] if toml_path else _by_length(wish, lengths(loaded))
+    objective = Objective(need, Constraints(**limits), steps, length)
+    wishes = [objective] if toml_path else _by_length(objective, lengths(loaded))
     decisions = [decide(loaded, each) for each in wishes]
-    text = _sweep_text(loaded, wish) if toml_path and decisions[0].best else None
+    text = _sweep_text(loaded, objective) if toml_path and decisions[0].best else None
     if as_json:
         click.echo(deciding.json_text(decisions), err=toml_path == "-")
     else:
@@ -149,24 +149,24 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
     return parse_sweep(text, f"{session}: its best case", overrides)
 
 
-def _by_length(wish: "Objective", lengths: tuple[int, ...]) -> list["Objective"]:
+def _by_length(objective: "Objective", lengths: tuple[int, ...]) -> list["Objective"]:
     """One wish for each sequence length: another length is other work, and no choice."""
-    if wish.sequence_length or len(lengths) < 2:
-        return [wish]
-    return [replace(wish, sequence_length=length) for length in lengths]
+    if objective.sequence_length or len(lengths) < 2:
+        return [objective]
+    return [replace(objective, sequence_length=length) for length in lengths]
 
 
-def _sweep_text(session: "Session", wish: "Objective", overrides: tuple[str, ...] = ()) -> str:
+def _sweep_text(session: "Session", objective: "Objective", overrides: tuple[str, ...] = ()) -> str:
     """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
     known = lengths(session)
-    if wish.sequence_length is None and len(known) > 1:
+    if objective.sequence_length is None and len(known) > 1:
         named = ", ".join(map(str, known))
         raise BenchtuiError(
             f"cases of {len(known)} sequence lengths, which are other work: name one of {named}"
         )
-    best = decide(session, wish).best
+    best = decide(session, objective).best
     if best is None:
         raise BenchtuiError("the session has no measured case to choose")
     text = toml_writer.toml_of(single_case_sweep(session.start.sweep, best.config))

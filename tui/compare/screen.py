@@ -77,10 +77,10 @@ class Compare(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, paths: tuple[Path, ...], surroundings: AppContext, symbols: Symbols) -> None:
+    def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
         super().__init__()
         self._paths = paths
-        self._surroundings = surroundings
+        self._app_context = app_context
         self._symbols = symbols
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
@@ -202,7 +202,7 @@ class Compare(Screen[None]):
         """Write the comparison where the reader wants it."""
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
-            place = self._surroundings.folder / Path(name).expanduser()
+            place = self._app_context.folder / Path(name).expanduser()
             self._errands.do(partial(actions.write, partial(_text, found), place, self._paths))
 
     @on(ActionBar.Changed)
@@ -215,10 +215,10 @@ class Compare(Screen[None]):
         sides = []
         try:
             for number, path in enumerate(self._paths, 1):
-                name = self._surroundings.name_of(path)
+                name = self._app_context.name_of(path)
                 self._wait(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
                 session = await asyncio.to_thread(load, path, Session.apply, lambda: self._there)
-                session.judge_by(self._surroundings.judging)
+                session.judge_by(self._app_context.judging)
                 sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
             await self._hold(tuple(sides))
         except AbandonedError:

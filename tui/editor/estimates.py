@@ -11,15 +11,15 @@ from benchtui.tui.shell.context import AppContext
 class HistoryCache:
     """Reads the library of sessions when it is asked about a sweep of another subject, or when it has grown."""
 
-    def __init__(self, surroundings: AppContext) -> None:
-        self._surroundings = surroundings
+    def __init__(self, app_context: AppContext) -> None:
+        self._app_context = app_context
         self._known: dict[tuple[object, ...], HistoryEstimator] = {}
         self._library: tuple[tuple[Path, bool], ...] = ()
 
     def precedents(self, sweep: Sweep) -> HistoryEstimator:
         """What there is to know; nothing where the library can't be read."""
         try:
-            entries = self._surroundings.recorded()
+            entries = self._app_context.recorded()
         except BenchtuiError:
             return HistoryEstimator()
         library = tuple((entry.path, entry.finished) for entry in entries)
@@ -28,5 +28,5 @@ class HistoryCache:
             self._known.clear()
         key = workload_key(sweep)
         if key not in self._known:
-            self._known[key] = load_history(entries, sweep, self._surroundings.hostname)
+            self._known[key] = load_history(entries, sweep, self._app_context.hostname)
         return self._known[key]

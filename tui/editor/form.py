@@ -205,21 +205,21 @@ class Cursor:
         self.value = 0
         self._defaults: Mapping[str, str] = default_texts()
 
-    def sheet(self, state: State, focused: bool) -> Form:
+    def form(self, state: State, focused: bool) -> Form:
         """The lines of a state."""
         rows = tuple(self._rows(state))
         at = next((place for place, row in enumerate(rows) if row.entry == self.entry), 0)
         return Form(rows, at, self.value, focused)
 
-    def move(self, sheet: Form, lines: int) -> None:
+    def move(self, form: Form, lines: int) -> None:
         """Go to another line; the cursor in it stands on the value that is on."""
-        row = sheet.rows[min(max(sheet.chosen + lines, 0), len(sheet.rows) - 1)]
+        row = form.rows[min(max(form.chosen + lines, 0), len(form.rows) - 1)]
         self.entry = row.entry
         self.value = next((place for place, (_, on) in enumerate(row.values) if on), 0)
 
-    def turn(self, sheet: Form, by: int) -> None:
+    def turn(self, form: Form, by: int) -> None:
         """Go to another value of the line."""
-        self.value = (self.value + by) % max(len(sheet.row.values), 1)
+        self.value = (self.value + by) % max(len(form.row.values), 1)
 
     def _rows(self, state: State) -> list[FormRow]:
         lines = ((entry, unused(entry, state.sweep)) for entry in ENTRIES)

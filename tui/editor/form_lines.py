@@ -15,11 +15,11 @@ LONG_LABEL = 26
 """Of the entries that only some tasks have."""
 
 
-def entry_lines(sheet: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """As many lines as there is room for, the chosen one among them."""
-    lines, top = _titles(sheet), _top(sheet, height)
+    lines, top = _titles(form), _top(form, height)
     drawn = [
-        _title(found, width, symbols) if isinstance(found, str) else _entry(sheet, found, width, symbols)
+        _title(found, width, symbols) if isinstance(found, str) else _entry(form, found, width, symbols)
         for found in lines[top : top + height]
     ]
     for place, left in ((0, _entries_in(lines[:top])), (-1, _entries_in(lines[top + height :]))):
@@ -32,9 +32,9 @@ def _entries_in(lines: Sequence[str | int]) -> int:
     return sum(isinstance(found, int) for found in lines)
 
 
-def value_place(sheet: Form, height: int) -> tuple[int, int]:
+def value_place(form: Form, height: int) -> tuple[int, int]:
     """Column and line at which the chosen entry's value stands."""
-    return value_column(sheet.row), _titles(sheet).index(sheet.chosen) - _top(sheet, height)
+    return value_column(form.row), _titles(form).index(form.chosen) - _top(form, height)
 
 
 def value_column(row: FormRow) -> int:
@@ -42,11 +42,11 @@ def value_column(row: FormRow) -> int:
     return VALUE if len(row.entry.label) <= LABEL else INDENT + LONG_LABEL + 1
 
 
-def _titles(sheet: Form) -> list[str | int]:
+def _titles(form: Form) -> list[str | int]:
     """The numbers of the lines, each group of them below its title, a blank line between two."""
     found: list[str | int] = []
     group = ""
-    for place, row in enumerate(sheet.rows):
+    for place, row in enumerate(form.rows):
         if row.entry.group != group:
             group = row.entry.group
             found += ["", group] if found else [group]
@@ -54,24 +54,24 @@ def _titles(sheet: Form) -> list[str | int]:
     return found
 
 
-def _top(sheet: Form, height: int) -> int:
-    lines = _titles(sheet)
-    return max(0, min(lines.index(sheet.chosen) - height // 2, len(lines) - height))
+def _top(form: Form, height: int) -> int:
+    lines = _titles(form)
+    return max(0, min(lines.index(form.chosen) - height // 2, len(lines) - height))
 
 
 def _title(group: str, width: int, symbols: Symbols) -> Line:
     return crop([(group, "muted")], width, symbols) if group else BLANK
 
 
-def _entry(sheet: Form, place: int, width: int, symbols: Symbols) -> Line:
-    row, here = sheet.rows[place], place == sheet.chosen
-    mark = (symbols.chosen if here else " ", "accent" if sheet.focused else "faint")
-    role = "strong" if here and sheet.focused else "plain" if row.changed else "muted"
+def _entry(form: Form, place: int, width: int, symbols: Symbols) -> Line:
+    row, here = form.rows[place], place == form.chosen
+    mark = (symbols.chosen if here else " ", "accent" if form.focused else "faint")
+    role = "strong" if here and form.focused else "plain" if row.changed else "muted"
     label = row.entry.label.ljust(value_column(row) - INDENT - 1)
     head = [mark, (" ", "plain"), (f"{label} ", role)]
     room = width - width_of(head)
-    if here and sheet.focused and row.values and not row.unused:
-        return line(*head, *_choices(sheet, room, symbols))
+    if here and form.focused and row.values and not row.unused:
+        return line(*head, *_choices(form, room, symbols))
     return crop([*head, _value(row)], width, symbols)
 
 
@@ -81,13 +81,13 @@ def _value(row: FormRow) -> Span:
     return (row.text, "bright" if row.changed else "muted") if row.text else (row.entry.unset, "muted")
 
 
-def _choices(sheet: Form, room: int, symbols: Symbols) -> Line:
+def _choices(form: Form, room: int, symbols: Symbols) -> Line:
     """All values, those that are on marked; from as far left as lets the cursor be in view."""
     tokens = [
-        (f"{symbols.ok if on else ' '}{value} ", _role(on, value == sheet.value_at_cursor))
-        for value, on in sheet.row.values
+        (f"{symbols.ok if on else ' '}{value} ", _role(on, value == form.value_at_cursor))
+        for value, on in form.row.values
     ]
-    cursor = next((at for at, (value, _) in enumerate(sheet.row.values) if value == sheet.value_at_cursor), 0)
+    cursor = next((at for at, (value, _) in enumerate(form.row.values) if value == form.value_at_cursor), 0)
     first = 0
     while first < cursor and width_of(tokens[first : cursor + 1]) + 3 > room:
         first += 1

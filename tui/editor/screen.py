@@ -72,11 +72,11 @@ class Editor(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, surroundings: AppContext, symbols: Symbols, source: str | Path = FIRST) -> None:
+    def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = FIRST) -> None:
         super().__init__()
-        self._surroundings = surroundings
+        self._app_context = app_context
         self._symbols = symbols
-        self.desk = EditorState(source)
+        self.state = EditorState(source)
         self._typing: Typing = ""
         self._busy = False
 
@@ -86,10 +86,10 @@ class Editor(Screen[None]):
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Place](place_lines, signs, id="places")
-            yield TitleBar(self._surroundings, signs, id="title")
+            yield TitleBar(self._app_context, signs, id="title")
             with Container(id="panes"):
                 yield Panel[Form](entry_lines, signs, id="entries")
-                yield CasesPane(HistoryCache(self._surroundings), signs, id="cases")
+                yield CasesPane(HistoryCache(self._app_context), signs, id="cases")
             yield Panel[Log](log_lines, signs, id="hint")
             yield KeyBar(signs)
         yield Field(id="field")
@@ -112,19 +112,19 @@ class Editor(Screen[None]):
             return True
         if self._typing:
             return action in WHILE_TYPING
-        return action in WHILE_ASKED if self.desk.question else action != "agree"
+        return action in WHILE_ASKED if self.state.question else action != "agree"
 
     @on(Input.Changed)
     def _try_text(self, event: Input.Changed) -> None:
         if self._typing == "entry":
-            self.desk.attempt(event.value)
+            self.state.attempt(event.value)
             self.draw()
 
     @on(Input.Submitted)
     def _accept_text(self, event: Input.Submitted) -> None:
         if self._typing == "path":
             self._stop_typing()
-            self.desk.save(event.value.strip(), self._surroundings.folder)
+            self.state.save(event.value.strip(), self._app_context.folder)
         elif self._typing == "entry":
             self._accept()
         self.draw()
@@ -137,94 +137,94 @@ class Editor(Screen[None]):
         """Start the sweep and show it; while another one runs on this machine, ask first."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
-            self.desk.say("no case would be measured: all are skipped or switched off", "warning")
+            self.state.say("no case would be measured: all are skipped or switched off", "warning")
             self.draw()
         elif not self._busy:
             self._start(anyway=False)
 
     def action_edit(self) -> None:
         """Type the value of the line; among the cases, switch one."""
-        if self.desk.in_cases:
-            self.desk.switch_cases(self._cases.cell, self._cases.here())
+        if self.state.in_cases:
+            self.state.switch_cases(self._cases.cell, self._cases.here())
         else:
-            self._type("entry", self.desk.sheet.row.text)
+            self._type("entry", self.state.form.row.text)
         self.draw()
 
     def action_switch(self) -> None:
         """Put the value under the cursor on or off, or the case."""
-        if self.desk.in_cases or not self.desk.cursor.entry.values:
+        if self.state.in_cases or not self.state.cursor.entry.values:
             self.action_edit()
         else:
-            self.desk.switch()
+            self.state.switch()
         self.draw()
 
     def action_switch_alike(self) -> None:
         """Switch all cases that share the value under the cursor."""
-        if self.desk.in_cases:
-            self.desk.switch_cases(self._cases.cell, self._cases.alike())
+        if self.state.in_cases:
+            self.state.switch_cases(self._cases.cell, self._cases.alike())
         else:
             tab, alike = keymap.key("sweep.cases"), keymap.key("sweep.switch_alike")
-            self.desk.say(f"{tab} leads to the cases: there {alike} switches all that share a value")
+            self.state.say(f"{tab} leads to the cases: there {alike} switches all that share a value")
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:
         """Make a change that needs nothing but the desk."""
-        {"reset": self.desk.reset, "undo": self.desk.undo, "redo": self.desk.redo}[what]()
+        {"reset": self.state.reset, "undo": self.state.undo, "redo": self.state.redo}[what]()
         self.draw()
 
     def action_open(self) -> None:
         """Choose another sweep."""
         from benchtui.tui.editor.open_dialog import Opener  # the first paint doesn't wait for it
 
-        self.app.push_screen(Opener(self._surroundings.folder, self._symbols), self.edit)
+        self.app.push_screen(Opener(self._app_context.folder, self._symbols), self.edit)
 
     def action_save(self) -> None:
         """Ask where to, and save; what is typed is taken over first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
-        self._type("path", self.desk.name_to_save(self._surroundings.folder))
+        self._type("path", self.state.name_to_save(self._app_context.folder))
         self.draw()
 
     def action_other_pane(self) -> None:
         """Go to the cases, or back to the entries; what is typed is taken over first."""
         if self._typing != "path" and (not self._typing or self._accept()):
-            self.desk.in_cases = not self.desk.in_cases
-            self.desk.say("")
+            self.state.in_cases = not self.state.in_cases
+            self.state.say("")
         self.draw()
 
     def action_agree(self) -> None:
         """Answer the question with yes."""
-        self.desk.agree()
+        self.state.agree()
         self.draw()
 
     def action_back(self) -> None:
         """Drop what is typed or asked; from the cases back to the entries."""
         if self._typing:
             self._stop_typing()
-        elif self.desk.question is None:
-            self.desk.in_cases = False
-        self.desk.question = None
-        self.desk.say("")
+        elif self.state.question is None:
+            self.state.in_cases = False
+        self.state.question = None
+        self.state.say("")
         self.draw()
 
     def action_move(self, rows: int) -> None:
         """Go to another line, or to another case; what is typed is taken over first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
-        if self.desk.in_cases:
+        if self.state.in_cases:
             self._cases.move(rows)
-            self.desk.say("")
+            self.state.say("")
         else:
-            self.desk.move(rows)
+            self.state.move(rows)
         self.draw()
 
     def action_turn(self, by: int) -> None:
         """Go to another value of the line, or to another option of the case."""
-        if self.desk.in_cases:
+        if self.state.in_cases:
             self._cases.turn(by)
-            self.desk.say("")
+            self.state.say("")
         else:
-            self.desk.turn(by)
+            self.state.turn(by)
         self.draw()
 
     def action_help(self) -> None:
@@ -237,29 +237,29 @@ class Editor(Screen[None]):
     def edit(self, source: str | Path | None) -> None:
         """Go on with another sweep, where one was chosen."""
         if source is not None:
-            self.desk.open(source)
+            self.state.open(source)
         self.draw()
 
     def ask_leave(self) -> None:
         """Ask whether to leave in spite of changes."""
-        self.desk.ask("The changes are neither saved nor started.", "leave all the same", self._give_up)
+        self.state.ask("The changes are neither saved nor started.", "leave all the same", self._give_up)
         self.draw()
 
     def draw(self) -> None:
         """Draw what differs."""
         if not self.is_current:
             return
-        desk = self.desk
+        state = self.state
         with self.app.batch_update():
-            self.query_one(TitleBar).tell(desk.draft)
-            self._panel("entries").show(desk.sheet)
-            self._cases.show(desk.sweep, desk.in_cases)
-            self._panel("hint").show(hint_of(desk, self._cases.cell, self._typing))
-            self._panel("keys").show(keys_of(desk, self._typing))
+            self.query_one(TitleBar).tell(state.draft)
+            self._panel("entries").show(state.form)
+            self._cases.show(state.sweep, state.in_cases)
+            self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))
+            self._panel("keys").show(keys_of(state, self._typing))
 
     def _type(self, what: Typing, text: str) -> None:
         self._typing = what
-        self.desk.say("")
+        self.state.say("")
         self._put_field()
         self.query_one(Field).open(text)
 
@@ -268,48 +268,48 @@ class Editor(Screen[None]):
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
         column, row = len(SAVE_AS), panel.height - 1
         if self._typing == "entry":
-            column, row = value_place(self.desk.sheet, panel.height)
+            column, row = value_place(self.state.form, panel.height)
         self.query_one(Field).place(panel.x + column, panel.y + row, panel.width - column)
 
     def _accept(self) -> bool:
         """Take over what is typed; False where it isn't allowed."""
-        accepted = self.desk.set(self.query_one(Field).value)
+        accepted = self.state.set(self.query_one(Field).value)
         if accepted:
             self._stop_typing()
         self.draw()
         return accepted
 
     def _stop_typing(self) -> None:
-        self._typing, self.desk.trial = "", None
+        self._typing, self.state.trial = "", None
         self.query_one(Field).close()
 
     def _give_up(self) -> None:
-        self.desk.draft.keep(self.desk.draft.sweep)
+        self.state.draft.keep(self.state.draft.sweep)
         self.call_later(self.app.run_action, "app.leave")
 
     @work(group="start")
     async def _start(self, anyway: bool) -> None:
         """Start an engine, or ask first where another one runs; nobody waits for it but this."""
-        self._busy, sweep = True, self.desk.draft.sweep
-        self.desk.say("starting engine")
+        self._busy, sweep = True, self.state.draft.sweep
+        self.state.say("starting engine")
         self.draw()
         try:
-            others = [] if anyway else await asyncio.to_thread(self._surroundings.running)
+            others = [] if anyway else await asyncio.to_thread(self._app_context.running)
             if others:
                 again = partial(self._start, anyway=True)
-                self.desk.ask(
+                self.state.ask(
                     "Another sweep runs on this machine, and two slow each other.", "start all the same", again
                 )
                 return
-            engine = await asyncio.to_thread(self._surroundings.start, sweep)
+            engine = await asyncio.to_thread(self._app_context.start, sweep)
         except BenchtuiError as error:
-            self.desk.say(str(error), "bad")
+            self.state.say(str(error), "bad")
             return
         finally:
             self._busy = False
             self.draw()
-        self.desk.draft.keep(sweep)
-        self.desk.say("")
+        self.state.draft.keep(sweep)
+        self.state.say("")
         self.post_message(Opened(engine.path, engine))
 
     @property

@@ -40,9 +40,9 @@ class EditorState:
         self.question: Prompt | None = None
 
     @property
-    def sheet(self) -> Form:
+    def form(self) -> Form:
         """The lines as they stand, and the cursor in them."""
-        return self.cursor.sheet(self.draft.state, not self.in_cases)
+        return self.cursor.form(self.draft.state, not self.in_cases)
 
     @property
     def sweep(self) -> Sweep:
@@ -89,21 +89,21 @@ class EditorState:
 
     def move(self, lines: int) -> None:
         """Go to another line."""
-        self.cursor.move(self.sheet, lines)
+        self.cursor.move(self.form, lines)
         self.say("")
 
     def turn(self, by: int) -> None:
         """Go to another of several values; of an entry that has one, take the next."""
         entry = self.cursor.entry
         if entry.values and not entry.several:
-            self.set(self.sheet.value_after(by))
+            self.set(self.form.value_after(by))
         else:
-            self.cursor.turn(self.sheet, by)
+            self.cursor.turn(self.form, by)
             self.say("")
 
     def switch(self) -> None:
         """Put the value under the cursor on or off; of an entry that has one, take the next."""
-        row, value = self.sheet.row, self.sheet.value_at_cursor
+        row, value = self.form.row, self.form.value_at_cursor
         if value is None or not row.entry.several:
             self.turn(1)
         elif text := toggled(row.entry, row.text, value):
@@ -179,27 +179,27 @@ LONG = 40
 RAN_OUT = "a case of these options that was no larger ran out of memory"
 
 
-def hint_of(desk: EditorState, cell: Cell | None, typing: Typing) -> Log:
+def hint_of(state: EditorState, cell: Cell | None, typing: Typing) -> Log:
     """The one thing that matters most at the moment."""
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
-    if desk.question is not None:
-        return Log(word=f"{desk.question.text}  y: {desk.question.yes}.  esc: back.", role="warning")
-    if desk.word:
-        return Log(word=desk.word, role=desk.role)
-    if desk.in_cases:
+    if state.question is not None:
+        return Log(word=f"{state.question.text}  y: {state.question.yes}.  esc: back.", role="warning")
+    if state.word:
+        return Log(word=state.word, role=state.role)
+    if state.in_cases:
         return Log(word=_case(cell) if cell else "", role="muted")
-    return Log(word=_line(desk.sheet.row), role="muted")
+    return Log(word=_line(state.form.row), role="muted")
 
 
-def keys_of(desk: EditorState, typing: Typing) -> Keys:
+def keys_of(state: EditorState, typing: Typing) -> Keys:
     """The keys of the moment, at most seven."""
     if typing:
         return (("enter", "save" if typing == "path" else "accept"), ("esc", "back"))
-    if desk.question is not None:
-        return (("y", desk.question.yes), ("esc", "back"))
+    if state.question is not None:
+        return (("y", state.question.yes), ("esc", "back"))
     ends: Keys = (("s", "start"), ("?", "help"), ("q", "quit"))
-    if desk.in_cases:
+    if state.in_cases:
         return (("space", "off or on"), ("a", "all alike"), ("tab", "entries"), *ends)
     return (("enter", "edit"), ("tab", "cases"), ("o", "open"), ("w", "save"), *ends)
 

@@ -51,9 +51,9 @@ LOOK_S = 3.0
 class TitleBar(Panel[Title]):
     """Tells which sweep is edited, and what runs meanwhile."""
 
-    def __init__(self, surroundings: AppContext, symbols: Symbols, *, id: str | None = None) -> None:
+    def __init__(self, app_context: AppContext, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(title_lines, symbols, id=id)
-        self._surroundings = surroundings
+        self._app_context = app_context
         self._title = Title("", "", changed=False)
 
     def on_mount(self) -> None:
@@ -75,7 +75,7 @@ class TitleBar(Panel[Title]):
     @work(exclusive=True)
     async def _look(self) -> None:
         with suppress(BenchtuiError):  # where none can be reached, none is shown
-            engines = await asyncio.to_thread(self._surroundings.running)
-            running = tuple(clean(self._surroundings.name_of(engine.path)) for engine in engines)
+            engines = await asyncio.to_thread(self._app_context.running)
+            running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
             self._title = Title(self._title.name, self._title.origin, self._title.changed, running)
             self.show(self._title)

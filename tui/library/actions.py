@@ -52,16 +52,16 @@ def deleting(item: Item, busy: Collection[Path]) -> Prompt:
     return Prompt("X", text, "delete", partial(_delete, item, busy))
 
 
-def resuming(item: Item, surroundings: AppContext, anyway: bool = False) -> ActionResult | Prompt:
+def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Prompt:
     """Have an engine go on with a session; where another one runs, ask first whether to do so ``anyway``.
 
     Raises:
         BenchtuiError: where it can't be resumed.
     """
-    if not anyway and surroundings.running():
+    if not anyway and app_context.running():
         text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
-        return Prompt("u", text, "resume all the same", partial(resuming, item, surroundings, True))
-    return ActionResult(f"{item.name} goes on", item.path, surroundings.resume(item.path))
+        return Prompt("u", text, "resume all the same", partial(resuming, item, app_context, True))
+    return ActionResult(f"{item.name} goes on", item.path, app_context.resume(item.path))
 
 
 def write(

@@ -81,15 +81,15 @@ class Item:
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None
 
 
-def items(surroundings: AppContext, catalogue: Catalogue) -> list[Item]:
+def items(app_context: AppContext, catalogue: Catalogue) -> list[Item]:
     """Every session of the library and every one that is being written, as far as known without reading on."""
-    engines = {engine.path: engine for engine in surroundings.running()}
-    entries = {entry.path: entry for entry in surroundings.recorded()}
+    engines = {engine.path: engine for engine in app_context.running()}
+    entries = {entry.path: entry for entry in app_context.recorded()}
     elsewhere = (paths.entry_of(path) for path in engines if path not in entries)
     return [
         Item(
             entry,
-            clean(surroundings.name_of(entry.path)),
+            clean(app_context.name_of(entry.path)),
             clean(operations.note_of(entry.path)),
             engines.get(entry.path),
             None if entry.path in engines else catalogue.known(entry.path),

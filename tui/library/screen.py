@@ -81,11 +81,11 @@ class Library(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, surroundings: AppContext, symbols: Symbols) -> None:
+    def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__()
-        self._surroundings = surroundings
+        self._app_context = app_context
         self._symbols = symbols
-        self._browsing = LibrarySelection()
+        self._selection = LibrarySelection()
         self._catalogue: Catalogue | None = None
         self._looked = False
         self._there = True
@@ -128,34 +128,34 @@ class Library(Screen[None]):
 
     def action_move(self, rows: int) -> None:
         """Choose another session."""
-        self._browsing.move(rows)
+        self._selection.move(rows)
         self._say()
 
     def action_follow(self, rows: int) -> None:
         """Choose the next session that is shown, and go on at the other end."""
-        self._browsing.follow(rows)
+        self._selection.follow(rows)
         self._say()
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._browsing.sort()
+        self._selection.sort()
         self._say()
 
     def action_mark(self) -> None:
         """Mark the chosen session, or take its mark away."""
-        fits = self._browsing.mark()
-        self._browsing.move(1 if fits else 0)
+        fits = self._selection.mark()
+        self._selection.move(1 if fits else 0)
         self._say("" if fits else "as many sessions as there are letters are marked")
 
     def action_back(self) -> None:
         """Drop what is asked, then the filter, then the marks."""
         errands = self._errands
         if errands.purpose == "filter":
-            self._browsing.filter("")
+            self._selection.filter("")
         if errands.purpose:
             errands.close()
         elif errands.question is None:
-            self._browsing.clear()
+            self._selection.clear()
         self._say()
 
     def action_open(self, replay: bool = False) -> None:
@@ -170,7 +170,7 @@ class Library(Screen[None]):
         if item.engine is not None:
             self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
         else:
-            self._errands.do(partial(actions.resuming, item, self._surroundings))
+            self._errands.do(partial(actions.resuming, item, self._app_context))
 
     def action_edit(self) -> None:
         """Edit the sweep of the chosen session."""
@@ -179,7 +179,7 @@ class Library(Screen[None]):
 
     def action_compare(self) -> None:
         """Hold the marked sessions against each other; the first marked is the base."""
-        chosen = self._browsing.to_compare
+        chosen = self._selection.to_compare
         if len(chosen) < 2:
             self._say("mark two or more with space; the first marked is the base")
         else:
@@ -189,9 +189,9 @@ class Library(Screen[None]):
         """Have the reader type what an action needs; answer where it was asked whether to go on."""
         if purpose == "export" and self._errands.answers("E"):
             return
-        item = self._browsing.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
+        item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
-            text = actions.begun(purpose, item, self._browsing.words)
+            text = actions.begun(purpose, item, self._selection.words)
             self._errands.ask(purpose, actions.ASKED[purpose], text)
 
     def action_delete(self) -> None:
@@ -201,7 +201,7 @@ class Library(Screen[None]):
         if item.engine is not None:
             self._say("a sweep that runs can't be deleted; the Monitor stops it")
         else:
-            self._errands.put(actions.deleting(item, self._browsing.busy))
+            self._errands.put(actions.deleting(item, self._selection.busy))
 
     def action_help(self) -> None:
         """What the keys and signs of this place mean."""
@@ -214,7 +214,7 @@ class Library(Screen[None]):
     def typed(self, event: ActionBar.Typed) -> None:
         """Filter while the words are being typed."""
         if event.purpose == "filter":
-            self._browsing.filter(event.text)
+            self._selection.filter(event.text)
             self._draw()
 
     @on(ActionBar.Given)
@@ -222,15 +222,15 @@ class Library(Screen[None]):
         """Do what the words were typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
-            here, busy = self._surroundings, self._browsing.busy
-            self._errands.do(actions.work(event.purpose, self._browsing.chosen, text, here, busy))
+            here, busy = self._app_context, self._selection.busy
+            self._errands.do(actions.work(event.purpose, self._selection.chosen, text, here, busy))
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
         """Look what a work has changed."""
         done = event.done
         if done.session is not None:
-            self._browsing.choose(done.session)
+            self._selection.choose(done.session)
         if done.session is not None and done.engine is not None:
             self.post_message(Opened(done.session, done.engine))
         else:
@@ -246,10 +246,10 @@ class Library(Screen[None]):
         """List what there is, then read those files of which nothing is kept."""
         if self._catalogue is None:
             self._catalogue = await asyncio.to_thread(Catalogue)
-        self._browsing.take(await asyncio.to_thread(shelf.items, self._surroundings, self._catalogue))
+        self._selection.take(await asyncio.to_thread(shelf.items, self._app_context, self._catalogue))
         self._looked = True
         self._draw()
-        unread = [item for item in self._browsing.found if item.summary is None and item.engine is None]
+        unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
             await self._read_on(self._catalogue, unread)
 
@@ -260,7 +260,7 @@ class Library(Screen[None]):
                 known = await asyncio.to_thread(catalogue.read, item.path, lambda: self._there)
             except AbandonedError:
                 return
-            self._browsing.take(shelf.with_summary(self._browsing.found, item.path, known))
+            self._selection.take(shelf.with_summary(self._selection.found, item.path, known))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self._draw()
                 drawn_s = time.monotonic()
@@ -270,52 +270,52 @@ class Library(Screen[None]):
         """Draw what differs, where the place is in view."""
         if not self.is_current:
             return
-        browsing, listing = self._browsing, self.query_one(LongList)
-        longest = max((len(item.name) for item in browsing.found), default=0)
+        selection, listing = self._selection, self.query_one(LongList)
+        longest = max((len(item.name) for item in selection.found), default=0)
         with self.app.batch_update():
             self._panel("heading").show(self._heading())
-            self._panel("header").show(Titles(longest, browsing.order if browsing.rows else ""))
+            self._panel("header").show(Titles(longest, selection.order if selection.rows else ""))
             listing.show(self._lines(longest))
-            self._panel("card").show(Card(browsing.chosen))
+            self._panel("card").show(Card(selection.chosen))
             self._panel("keys").show(self._errands.keys or self._keys())
 
     def _heading(self) -> Heading:
-        browsing = self._browsing
-        marked = tuple(item.name for item in browsing.marked)
-        return Heading(len(browsing.found), len(browsing.rows), browsing.words, browsing.order, marked)
+        selection = self._selection
+        marked = tuple(item.name for item in selection.marked)
+        return Heading(len(selection.found), len(selection.rows), selection.words, selection.order, marked)
 
     def _lines(self, longest: int) -> Lines:
-        browsing, signs = self._browsing, self._symbols
-        if not browsing.rows:
+        selection, signs = self._selection, self._symbols
+        if not selection.rows:
             told = self._instead()
             return Lines(len(told), lambda index, width: told[index], -1)
 
         def made(index: int, width: int) -> Line:
-            item = browsing.rows[index]
-            mark = signs.chosen if index == browsing.at else " "
-            cells = shelf.row(item, browsing.letter(item), signs)
+            item = selection.rows[index]
+            mark = signs.chosen if index == selection.at else " "
+            cells = shelf.row(item, selection.letter(item), signs)
             return arrangement(width, longest).line(cells, width, signs, mark)
 
-        return Lines(len(browsing.rows), made, browsing.at)
+        return Lines(len(selection.rows), made, selection.at)
 
     def _instead(self) -> list[Line]:
         """What stands in the place of the list while it has no rows."""
         if not self._looked:
             return [line(("reading the library", "muted"))]
-        if self._browsing.words:
-            return unmatched_lines(self._browsing.words)
+        if self._selection.words:
+            return unmatched_lines(self._selection.words)
         return empty_lines(str(paths.folder()))
 
     def _keys(self) -> Keys:
-        browsing = self._browsing
-        resumable = browsing.chosen is not None and browsing.chosen.left > 0
-        return keys_of(len(browsing.rows), len(browsing.marked), resumable)
+        selection = self._selection
+        resumable = selection.chosen is not None and selection.chosen.left > 0
+        return keys_of(len(selection.rows), len(selection.marked), resumable)
 
     def _item(self) -> Item | None:
         """The chosen session; says so where there is none."""
-        if self._browsing.chosen is None:
+        if self._selection.chosen is None:
             self._say("no session to do that with")
-        return self._browsing.chosen
+        return self._selection.chosen
 
     def _say(self, word: str = "") -> None:
         self._errands.say(word)

@@ -45,7 +45,7 @@ class Feed:
         """The cases that have ended, in whatever way, in that order."""
         self.caught_up = False
         """Whether all that has been written so far has been read."""
-        self.holding = StepCache(path, lets_go=not self.replayed)
+        self.cache = StepCache(path, lets_go=not self.replayed)
         """Which steps are held, of cases that have ended."""
         self.judging = LEFT_TO_THE_SWEEP
         """By what the reader wants cases judged."""
@@ -100,13 +100,13 @@ class Feed:
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
-    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
+    def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """Estimates of the time that is left, by what the rounds of running cases still need."""
         return RemainingTime(self.session, needed)
 
     def looked_at(self, case: CaseState) -> LoadedCase | None:
         """A case with what had been let go of; None while that is read again from now on."""
-        return self.holding.looked_at(case, self.session.ran_on(case))
+        return self.cache.looked_at(case, self.session.ran_on(case))
 
     @property
     def measuring(self) -> bool:
@@ -120,7 +120,7 @@ class Feed:
 
     def close(self) -> None:
         """Close the file."""
-        self.holding.close()
+        self.cache.close()
         self._tail.close()
 
     def _look_after(self, engine: Engine | None) -> None:
@@ -131,7 +131,7 @@ class Feed:
     def _read(self, began_s: float) -> None:
         while self.problem is None:
             size = self._size()
-            self.holding.pass_by(self.session, self._tail.spot)
+            self.cache.pass_by(self.session, self._tail.position)
             events = self._tail.read(BATCH_BYTES)
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:
@@ -147,7 +147,7 @@ class Feed:
         if isinstance(event, CaseFinished):
             case = self.session.cases[event.case]
             self.ended.append(case)
-            self.holding.take_in(case)
+            self.cache.take_in(case)
         elif isinstance(event, Resumed):  # another session: what was made of its cases doesn't hold any more
             self.session, self.ended = copy(self.session), still_ended(self.ended, event)
             self._orphaned = not self._engine_lives

@@ -74,11 +74,11 @@ class StepCache:
         """Have nobody wait any more for what a thread still does."""
         self._closed = True
 
-    def pass_by(self, session: Session, spot: FilePosition) -> None:
+    def pass_by(self, session: Session, position: FilePosition) -> None:
         """Take down, some way behind the last one, a spot up to which the file was read; thin out readings."""
-        if self._spots and spot.offset - self._spots[-1][1].offset < APART_BYTES:
+        if self._spots and position.offset - self._spots[-1][1].offset < APART_BYTES:
             return
-        self._spots.append((session.now_s, spot))
+        self._spots.append((session.now_s, position))
         if self._lets_go:
             self._thin_out(session.machines, session.now_s)
 
@@ -170,8 +170,8 @@ class StepCache:
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
         from benchtui.sessions.replay.loading import read_again  # most cases are never read again
 
-        spot = self._spot_before(case)
-        read, there = read_again(case, machine, self._path, spot, lambda: not self._closed)
+        position = self._spot_before(case)
+        read, there = read_again(case, machine, self._path, position, lambda: not self._closed)
         whole = case if case.steps_held else read
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 

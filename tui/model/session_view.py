@@ -189,7 +189,7 @@ class View:
         self._name = name
         """What the command line knows the session by."""
         self.book: CaseRows = CaseRows(feed.session, symbols, before.book if before else None, feed.judging)
-        self._outlook = feed.outlook(self.book.needed)
+        self._outlook = feed.remaining(self.book.needed)
         self._machines: tuple[object, Machines] | None = None
         """The gauges, and what they were made of."""
         self._band: tuple[CaseState, object, Band] | None = None

@@ -29,26 +29,26 @@ def show_help(monitor: "Monitor") -> None:
 
 def choose_columns(monitor: "Monitor") -> None:
     """Have the reader choose the columns of the table, and remember them."""
-    arranging = monitor.arranging
-    if arranging is None:
+    table_order = monitor.table_order
+    if table_order is None:
         return
 
     def take(keys: tuple[str, ...] | None) -> None:
-        if keys and keys != arranging.columns:
-            arranging.columns = keys
+        if keys and keys != table_order.columns:
+            table_order.columns = keys
             monitor.preferences.choose_columns(keys)
         monitor.draw()
 
-    monitor.app.push_screen(ColumnsPage(arranging.columns, monitor.symbols), take)
+    monitor.app.push_screen(ColumnsPage(table_order.columns, monitor.symbols), take)
 
 
 def copy_row(monitor: "Monitor") -> None:
     """Put the row of the case that is shown into the clipboard."""
     case, view = monitor.shown_case, monitor.view
-    if case is None or view is None or monitor.arranging is None:
+    if case is None or view is None or monitor.table_order is None:
         monitor.say("no case to copy yet")
         return
-    monitor.app.copy_to_clipboard(row_markdown(case, view.book, monitor.arranging.columns))
+    monitor.app.copy_to_clipboard(row_markdown(case, view.book, monitor.table_order.columns))
     monitor.say(f"case {case.index + 1} is in the clipboard, as markdown")
 
 

@@ -82,9 +82,9 @@ class MonitorLayout:
         """Go back in a long text by lines, or forward."""
         self._back = max(0, self._back + lines)
 
-    def draw(self, screen: Screen[Any], view: View, arranging: TableOrder, notes: tuple[str, ...]) -> None:
+    def draw(self, screen: Screen[Any], view: View, table_order: TableOrder, notes: tuple[str, ...]) -> None:
         """Show a session in the panels that are in view."""
-        chosen = arranging.chosen
+        chosen = table_order.chosen
 
         def show(name: str, snapshot: object) -> None:
             screen.query_one(f"#{name}", Panel).show(snapshot)
@@ -100,7 +100,7 @@ class MonitorLayout:
             show("parts", view.parts(chosen))
             show("gauges", view.machines(chosen))
         table = screen.query_one(CaseTable)
-        table.show(view.rows(arranging))
+        table.show(view.rows(table_order))
         show("header", table.arrangement())
 
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:

@@ -116,13 +116,13 @@ class Typing(Prompt):
     def _say(self, word: str) -> None:
         whole = f"{self.asked.label}   {word}"
         fits = len(whole) <= self._monitor.size.width - 2
-        self._monitor.foot.typing = whole if fits or not word else word
+        self._monitor.status_line.typing = whole if fits or not word else word
         self._monitor.draw()
 
 
 def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
     """Have one of the Monitor's lines typed, once there is a session."""
-    if monitor.arranging is None:
+    if monitor.table_order is None:
         return
     make: dict[str, Callable[[Monitor], Asked]] = {
         "filter": _filter,
@@ -154,35 +154,35 @@ def end_typing(monitor: "Monitor") -> bool:
 
 
 def _close(monitor: "Monitor", line: Typing) -> None:
-    monitor.foot.typing = None
+    monitor.status_line.typing = None
     monitor.set_focus(None)
     line.remove()
     monitor.draw()
 
 
 def _filter(monitor: "Monitor") -> Asked:
-    arranging = monitor.arranging
+    table_order = monitor.table_order
 
     def take(text: str) -> str:
-        if arranging is None:
+        if table_order is None:
             return ""
-        arranging.filter = text
-        shown = f"{len(arranging.order):,}"
-        return f"{shown if arranging.complete else '...'} of {len(monitor.feed.session.cases):,}"
+        table_order.filter = text
+        shown = f"{len(table_order.order):,}"
+        return f"{shown if table_order.complete else '...'} of {len(monitor.feed.session.cases):,}"
 
     def enter(text: str) -> str:
         take(text)
         return ""
 
-    before = arranging.filter if arranging else ""
+    before = table_order.filter if table_order else ""
     return Asked(
         "Filter: words of a case, its state or its marks", before, take, enter, lambda: _unfilter(monitor)
     )
 
 
 def _unfilter(monitor: "Monitor") -> None:
-    if monitor.arranging is not None:
-        monitor.arranging.filter = ""
+    if monitor.table_order is not None:
+        monitor.table_order.filter = ""
 
 
 def _add(control: Control, monitor: "Monitor") -> Asked:

@@ -55,11 +55,11 @@ class Monitor(Screen[None]):
         super().__init__()
         self.feed = feed
         self.symbols = symbols
-        self.foot = StatusLine(feed, symbols, clock, name)
+        self.status_line = StatusLine(feed, symbols, clock, name)
         self.picture = MonitorLayout()
         self.view: View | None = None
         """None until the session's first event has been read."""
-        self.arranging: TableOrder | None = None
+        self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
         self._control = Control(feed)
@@ -113,10 +113,10 @@ class Monitor(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Answer the question that stands, if the key is one of its answers."""
-        question = self.foot.question
+        question = self.status_line.question
         if question is not None and event.key in question.answers:
             event.stop()
-            self.foot.question = None
+            self.status_line.question = None
             question.answers[event.key]()
             self.draw()
 
@@ -159,29 +159,29 @@ class Monitor(Screen[None]):
         """Go back one step: from a question, a line, a panel, a filter, and last to the case that runs."""
         from benchtui.tui.monitor.prompts import end_typing  # the first paint doesn't wait for it
 
-        if end_typing(self) or self.foot.question is not None:
-            self.foot.question = None
+        if end_typing(self) or self.status_line.question is not None:
+            self.status_line.question = None
         elif self.picture.zoomed is not None:
             self.picture.zoom(self, None)
-        elif self.arranging is not None and self.arranging.filter:
-            self.arranging.filter = ""
-        elif self.arranging is not None:
-            self.arranging.chosen = None
+        elif self.table_order is not None and self.table_order.filter:
+            self.table_order.filter = ""
+        elif self.table_order is not None:
+            self.table_order.chosen = None
         self.draw()
 
     def action_move(self, rows: int) -> None:
         """Choose another case; the first move begins at the one that is shown. In the log, scroll."""
         if self.picture.zoomed == "log":
             self.picture.scroll(-rows)
-        elif self.arranging is not None:
-            self.arranging.move(rows, self.shown_case)
+        elif self.table_order is not None:
+            self.table_order.move(rows, self.shown_case)
         self.draw()
 
     def action_table(self, what: str) -> None:
         """Sort the table, or go through it."""
-        if self.arranging is not None:
-            self.arranging.change(what, self.shown_case)
-            self.preferences.choose_sorting(self.arranging.sorting)
+        if self.table_order is not None:
+            self.table_order.change(what, self.shown_case)
+            self.preferences.choose_sorting(self.table_order.sorting)
         self.draw()
 
     def action_view(self, what: str) -> None:
@@ -197,7 +197,7 @@ class Monitor(Screen[None]):
     def action_cost(self) -> None:
         """Show what the screen costs, or stop showing it."""
         self._meter.toggle(self._link.bytes_written)
-        self.foot.aside = self._meter.words
+        self.status_line.aside = self._meter.words
         self.draw()
 
     def action_ask(self, what: str) -> None:
@@ -222,9 +222,9 @@ class Monitor(Screen[None]):
 
     def tick(self) -> None:
         """Read on, keep the pace, and draw what differs."""
-        self._pace.spending.read(self.feed.poll)
+        self._pace.cost.read(self.feed.poll)
         gc_control.let_be() if self.feed.reading else gc_control.collect_from_now_on()
-        if self.feed.holding.waits:
+        if self.feed.cache.waits:
             self.run_worker(self._hold())
         self._look()
         self._arrange()
@@ -232,7 +232,7 @@ class Monitor(Screen[None]):
             self._leave()
         self._keep_pace()
         self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
-        self.foot.aside = self._meter.words
+        self.status_line.aside = self._meter.words
         if self._settled or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
 
@@ -241,24 +241,24 @@ class Monitor(Screen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._pace.spending.drew()
+        self._pace.cost.drew()
         with self.app.batch_update():
-            keys = self.foot.keys(self._frozen, self.picture.zoomed is not None)
-            self.query_one(KeyBar).show(keys, fixed=self.foot.question is not None)
-            self.query_one("#log", Panel).show(self.foot.log())
-            if self.view and self.arranging and (self._owed or not self._frozen):
+            keys = self.status_line.keys(self._frozen, self.picture.zoomed is not None)
+            self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
+            self.query_one("#log", Panel).show(self.status_line.log())
+            if self.view and self.table_order and (self._owed or not self._frozen):
                 self._owed = False
                 self.view.renew()
-                self.picture.draw(self, self.view, self.arranging, self._notes())
+                self.picture.draw(self, self.view, self.table_order, self._notes())
 
     def ask(self, question: Prompt) -> None:
         """Have a question stand until it is answered."""
-        self.foot.question = question
+        self.status_line.question = question
         self.draw()
 
     def say(self, word: str) -> None:
         """Have a word stand below the table for a while."""
-        self.foot.say(word)
+        self.status_line.say(word)
         self.draw()
 
     def request(self, request: Request) -> None:
@@ -279,20 +279,20 @@ class Monitor(Screen[None]):
     @property
     def shown_case(self) -> CaseState | None:
         """The case that the upper part is about."""
-        if self.view is None or self.arranging is None:
+        if self.view is None or self.table_order is None:
             return None
-        return self.view.case(self.arranging.chosen)
+        return self.view.case(self.table_order.chosen)
 
     async def _hold(self) -> None:
         """Have steps of ended cases summed up, or read again, until nothing is due."""
-        holding = self.feed.holding
-        while holding.waits:
-            looked = holding.looked
-            await holding.go_on()
-            if holding.problem:
-                self.say(holding.problem)
-                holding.problem = ""
-            if looked is not holding.looked:
+        cache = self.feed.cache
+        while cache.waits:
+            looked = cache.looked
+            await cache.go_on()
+            if cache.problem:
+                self.say(cache.problem)
+                cache.problem = ""
+            if looked is not cache.looked:
                 self.draw()
         if self.view is not None:
             self.view.book.renew(())
@@ -302,25 +302,28 @@ class Monitor(Screen[None]):
         """Have a view of the session as it is now: a replay that goes back has another one."""
         session, view = self.feed.session, self.view
         if session.started is None:
-            self.view = self.arranging = None
+            self.view = self.table_order = None
         elif view is None or view.session is not session:
             self.view = View(self.feed, self.symbols, self.session_name, view)
-            before, self.arranging = self.arranging, TableOrder(session, self.view.book.value, self._clock)
-            self.arranging.columns, self.arranging.sorting = self.preferences.columns, self.preferences.sorting
+            before, self.table_order = self.table_order, TableOrder(session, self.view.book.value, self._clock)
+            self.table_order.columns, self.table_order.sorting = (
+                self.preferences.columns,
+                self.preferences.sorting,
+            )
             if before is not None:
-                self.arranging.take_over(before)
+                self.table_order.take_over(before)
 
     @property
     def _settled(self) -> bool:
         """Whether all is read that has been written, and the table stands as it was asked for."""
-        return self.feed.caught_up and (self.arranging is None or self.arranging.complete)
+        return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
     def _arrange(self) -> None:
         """Arrange the table for a moment more, where it has very many rows."""
-        arranging = self.arranging
-        if arranging is None or arranging.complete:
+        table_order = self.table_order
+        if table_order is None or table_order.complete:
             return
-        arranging.go_on()
+        table_order.go_on()
         if self._settled:
             from benchtui.tui.monitor.prompts import tell_again  # the first paint doesn't wait for it
 
@@ -330,7 +333,7 @@ class Monitor(Screen[None]):
         """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
         hz = CATCHING_UP_HZ
         if self._settled:
-            self._pace.spending.look()
+            self._pace.cost.look()
             hz = self._pace.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
         self._meter.due_in(1 / hz)
@@ -341,11 +344,11 @@ class Monitor(Screen[None]):
             self._timer = self.set_interval(1 / hz, self.tick)
 
     def _notes(self) -> tuple[str, ...]:
-        filtered = f"/{self.arranging.filter}" if self.arranging and self.arranging.filter else ""
+        filtered = f"/{self.table_order.filter}" if self.table_order and self.table_order.filter else ""
         frozen = "frozen: space" if self._frozen else ""
         rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
-        arranging = "" if self.arranging is None or self.arranging.complete else "arranging rows"
-        return tuple(note for note in (filtered, arranging, frozen, rate) if note)
+        table_order = "" if self.table_order is None or self.table_order.complete else "arranging rows"
+        return tuple(note for note in (filtered, table_order, frozen, rate) if note)
 
     def _stop(self, *, leave: bool = False) -> None:
         self._stopped, self._leaving = True, leave

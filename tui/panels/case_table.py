@@ -35,7 +35,7 @@ class CaseTable(ScrollView):
         self._rows = NOTHING
         self._drawn: dict[int, tuple[TableRow, bool, Line]] = {}
         """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
-        self._inks = role_styles.RoleStyles(self)
+        self._styles = role_styles.RoleStyles(self)
 
     def on_mount(self) -> None:
         """Keep to ASCII where that was asked for."""
@@ -88,19 +88,19 @@ class CaseTable(ScrollView):
     def notify_style_update(self) -> None:
         """Forget the colours of the theme before."""
         super().notify_style_update()
-        self._inks.forget()
+        self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
         """The row that stands in this line of the view."""
         index, width = y + self.scroll_offset.y, self._room.width
         if index >= self._rows.count:
-            return self._inks.strip(BLANK, width)
+            return self._styles.strip(BLANK, width)
         row, chosen = self._rows.row(index), index == self._rows.chosen
         before, was_chosen, line = self._drawn.get(y, (None, False, BLANK))
         if row is not before or chosen != was_chosen:
             line = self._line(row, index, width, self.arrangement())
             self._drawn[y] = (row, chosen, line)
-        return self._inks.strip(line, width, chosen)
+        return self._styles.strip(line, width, chosen)
 
     def _line(self, row: TableRow, index: int, width: int, arrangement: Arrangement) -> Line:
         mark = self._symbols.chosen if index == self._rows.chosen else " "

@@ -48,7 +48,7 @@ class Replay(Feed):
             taken = len(self.timeline.ended)
             self.timeline.read()
             for case in self.timeline.ended[taken:]:
-                self.holding.take_in(case)
+                self.cache.take_in(case)
         arrived = self.caught_up
         if self.timeline.complete:
             self.player.end_at(self.timeline.end_s)
@@ -101,7 +101,7 @@ class Replay(Feed):
         short = f"{what.split(',')[0]} {day}"
         return (f"{what} {day} on {host}", f"{what} {day}", short) if host else (f"{what} {day}", short)
 
-    def outlook(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
+    def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
         """The time that was left, which the record tells."""
         return Hindsight(self, needed)
 

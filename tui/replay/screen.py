@@ -60,7 +60,7 @@ class ReplayMonitor(Monitor):
     ) -> None:
         super().__init__(feed, name, symbols, link, clock, preferences=preferences)
         self._replay = feed
-        self.foot = ReplayFoot(feed, symbols, clock, name)
+        self.status_line = ReplayFoot(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
         self._seen = (0, 0.0)
         """How many marks there were, and the end of the record, when they were last chosen from."""
@@ -165,8 +165,10 @@ class ReplayMonitor(Monitor):
     @property
     def _inside(self) -> bool:
         """Whether there is something to go back from: a typed line, a panel, a filter, a chosen case."""
-        chosen = self.arranging is not None and (self.arranging.chosen is not None or self.arranging.filter)
-        return bool(self.foot.typing is not None or self.picture.zoomed is not None or chosen)
+        chosen = self.table_order is not None and (
+            self.table_order.chosen is not None or self.table_order.filter
+        )
+        return bool(self.status_line.typing is not None or self.picture.zoomed is not None or chosen)
 
 
 class ReplayFoot(StatusLine):

@@ -147,7 +147,7 @@ class Pace:
     """The rate of drawing."""
 
     def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:
-        self.spending = DrawingCost()
+        self.cost = DrawingCost()
         self._hz = hz or DEFAULT_HZ
         self._mode: Quiet = quiet
 
@@ -174,7 +174,7 @@ class Pace:
     def hz(self, measuring: bool, processors: int | None) -> float:
         """The rate while a case is measured, or not, on a machine of so many processors."""
         hz = min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
-        return min(hz, self.spending.most_hz) if measuring and self._mode != "off" else hz
+        return min(hz, self.cost.most_hz) if measuring and self._mode != "off" else hz
 
     def note(self, measuring: bool, processors: int | None) -> str:
         """The rate in words."""

@@ -37,7 +37,7 @@ class LongList(ScrollView):
         self._lines = NOTHING
         self._drawn: dict[int, tuple[Line, bool]] = {}
         """What stands in each line of the view, and whether it was the chosen one."""
-        self._inks = role_styles.RoleStyles(self)
+        self._styles = role_styles.RoleStyles(self)
 
     def show(self, lines: Lines) -> None:
         """Take over a snapshot, keep its chosen line in view, and draw what differs."""
@@ -70,13 +70,13 @@ class LongList(ScrollView):
     def notify_style_update(self) -> None:
         """Forget the colours of the theme before."""
         super().notify_style_update()
-        self._inks.forget()
+        self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
         """The line that stands here in the view."""
         width = self._room.width
         line, chosen = self._drawn[y] = self._line(y, width)
-        return self._inks.strip(line, width, chosen)
+        return self._styles.strip(line, width, chosen)
 
     def _line(self, y: int, width: int) -> tuple[Line, bool]:
         index = y + self.scroll_offset.y

@@ -30,7 +30,7 @@ class Panel(Widget, Generic[Snapshot]):
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
         """The size that the lines were made for."""
-        self._inks = role_styles.RoleStyles(self)
+        self._styles = role_styles.RoleStyles(self)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take over a snapshot and draw the cells in which it differs from the one before."""
@@ -59,13 +59,13 @@ class Panel(Widget, Generic[Snapshot]):
     def notify_style_update(self) -> None:
         """Forget the colours of the theme before."""
         super().notify_style_update()
-        self._inks.forget()
+        self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
         """One line in the colours of its roles; drawn now if the size is new, sooner than word of it comes."""
         if self._drawn_for != self.size:
             self._draw_all()
-        return self._inks.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
+        return self._styles.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
 
     def _draw_all(self) -> None:
         self._lines = self._drawn()

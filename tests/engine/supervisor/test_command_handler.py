@@ -15,8 +15,8 @@ Begin = Callable[..., Any]
 
 
 def ask(sweep: Any, verb: Any, *cases: int, **fields: Any) -> tuple[int, ...]:
-    made = execute(Command(command=verb, cases=cases, **fields), sweep.course)
-    sweep.course.advance()
+    made = execute(Command(command=verb, cases=cases, **fields), sweep.scheduler)
+    sweep.scheduler.advance()
     sweep.told()
     return made
 
@@ -94,7 +94,7 @@ def test_what_can_not_be_added_is_refused_whole(
     monkeypatch.setattr(command_handler, "MOST_CASES", 5)
     with pytest.raises(BenchtuiError, match=said):
         ask(sweep, "add", configs=configs)
-    assert len(sweep.course.queue.cases) == 4
+    assert len(sweep.scheduler.queue.cases) == 4
 
 
 def test_pending_cases_take_a_new_order(sweep: Any) -> None:
@@ -124,10 +124,10 @@ def test_a_command_about_cases_names_some(sweep: Any, verb: str) -> None:
 
 
 def test_a_sweep_that_ends_takes_no_more_commands_but_stop(sweep: Any) -> None:
-    execute(Command(command="stop"), sweep.course)
+    execute(Command(command="stop"), sweep.scheduler)
     for verb in ("pause", "continue", "skip", "drop", "add", "order", "again"):
         with pytest.raises(BenchtuiError, match=r"^the sweep is ending: stopped by the user$"):
-            execute(Command(command=verb, cases=(1,)), sweep.course)
-    execute(Command(command="stop"), sweep.course)
-    execute(Command(command="status"), sweep.course)
-    assert not sweep.course.advance()
+            execute(Command(command=verb, cases=(1,)), sweep.scheduler)
+    execute(Command(command="stop"), sweep.scheduler)
+    execute(Command(command="status"), sweep.scheduler)
+    assert not sweep.scheduler.advance()

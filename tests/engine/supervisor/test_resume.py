@@ -90,10 +90,10 @@ def test_a_sweep_that_is_stopped_anywhere_comes_to_the_same_end(stage: Begin, re
         sweep = stage(**entries)
         for _ in range(ended):
             if sweep.running:
-                outcome, fields = ends(sweep.course.queue.cases[sweep.running[0]].config)
+                outcome, fields = ends(sweep.scheduler.queue.cases[sweep.running[0]].config)
                 sweep.finish(sweep.running[0], outcome, **fields)
-        sweep.course.stop("stopped by SIGTERM")
-        while sweep.course.advance():
+        sweep.scheduler.stop("stopped by SIGTERM")
+        while sweep.scheduler.advance():
             pass
         sweep.cut()
         try:
@@ -108,8 +108,8 @@ def test_a_case_that_was_done_when_the_sweep_was_stopped_leads_on(stage: Begin, 
     """Its search had another size to try, which a sweep that ends doesn't begin any more."""
     sweep = stage(axes=Axes(batch_size_auto=True))
     sweep.played[0].finish("ok", step_ms=1.0)
-    sweep.course.stopping = "stopped"
-    assert not sweep.course.advance()
+    sweep.scheduler.stopping = "stopped"
+    assert not sweep.scheduler.advance()
     assert len(sweep.told().cases) == 1
     sweep.cut()
     again = resume(sweep.path)
@@ -119,25 +119,27 @@ def test_a_case_that_was_done_when_the_sweep_was_stopped_leads_on(stage: Begin, 
 
 def test_what_was_added_dropped_and_ordered_stays(stage: Begin, resume: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2, 3, 4, 5)))
-    course = sweep.course
+    scheduler = sweep.scheduler
     sweep.finish(0)
-    added = course.plan(Config(device="cpu", batch_size=9), "added by the user")
-    course.dismiss([course.queue.cases[2]], "skipped", "dropped by the user")
-    course.queue.rearrange([4, added.index])
-    sweep.log.write(OrderChanged(t=sweep.log.now_s(), cases=tuple(each.index for each in course.queue.pending)))
+    added = scheduler.plan(Config(device="cpu", batch_size=9), "added by the user")
+    scheduler.dismiss([scheduler.queue.cases[2]], "skipped", "dropped by the user")
+    scheduler.queue.rearrange([4, added.index])
+    sweep.log.write(
+        OrderChanged(t=sweep.log.now_s(), cases=tuple(each.index for each in scheduler.queue.pending))
+    )
     again = resume(sweep.cut())
     assert (again.running, again.pending) == ([1], [4, 5, 3]), "the one that was cut short comes first"
     again.finish_all(fitting(100))
     assert [case.state for case in again.told().cases] == ["ok", "ok", "skipped", "ok", "ok", "ok"]
-    assert again.course.plan(Config(device="cpu"), "again", of=0).index == 6
+    assert again.scheduler.plan(Config(device="cpu"), "again", of=0).index == 6
 
 
 def test_a_case_asked_for_in_spite_of_one_that_ran_out_of_memory_is_run(stage: Begin, resume: Begin) -> None:
     sweep = stage()
     sweep.finish(0, "oom")
-    sweep.course.queue.paused = True
+    sweep.scheduler.queue.paused = True
     sweep.log.zero_s -= 10.0  # the played case ended at 2 s
-    sweep.course.plan(Config(device="cpu", batch_size=8), "added by the user")
+    sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user")
     again = resume(sweep.cut())
     assert again.running == [3]
     assert again.finish(3) is False
@@ -146,7 +148,7 @@ def test_a_case_asked_for_in_spite_of_one_that_ran_out_of_memory_is_run(stage: B
 
 def test_a_paused_sweep_goes_on(stage: Begin, resume: Begin) -> None:
     sweep = stage()
-    sweep.course.queue.paused = True
+    sweep.scheduler.queue.paused = True
     sweep.finish(0)
     again = resume(sweep.cut())
     assert again.running == [1]

@@ -34,14 +34,14 @@ def test_a_worker_that_can_not_be_started_fails_its_case_and_the_next_one_runs(
     stage: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep = stage()
-    launch = sweep.course._launch
+    launch = sweep.scheduler._launch
 
     def refuse_one(turn: Any) -> Any:
         if turn.case.index == 1:
             raise BenchtuiError("the worker can't be started: why")
         return launch(turn)
 
-    monkeypatch.setattr(sweep.course, "_launch", refuse_one)
+    monkeypatch.setattr(sweep.scheduler, "_launch", refuse_one)
     assert sweep.finish(0) and sweep.running == [2]
     assert sweep.outcomes()[1] == ("failed", "the worker can't be started: why")
     assert sweep.told().cases[1].started is None
@@ -68,8 +68,8 @@ def test_a_case_asked_for_again_runs_in_spite_of_one_that_ran_out_of_memory(stag
     sweep = stage()
     sweep.finish(0, "oom")
     assert sweep.outcomes().keys() == {0, 1, 2}
-    assert sweep.course.plan(Config(device="cpu", batch_size=8), "added by the user").index == 3
-    assert sweep.course.advance() and sweep.running == [3]
+    assert sweep.scheduler.plan(Config(device="cpu", batch_size=8), "added by the user").index == 3
+    assert sweep.scheduler.advance() and sweep.running == [3]
 
 
 def test_what_this_machine_has_not_is_skipped_before_anything_runs(stage: Begin) -> None:
@@ -79,7 +79,7 @@ def test_what_this_machine_has_not_is_skipped_before_anything_runs(stage: Begin)
     outcomes = sweep.outcomes()
     assert outcomes[0] == ("skipped", "no cuda:1 on this machine: torch 2.9 sees 1 CUDA devices")
     assert "tf32" in outcomes[2][1]
-    sweep.course.plan(Config(device="cuda:3"), "added by the user")
+    sweep.scheduler.plan(Config(device="cuda:3"), "added by the user")
     assert "no cuda:3 on this machine" in sweep.outcomes()[3][1]
 
 
@@ -96,19 +96,19 @@ def test_rounds_end_apart(stage: Begin) -> None:
 def test_stopping_ends_what_runs_and_what_is_to_come(stage: Begin) -> None:
     sweep = stage(axes=Axes(device=("cuda:0", "cuda:1"), batch_size=(1, 2)), run=Run(parallel=True))
     assert sweep.running == [0, 2]
-    sweep.course.stop("stopped by the user")
-    assert not sweep.course.advance()
+    sweep.scheduler.stop("stopped by the user")
+    assert not sweep.scheduler.advance()
     assert set(sweep.outcomes().values()) == {("interrupted", "stopped by the user")}
     assert len(sweep.outcomes()) == 4
 
 
 def test_a_paused_sweep_waits_and_one_that_is_stopped_does_not(stage: Begin) -> None:
     sweep = stage(axes=Axes())
-    sweep.course.queue.paused = True
+    sweep.scheduler.queue.paused = True
     assert sweep.finish(0), "cases may still be added"
-    assert (sweep.course.sources, sweep.course.left_s) == ([], None)
-    sweep.course.stop("stopped")
-    assert not sweep.course.advance()
+    assert (sweep.scheduler.sources, sweep.scheduler.left_s) == ([], None)
+    sweep.scheduler.stop("stopped")
+    assert not sweep.scheduler.advance()
 
 
 HOT = {"measured_s": (0.0, 1.0), "environment": Environment(throttle=("sw_thermal",))}
@@ -119,12 +119,12 @@ def test_a_disturbed_case_rests_and_is_measured_again(stage: Begin, monkeypatch:
     first = sweep.played[0]
     sweep.finish(0, **HOT)
     assert sweep.running == [0]
-    assert 0 < sweep.course.left_s <= 5.0
-    sweep.course.advance()
+    assert 0 < sweep.scheduler.left_s <= 5.0
+    sweep.scheduler.advance()
     assert sweep.played[0] is first, "the machine rests"
     now_s = sweep.log.now_s()
     monkeypatch.setattr(sweep.log, "now_s", lambda: now_s + 6.0)
-    sweep.course.advance()
+    sweep.scheduler.advance()
     assert sweep.played[0] is not first
     assert len(sweep.told().cases[0].measured) == 0, "what was disturbed doesn't count"
     sweep.finish(0)
@@ -135,15 +135,15 @@ def test_a_disturbed_case_rests_and_is_measured_again(stage: Begin, monkeypatch:
 def test_skipping_a_case_that_rests_keeps_what_was_measured(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     sweep.finish(0, **HOT)
-    sweep.course.end(0, "skipped", "skipped by the user")
-    sweep.course.advance()
+    sweep.scheduler.end(0, "skipped", "skipped by the user")
+    sweep.scheduler.advance()
     assert sweep.running == [1] and sweep.outcomes()[0] == ("ok", None)
     assert len(sweep.told().cases[0].measured) == 20
 
 
 def test_a_case_that_was_done_when_the_sweep_was_stopped_is_not_measured_again(stage: Begin) -> None:
     sweep = stage(axes=Axes())
-    sweep.course.stop("stopped")
+    sweep.scheduler.stop("stopped")
     assert not sweep.finish(0, **HOT)
     assert sweep.outcomes() == {0: ("ok", None)}
 
@@ -233,14 +233,14 @@ def test_a_search_heeds_what_a_shorter_sequence_could_not_hold(stage: Begin) -> 
 def test_a_search_ends_with_a_case_that_the_user_drops_and_a_stop_tells_nothing(stage: Begin) -> None:
     sweep = stage(axes=AUTO)
     sweep.finish(0)
-    sweep.course.end(1, "skipped", "skipped by the user")
-    assert not sweep.course.advance()
+    sweep.scheduler.end(1, "skipped", "skipped by the user")
+    assert not sweep.scheduler.advance()
     (text,) = texts(sweep.told())
     assert "ended with batch size 2 (skipped: skipped by the user); largest that fitted 1" in text
     stopped = stage(axes=AUTO)
     stopped.finish(0)
-    stopped.course.stop("stopped")
-    stopped.course.advance()
+    stopped.scheduler.stop("stopped")
+    stopped.scheduler.advance()
     assert texts(stopped.told()) == []
 
 
@@ -253,7 +253,7 @@ def test_the_second_case_of_a_pair_is_no_search(stage: Begin) -> None:
 def test_a_search_of_a_case_that_can_not_run_says_nothing_more(stage: Begin) -> None:
     runtime = Runtime(t=0.0, torch="2.9")
     sweep = stage(runtime=runtime, axes=Axes(device=("cuda:0",), batch_size_auto=True))
-    assert not sweep.course.advance()
+    assert not sweep.scheduler.advance()
     assert sweep.outcomes()[0][0] == "skipped" and texts(sweep.told()) == []
 
 

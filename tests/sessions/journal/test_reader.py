@@ -344,7 +344,7 @@ def test_a_tail_goes_on_where_another_one_was(tmp_path: Path, events: list[AnyEv
     for size in range(whole):
         with closing(Tail(path)) as before:
             given = before.read(size)
-            with closing(Tail(path, before.spot)) as after:
+            with closing(Tail(path, before.position)) as after:
                 assert given + after.read() == events[:-1]
                 with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
                     after.read()

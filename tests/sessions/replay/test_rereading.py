@@ -27,11 +27,11 @@ def times(case: CaseState) -> tuple[list[float], list[float]]:
     return list(case.warmup.wall_ms), list(case.measured.wall_ms)
 
 
-def again(session: Session, index: int, path: Path, spot: FilePosition | None = None) -> CaseState:
+def again(session: Session, index: int, path: Path, position: FilePosition | None = None) -> CaseState:
     case = session.cases[index]
     case.sum_up(metrics(case))
     assert not case.steps_held
-    whole, _ = read_again(case, session.ran_on(case), path, spot or FilePosition())
+    whole, _ = read_again(case, session.ran_on(case), path, position or FilePosition())
     return whole
 
 
@@ -51,11 +51,11 @@ def test_a_spot_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0)))
     kept, tail = times(session.cases[1]), Tail(path)
-    while tail.spot.line < 4:
+    while tail.position.line < 4:
         tail.read(64)
-    spot = tail.spot
+    position = tail.position
     tail.close()
-    assert times(again(session, 1, path, spot)) == kept
+    assert times(again(session, 1, path, position)) == kept
 
 
 def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path: Path) -> None:

@@ -438,7 +438,7 @@ def test_a_leader_has_its_own_figure(bench: Any, monkeypatch: pytest.MonkeyPatch
     over_leader = wording._over_leader
 
     def with_the_other(choice: Decision, kinds: Sequence[str]) -> str:
-        figures = [wording.figure(row, choice.wish.need) for row in (choice.leader, choice.best) if row]
+        figures = [wording.figure(row, choice.objective.need) for row in (choice.leader, choice.best) if row]
         return over_leader(choice, kinds).replace(*figures)
 
     monkeypatch.setattr(wording, "_over_leader", with_the_other)

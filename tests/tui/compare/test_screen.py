@@ -117,11 +117,11 @@ async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pai
         assert "unsure: " not in shown.text
 
 
-async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, surroundings: Any) -> None:
+async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, app_context: Any) -> None:
     paths = pair((10.0, 20.0, 40.0), (10.0, 20.0, 40.0), rounds=3)
     for margin, word in ((None, "= same"), (0.0001, "? unsure")):
-        here = replace(surroundings, judging=Judging(same_within=margin))
-        async with opened(surroundings=here) as seen:
+        here = replace(app_context, judging=Judging(same_within=margin))
+        async with opened(app_context=here) as seen:
             shown = await Shown(seen, paths).begin()
             assert all(word in row for row in shown.rows)
 
@@ -204,11 +204,11 @@ async def test_y_and_Y_copy_markdown(opened: Any, pair: Pair) -> None:
 
 
 async def test_E_writes_the_document_and_asks_before_writing_over(
-    opened: Any, pair: Pair, surroundings: Any
+    opened: Any, pair: Pair, app_context: Any
 ) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
-        path = surroundings.folder / "a-vs-b.md"
+        path = app_context.folder / "a-vs-b.md"
         path.write_text("mine")
         await shown.press("E", "enter")
         await shown.until(lambda: "is there already" in shown.word)

@@ -35,7 +35,7 @@ async def until(seen: Any, happened: Callable[[], bool]) -> None:
 
 
 def sweep_of(seen: Any) -> Sweep:
-    return editor(seen).desk.draft.sweep
+    return editor(seen).state.draft.sweep
 
 
 def editor(seen: Any) -> Editor:
@@ -203,10 +203,10 @@ async def test_a_line_goes_back_to_its_default(opened: Any) -> None:
         assert hint(seen).startswith("model is missing")
 
 
-async def test_an_entry_that_the_task_ignores_shows_why(surroundings: AppContext, opened: Any) -> None:
-    (surroundings.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
+async def test_an_entry_that_the_task_ignores_shows_why(app_context: AppContext, opened: Any) -> None:
+    (app_context.folder / "t.toml").write_text('model = "m"\n[train]\naccumulation = 4\n')
     async with opened() as seen:
-        editor(seen).edit(surroundings.folder / "t.toml")
+        editor(seen).edit(app_context.folder / "t.toml")
         await seen.press("G")
         assert "4  (of task lm-train alone)" in line_of(seen, "accumulation")
         assert not any("learning_rate" in line for line in seen.panel("entries"))
@@ -278,12 +278,12 @@ async def test_the_cursor_among_many_cases_stays_in_view(opened: Any) -> None:
 
 
 async def test_estimates_are_learned_from_earlier_sessions(
-    surroundings: AppContext, opened: Any, story: Any
+    app_context: AppContext, opened: Any, story: Any
 ) -> None:
     story.begin().case(0).case(1).case(2).end()
     known = SessionFile(story.path, Session.load(story.path).start, finished=True)
-    here = replace(surroundings, recorded=lambda: [known], hostname="box")
-    async with opened(surroundings=here) as seen:
+    here = replace(app_context, recorded=lambda: [known], hostname="box")
+    async with opened(app_context=here) as seen:
         editor(seen).edit(story.path)
         await until(seen, lambda: "learned from 1 earlier session" in seen.panel("totals")[1])
         await until(seen, lambda: "3 of 3 cases · 4 s" in seen.panel("totals")[0])
@@ -292,8 +292,8 @@ async def test_estimates_are_learned_from_earlier_sessions(
         assert "measured in an earlier session" in hint(seen)
 
 
-async def test_a_library_that_can_not_be_read_leaves_guesses(surroundings: AppContext, opened: Any) -> None:
-    async with opened(surroundings=replace(surroundings, recorded=refusing)) as seen:
+async def test_a_library_that_can_not_be_read_leaves_guesses(app_context: AppContext, opened: Any) -> None:
+    async with opened(app_context=replace(app_context, recorded=refusing)) as seen:
         await until(seen, lambda: "? is a guess" in seen.panel("totals")[1])
 
 
@@ -302,7 +302,7 @@ def refusing() -> list[Any]:
 
 
 async def test_s_starts_the_sweep_and_shows_it(
-    surroundings: AppContext, opened: Any, story: Any, engine: Any
+    app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     started: list[Sweep] = []
 
@@ -311,7 +311,7 @@ async def test_s_starts_the_sweep_and_shows_it(
         story.begin()
         return engine
 
-    async with opened(surroundings=replace(surroundings, start=start)) as seen:
+    async with opened(app_context=replace(app_context, start=start)) as seen:
         await seen.press("j", "right", "space", "s")
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
         await seen.look()
@@ -343,7 +343,7 @@ async def test_nothing_is_started_where_every_case_is_skipped(opened: Any) -> No
 
 
 async def test_a_second_sweep_is_started_after_a_question(
-    surroundings: AppContext, opened: Any, story: Any, engine: Any
+    app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin()
     started: list[Sweep] = []
@@ -352,7 +352,7 @@ async def test_a_second_sweep_is_started_after_a_question(
         started.append(sweep)
         return engine
 
-    async with opened(surroundings=replace(surroundings, start=start, running=lambda: [engine])) as seen:
+    async with opened(app_context=replace(app_context, start=start, running=lambda: [engine])) as seen:
         await until(seen, lambda: "trial runs on this machine: 2 watches it" in seen.panel("title")[0])
         await seen.press("s")
         await until(seen, lambda: "two slow each other" in hint(seen))
@@ -366,17 +366,17 @@ async def test_a_second_sweep_is_started_after_a_question(
 
 
 async def test_what_runs_is_watched_by_its_key(
-    surroundings: AppContext, opened: Any, story: Any, engine: Any
+    app_context: AppContext, opened: Any, story: Any, engine: Any
 ) -> None:
     story.begin().start(0)
-    async with opened(surroundings=replace(surroundings, running=lambda: [engine])) as seen:
+    async with opened(app_context=replace(app_context, running=lambda: [engine])) as seen:
         await seen.press("2")
         assert isinstance(seen.app.screen, Monitor)
         assert "trial" in seen.panel("heading")[0]
 
 
-async def test_a_sweep_is_saved_and_its_file_written_back(surroundings: AppContext, opened: Any) -> None:
-    path = surroundings.folder / "mine.toml"
+async def test_a_sweep_is_saved_and_its_file_written_back(app_context: AppContext, opened: Any) -> None:
+    path = app_context.folder / "mine.toml"
     path.write_text(FILE)
     async with opened() as seen:
         editor(seen).edit(path)
@@ -395,10 +395,10 @@ async def test_a_sweep_is_saved_and_its_file_written_back(surroundings: AppConte
         assert 'precision = "bf16"' in path.read_text()
 
 
-async def test_a_preset_is_saved_under_a_name_of_its_own(surroundings: AppContext, opened: Any) -> None:
+async def test_a_preset_is_saved_under_a_name_of_its_own(app_context: AppContext, opened: Any) -> None:
     async with opened() as seen:
         await seen.press("w", *"night.toml", "enter")
-        saved = surroundings.folder / "night.toml"
+        saved = app_context.folder / "night.toml"
         assert saved.read_text().startswith("# A first look:")
         assert load_sweep(str(saved)) == load_sweep("quick")
         await seen.press("w", "ctrl+u", "enter")
@@ -407,9 +407,9 @@ async def test_a_preset_is_saved_under_a_name_of_its_own(surroundings: AppContex
         assert "save as" not in seen.text
 
 
-async def test_another_sweep_is_opened_and_the_way_back_stays(surroundings: AppContext, opened: Any) -> None:
-    (surroundings.folder / "mine.toml").write_text(FILE)
-    (surroundings.folder / "broken.toml").write_text("model = [")
+async def test_another_sweep_is_opened_and_the_way_back_stays(app_context: AppContext, opened: Any) -> None:
+    (app_context.folder / "mine.toml").write_text(FILE)
+    (app_context.folder / "broken.toml").write_text("model = [")
     async with opened() as seen:
         await seen.press("j", "right", "space", "o")
         await until(seen, lambda: "mine.toml" in seen.text)
@@ -417,7 +417,7 @@ async def test_another_sweep_is_opened_and_the_way_back_stays(surroundings: AppC
         assert "not valid TOML" in hint(seen)
         await seen.press(*["backspace"] * 6, *"ne.t", "enter")
         assert sweep_of(seen).model == "tiny-bert"
-        assert seen.panel("title")[0] == f" mine  {surroundings.folder / 'mine.toml'}"
+        assert seen.panel("title")[0] == f" mine  {app_context.folder / 'mine.toml'}"
         await seen.press("u")
         assert sweep_of(seen).axes.precision == ("fp32", "tf32")
 

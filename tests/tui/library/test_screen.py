@@ -20,9 +20,9 @@ ROWS = ["alpha", "beta", "gamma"]
 
 
 @pytest.fixture
-def shelf(surroundings: AppContext, home: Path) -> AppContext:
+def shelf(app_context: AppContext, home: Path) -> AppContext:
     """A machine whose library is this test's own."""
-    return replace(surroundings, recorded=paths.entries)
+    return replace(app_context, recorded=paths.entries)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ class Listed:
 
 
 async def test_an_empty_library_says_how_to_fill_it(shelf: AppContext, opened: Any) -> None:
-    async with opened(surroundings=shelf) as seen:
+    async with opened(app_context=shelf) as seen:
         listed = await Listed(seen).begin()
         assert "no session yet" in listed.text
         assert "benchtui run quick" in listed.text
@@ -103,7 +103,7 @@ async def test_an_empty_library_says_how_to_fill_it(shelf: AppContext, opened: A
 
 
 async def test_sessions_are_listed_with_outcome_and_best_figure(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         assert "3 sessions" in listed.text
         gamma, beta, alpha = listed.rows
@@ -115,7 +115,7 @@ async def test_sessions_are_listed_with_outcome_and_best_figure(three: AppContex
 
 
 async def test_arrows_and_letters_choose(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         for keys, name in (
             (("j",), "beta"),
@@ -134,7 +134,7 @@ async def test_arrows_and_letters_choose(three: AppContext, opened: Any) -> None
 
 
 async def test_enter_opens_and_R_plays_again(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("j", "enter", "R", "e")
         first, again, edit = listed.news
@@ -144,7 +144,7 @@ async def test_enter_opens_and_R_plays_again(three: AppContext, opened: Any) -> 
 
 
 async def test_marked_sessions_are_compared_the_first_being_the_base(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("c")
         assert "mark two or more with space; the first marked is the base" in listed.word
@@ -159,7 +159,7 @@ async def test_marked_sessions_are_compared_the_first_being_the_base(three: AppC
 
 
 async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("slash")
         await listed.type("cut")
@@ -179,7 +179,7 @@ async def test_the_filter_narrows_while_it_is_typed(three: AppContext, opened: A
 
 
 async def test_s_goes_through_the_orders(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("s")
         assert "by name" in listed.text
@@ -188,7 +188,7 @@ async def test_s_goes_through_the_orders(three: AppContext, opened: Any) -> None
 
 @pytest.mark.parametrize("key", ["m", "f2"])
 async def test_a_session_is_renamed(three: AppContext, opened: Any, key: str) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("s", "g", key)
         await listed.type("-1")
@@ -199,7 +199,7 @@ async def test_a_session_is_renamed(three: AppContext, opened: Any, key: str) ->
 
 
 async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("m", *["backspace"] * 5)
         await listed.type("beta")
@@ -209,7 +209,7 @@ async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> N
 
 
 async def test_a_note_is_written_shown_and_found(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("o")
         await listed.type("new driver")
@@ -222,7 +222,7 @@ async def test_a_note_is_written_shown_and_found(three: AppContext, opened: Any)
 
 @pytest.mark.parametrize("key", ["X", "delete"])
 async def test_deleting_asks_once(three: AppContext, opened: Any, key: str) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press(key)
         assert "Delete gamma and its note?" in listed.word
@@ -238,7 +238,7 @@ async def test_deleting_asks_once(three: AppContext, opened: Any, key: str) -> N
 
 
 async def test_a_report_is_written_and_nothing_overwritten_unasked(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("E")
         assert seen.app.screen.query_one(ActionBar).purpose == "export"
@@ -263,7 +263,7 @@ async def test_a_session_file_is_imported(three: AppContext, opened: Any, make_s
     story.case(0).end().close()
     path = three.folder / "delta.json"
     path.write_text(path.read_text().replace('"id":"story"', '"id":"other"'))
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("i")
         await listed.type("none.json")
@@ -278,7 +278,7 @@ async def test_a_session_file_is_imported(three: AppContext, opened: Any, make_s
 
 async def test_what_runs_stands_on_top_and_is_not_deleted(three: AppContext, opened: Any, engine: Any) -> None:
     engine.path = paths.folder() / "beta.json"
-    async with opened(surroundings=replace(three, running=lambda: [engine])) as seen:
+    async with opened(app_context=replace(three, running=lambda: [engine])) as seen:
         listed = await Listed(seen).begin()
         assert "▶ running" in listed.rows[0] and "beta" in listed.rows[0]
         await listed.press("X")
@@ -295,7 +295,7 @@ async def test_one_that_runs_elsewhere_is_listed_too(
     three: AppContext, opened: Any, engine: Any, story: Any
 ) -> None:
     story.begin(name="elsewhere").start(0)
-    async with opened(surroundings=replace(three, running=lambda: [engine])) as seen:
+    async with opened(app_context=replace(three, running=lambda: [engine])) as seen:
         listed = await Listed(seen).begin()
         assert len(listed.rows) == 4
         assert "trial" in listed.rows[0] and "▶ running" in listed.rows[0]
@@ -304,14 +304,14 @@ async def test_one_that_runs_elsewhere_is_listed_too(
 async def test_a_file_that_breaks_off_in_its_middle_says_why(three: AppContext, opened: Any) -> None:
     path = paths.folder() / "gamma.json"
     path.write_text(path.read_text() + '{"event":"steps"},\n')
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         assert "✗ unreadable" in listed.rows[0]
         assert "a broken steps event" in listed.text
 
 
 async def test_looking_again_finds_what_is_new(three: AppContext, opened: Any, make_story: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         make_story(paths.folder() / "new.json").begin().case(0).end().close()
         await listed.press("r")
@@ -329,7 +329,7 @@ async def test_u_goes_on_with_what_is_left(
         resumed.append(path)
         return engine
 
-    async with opened(surroundings=replace(three, resume=resume)) as seen:
+    async with opened(app_context=replace(three, resume=resume)) as seen:
         listed = await Listed(seen).begin()
         assert listed.chosen == "omega"
         assert "1 to run: u, or benchtui run --resume omega" in listed.text
@@ -353,7 +353,7 @@ async def test_resuming_beside_another_sweep_asks_first(
         return engine
 
     there = replace(three, resume=resume, running=lambda: [engine])
-    async with opened(surroundings=there) as seen:
+    async with opened(app_context=there) as seen:
         listed = await Listed(seen).begin()
         await listed.press("u")
         assert "a sweep that runs needs no resuming" in listed.word
@@ -375,7 +375,7 @@ async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) 
     def resume(path: Path) -> Any:
         raise NothingLeftError(f"{path}: nothing is left to run")
 
-    async with opened(surroundings=replace(three, resume=resume)) as seen:
+    async with opened(app_context=replace(three, resume=resume)) as seen:
         listed = await Listed(seen).begin()
         assert "u resume" not in listed.text
         await listed.press("u")
@@ -384,7 +384,7 @@ async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) 
 
 
 async def test_help_names_the_keys_and_comes_back(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("question_mark")
         assert isinstance(seen.app.screen, Page)
@@ -394,14 +394,14 @@ async def test_help_names_the_keys_and_comes_back(three: AppContext, opened: Any
 
 
 async def test_a_small_terminal_is_told(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three, size=(50, 18)) as seen:
+    async with opened(app_context=three, size=(50, 18)) as seen:
         await seen.pilot.press("4")
         await seen.pilot.pause()
         assert "terminal too small" in seen.text
 
 
 async def test_q_leaves(three: AppContext, opened: Any) -> None:
-    async with opened(surroundings=three) as seen:
+    async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         await listed.press("q")
     assert seen.app.return_value.how == "closed"

@@ -41,7 +41,7 @@ def names(found: list[Item]) -> list[str]:
     return [each.name for each in found]
 
 
-def browsing(found: list[Item] | None = None) -> LibrarySelection:
+def selection(found: list[Item] | None = None) -> LibrarySelection:
     made = LibrarySelection()
     made.take(THREE if found is None else found)
     return made
@@ -64,7 +64,7 @@ def test_each_order_puts_first_what_is_looked_for(order: str, expected: list[str
 
 
 def test_there_is_a_case_for_each_order() -> None:
-    made, seen = browsing(), []
+    made, seen = selection(), []
     for _ in ORDERS:
         seen.append(made.order)
         made.sort()
@@ -87,7 +87,7 @@ def test_the_filter_looks_at_name_host_model_and_note(words: str, expected: list
 
 
 def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
-    made = browsing()
+    made = selection()
     made.move(-1)
     assert made.at == 0
     made.follow(-1)
@@ -99,7 +99,7 @@ def test_moving_stops_at_the_ends_and_following_goes_round() -> None:
 
 
 def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> None:
-    made = browsing()
+    made = selection()
     made.move(1)
     assert made.chosen is not None
     name = made.chosen.name
@@ -109,7 +109,7 @@ def test_the_chosen_session_stays_chosen_in_another_order_and_after_a_look() -> 
 
 
 def test_after_a_deletion_its_neighbour_is_chosen() -> None:
-    made = browsing()
+    made = selection()
     made.move(1)
     made.take([each for each in THREE if each.name != "gamma"])
     assert made.chosen is not None
@@ -117,7 +117,7 @@ def test_after_a_deletion_its_neighbour_is_chosen() -> None:
 
 
 def test_the_first_marked_session_is_the_base() -> None:
-    made = browsing()
+    made = selection()
     made.move(2)
     made.mark()
     made.move(-2)
@@ -129,7 +129,7 @@ def test_the_first_marked_session_is_the_base() -> None:
 
 
 def test_the_chosen_session_joins_a_single_mark() -> None:
-    made = browsing()
+    made = selection()
     made.mark()
     assert names(made.to_compare) == ["beta"]
     made.move(1)
@@ -137,7 +137,7 @@ def test_the_chosen_session_joins_a_single_mark() -> None:
 
 
 def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
-    made = browsing()
+    made = selection()
     made.mark()
     made.filter("alpha")
     assert names(made.marked) == ["beta"]
@@ -151,7 +151,7 @@ def test_marks_outlive_the_filter_and_go_with_their_session() -> None:
 
 
 def test_there_are_no_more_marks_than_letters() -> None:
-    made = browsing([item(f"s{number}", 1) for number in range(27)])
+    made = selection([item(f"s{number}", 1) for number in range(27)])
     for _ in range(26):
         assert made.mark()
         made.move(1)
@@ -159,7 +159,7 @@ def test_there_are_no_more_marks_than_letters() -> None:
 
 
 def test_an_empty_library_has_nothing_to_choose() -> None:
-    made = browsing([])
+    made = selection([])
     made.move(1)
     made.follow(1)
     assert made.mark()

@@ -24,8 +24,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def all_done(feed: Feed) -> None:
-    while feed.holding.waits:
-        await feed.holding.go_on()
+    while feed.cache.waits:
+        await feed.cache.go_on()
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
     for case in range(30):
         story.case(case, 10.0, 20)
     feed = read()
-    assert feed.holding.idle
+    assert feed.cache.idle
     assert all(case.steps_held for case in feed.session.cases)
     feed.close()
 
@@ -105,9 +105,9 @@ async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, rea
     await all_done(feed)
     for index in (2, 0):
         case = feed.session.cases[index]
-        assert feed.holding.looked_at(case, feed.session.machine) is None
+        assert feed.cache.looked_at(case, feed.session.machine) is None
         await all_done(feed)
-        looked = feed.holding.looked_at(case, feed.session.machine)
+        looked = feed.cache.looked_at(case, feed.session.machine)
         assert looked is not None
         assert looked.case.measured == whole.cases[index].measured
         assert looked.case.warmup == whole.cases[index].warmup
@@ -122,11 +122,11 @@ async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any,
     await all_done(feed)
     story.path.unlink()
     case = feed.session.cases[0]
-    feed.holding.looked_at(case, feed.session.machine)
+    feed.cache.looked_at(case, feed.session.machine)
     await all_done(feed)
-    assert "can't be read" in feed.holding.problem
-    looked = feed.holding.looked_at(case, feed.session.machine)
-    assert looked is not None and looked.spread.n == 0 and feed.holding.idle
+    assert "can't be read" in feed.cache.problem
+    looked = feed.cache.looked_at(case, feed.session.machine)
+    assert looked is not None and looked.spread.n == 0 and feed.cache.idle
     feed.close()
 
 
@@ -162,7 +162,7 @@ async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_pic
 async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: Any, opened: Any) -> None:
     five(story).end()
     async with opened(story.path) as seen:
-        while not seen.app._feed.holding.idle:
+        while not seen.app._feed.cache.idle:
             await seen.look()
         await seen.press("home")
         while seen.app.screen.picture and "reading its steps again" in "".join(seen.panel("band")):
@@ -227,9 +227,9 @@ async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, 
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
     case = feed.session.cases[0]
-    feed.holding.looked_at(case, feed.session.machine)
+    feed.cache.looked_at(case, feed.session.machine)
     await all_done(feed)
-    looked = feed.holding.looked_at(case, feed.session.machine)
+    looked = feed.cache.looked_at(case, feed.session.machine)
     assert looked is not None
     begin_s, end_s = case.finished.measured_s
     for name in ("power_w", "temperature_c"):

@@ -7,7 +7,7 @@ from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.table.layout import Sorting
 
 
-def arranging(story: Any, values: dict[int, float | None]) -> TableOrder:
+def table_order(story: Any, values: dict[int, float | None]) -> TableOrder:
     session = Session.load(story.path)
     return TableOrder(session, lambda case, key: values.get(case.index))
 
@@ -20,12 +20,12 @@ def all_of(made: TableOrder) -> list[int]:
 
 
 def test_as_queued_without_sorting(story: Any) -> None:
-    made = arranging(story.begin(), {0: 3.0, 1: 1.0})
+    made = table_order(story.begin(), {0: 3.0, 1: 1.0})
     assert list(made.order) == [0, 1, 2]
 
 
 def test_sorted_with_running_cases_on_top_and_the_unknown_at_the_end(story: Any) -> None:
-    made = arranging(
+    made = table_order(
         story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0).case(1).case(2).start(3), {0: 3.0, 1: 1.0, 2: 2.0}
     )
     made.sorting = Sorting("p50")
@@ -35,7 +35,7 @@ def test_sorted_with_running_cases_on_top_and_the_unknown_at_the_end(story: Any)
 
 
 def test_every_word_of_a_filter_has_to_be_there(story: Any) -> None:
-    made = arranging(story.begin(batch_sizes=(1, 2, 16)).case(0, 10.0, 20, "random weights"), {})
+    made = table_order(story.begin(batch_sizes=(1, 2, 16)).case(0, 10.0, 20, "random weights"), {})
     made.filter = "CUDA bs=1"
     assert list(made.order) == [0, 2]
     made.filter = "random"
@@ -47,7 +47,7 @@ def test_every_word_of_a_filter_has_to_be_there(story: Any) -> None:
 
 
 def test_moves_follow_what_is_shown(story: Any) -> None:
-    made = arranging(story.begin(batch_sizes=(1, 2, 16)), {})
+    made = table_order(story.begin(batch_sizes=(1, 2, 16)), {})
     made.filter = "bs=1"
     made.move(1, None)
     assert made.chosen == 0
@@ -62,14 +62,14 @@ def test_moves_follow_what_is_shown(story: Any) -> None:
 
 
 def test_sorting_goes_through_the_columns_and_ends_as_queued(story: Any) -> None:
-    made = arranging(story.begin(), {})
+    made = table_order(story.begin(), {})
     made.columns = ("p50", "notes", "power")
     keys = [sorting.key if (sorting := made.sort_by_next()) else None for _ in range(4)]
     assert keys == ["case", "p50", "power", None]
 
 
 def test_a_hundred_thousand_rows_are_sorted_and_filtered(story: Any) -> None:
-    made = arranging(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
+    made = table_order(story.begin(batch_sizes=tuple(range(1, 100_001))), {})
     made.filter = "bs=99999"
     assert all_of(made) == [99_998]
     made.filter, made.sorting = "", Sorting("p50")

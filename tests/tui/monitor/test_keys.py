@@ -84,11 +84,11 @@ async def test_a_histogram_takes_the_place_of_the_band(story: Any, engine: Any, 
 
 
 async def test_sorting_keeps_the_running_case_on_top_and_is_remembered(
-    story: Any, engine: Any, opened: Any, surroundings: Any, tmp_path: Path
+    story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
 ) -> None:
     rich(story)
-    mine = replace(surroundings, preferences=Preferences(None, tmp_path / "screen.json"))
-    async with opened(story.path, engine, surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(None, tmp_path / "screen.json"))
+    async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("s", "s", "s")
         assert "▴p50 ms" in seen.panel("header")[0]
         assert [row.split()[3] for row in seen.table] == ["8", "2", "1", "4", "16"]
@@ -126,11 +126,11 @@ async def test_matches_are_gone_through_in_turn(story: Any, engine: Any, opened:
 
 
 async def test_columns_are_chosen_ordered_and_remembered(
-    story: Any, engine: Any, opened: Any, surroundings: Any, tmp_path: Path
+    story: Any, engine: Any, opened: Any, app_context: Any, tmp_path: Path
 ) -> None:
     rich(story)
-    mine = replace(surroundings, preferences=Preferences(None, tmp_path / "screen.json"))
-    async with opened(story.path, engine, surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(None, tmp_path / "screen.json"))
+    async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("c")
         assert isinstance(seen.app.screen, ColumnsPage)
         await seen.press("space", "down", "J", *["down"] * 6, "space", "enter")
@@ -257,11 +257,11 @@ async def test_the_memory_of_a_queued_case_is_foreseen(story: Any, engine: Any, 
         assert "expected peak 1,600 MB RSS" in seen.panel("current")[1]
 
 
-async def test_settings_decide_how_it_begins(story: Any, engine: Any, opened: Any, surroundings: Any) -> None:
+async def test_settings_decide_how_it_begins(story: Any, engine: Any, opened: Any, app_context: Any) -> None:
     rich(story)
     settings = Settings(theme="okabe-ito", hz=5.0, columns=("p99", "state"), sort="-p50", quiet="on")
-    mine = replace(surroundings, preferences=Preferences(settings))
-    async with opened(story.path, engine, surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(settings))
+    async with opened(story.path, engine, app_context=mine) as seen:
         assert seen.app.theme == "okabe-ito"
         assert seen.panel("header")[0].split() == ["case", "p99", "ms", "state"]
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")

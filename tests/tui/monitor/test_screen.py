@@ -359,8 +359,8 @@ async def test_on_two_processors_a_measuring_screen_is_quiet(story: Any, engine:
 async def test_dear_pictures_are_drawn_less_often_and_that_is_told(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(spending: DrawingCost) -> None:
-        spending.most_hz = 0.75
+    def look(cost: DrawingCost) -> None:
+        cost.most_hz = 0.75
 
     story.begin().start(0)
     monkeypatch.setattr(DrawingCost, "look", look)

@@ -91,12 +91,12 @@ def test_keys_may_change_places() -> None:
 
 
 async def test_a_mapped_key_works_and_the_help_shows_it(
-    story: Any, engine: Any, opened: Any, surroundings: Any
+    story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     story.begin().start(0)
     keys = {"monitor.skip": "f5", "monitor.help": "f2", "monitor.quit": "f10", "monitor.cost": "ctrl+c"}
-    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
-    async with opened(story.path, engine, surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
+    async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("x")
         assert engine.told == []
         await seen.press("f5")
@@ -111,11 +111,11 @@ async def test_a_mapped_key_works_and_the_help_shows_it(
 
 
 async def test_a_clash_is_told_and_the_app_goes_on(
-    story: Any, engine: Any, opened: Any, surroundings: Any
+    story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     story.begin().start(0)
-    mine = replace(surroundings, preferences=Preferences(Settings(keys={"monitor.sort": "x"})))
-    async with opened(story.path, engine, surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(Settings(keys={"monitor.sort": "x"})))
+    async with opened(story.path, engine, app_context=mine) as seen:
         await seen.app.workers.wait_for_complete()
         for _ in range(20):
             await seen.pilot.pause(0.05)
@@ -126,20 +126,20 @@ async def test_a_clash_is_told_and_the_app_goes_on(
 
 
 async def test_a_file_with_a_mistake_never_keeps_the_app_from_starting(
-    story: Any, opened: Any, surroundings: Any
+    story: Any, opened: Any, app_context: Any
 ) -> None:
     preferences = Preferences()
     preferences.problems = ("config.toml: hz: [oops] is not known",)
     story.begin().case(0).end()
-    async with opened(story.path, surroundings=replace(surroundings, preferences=preferences)) as seen:
+    async with opened(story.path, app_context=replace(app_context, preferences=preferences)) as seen:
         await seen.pilot.pause(0.2)
         assert [toast.message for toast in seen.app._notifications] == ["config.toml: hz: [oops] is not known"]
 
 
-async def test_sentences_name_the_keys_as_they_are_mapped(opened: Any, surroundings: Any) -> None:
+async def test_sentences_name_the_keys_as_they_are_mapped(opened: Any, app_context: Any) -> None:
     keys = {"sweep.start": "f5", "sweep.help": "f2, h", "sweep.switch": "pgdn"}
-    mine = replace(surroundings, preferences=Preferences(Settings(keys=keys)))
-    async with opened(surroundings=mine) as seen:
+    mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
+    async with opened(app_context=mine) as seen:
         welcome = "f5 starts this sweep. enter changes a line, o opens another sweep, f2 explains the rest."
         assert welcome in seen.text
         await seen.press("down", "up")

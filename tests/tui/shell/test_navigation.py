@@ -14,8 +14,8 @@ MOST_KEYS = 7
 
 
 @pytest.fixture
-def around(surroundings: Any) -> Any:
-    return replace(surroundings, recorded=paths.entries)
+def around(app_context: Any) -> Any:
+    return replace(app_context, recorded=paths.entries)
 
 
 @pytest.mark.parametrize("place", EVERYWHERE)

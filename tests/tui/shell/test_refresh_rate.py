@@ -28,12 +28,12 @@ def test_a_reader_who_insists_is_obeyed() -> None:
 
 def test_dear_pictures_are_drawn_less_often_while_measuring() -> None:
     pace = Pace()
-    pace.spending.most_hz = 0.75
+    pace.cost.most_hz = 0.75
     assert (pace.hz(True, 16), pace.note(True, 16)) == (0.75, "quiet, 0.75 Hz")
     assert pace.hz(False, 16) == 2.0
-    pace.spending.most_hz = 5.0
+    pace.cost.most_hz = 5.0
     assert (pace.hz(True, 2), pace.note(True, 2)) == (1.0, "quiet, 1 Hz")
-    pace.spending.most_hz = 0.5
+    pace.cost.most_hz = 0.5
     pace.faster()
     assert (pace.hz(True, 16), pace.note(True, 16)) == (5.0, "5 Hz"), "a reader who insists"
 

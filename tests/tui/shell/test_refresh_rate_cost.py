@@ -15,7 +15,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.now_s = self.used_s = 0.0
-        self.spending = DrawingCost(lambda: self.used_s, lambda: self.now_s)
+        self.cost = DrawingCost(lambda: self.used_s, lambda: self.now_s)
 
     def use(self, seconds: float) -> None:
         self.used_s += seconds
@@ -24,14 +24,14 @@ class Machine:
         """A while at the rate to which drawing is held by now; gives the one to which it is held at last."""
         until_s = self.now_s + seconds
         while self.now_s < until_s:
-            period_s = 1 / min(self.spending.most_hz, 2.0)
+            period_s = 1 / min(self.cost.most_hz, 2.0)
             self.now_s += period_s
-            self.spending.read(partial(self.use, reading * period_s))
+            self.cost.read(partial(self.use, reading * period_s))
             for _ in range(pictures):
-                self.spending.drew()
+                self.cost.drew()
                 self.use(draw_s)
-            self.spending.look()
-        return self.spending.most_hz
+            self.cost.look()
+        return self.cost.most_hz
 
 
 def test_cheap_pictures_are_drawn_as_often_as_anybody_wants() -> None:
@@ -66,5 +66,5 @@ def test_what_was_used_before_the_first_look_says_nothing() -> None:
     machine = Machine()
     machine.use(5.0)
     machine.now_s = 6.0
-    machine.spending.look()
+    machine.cost.look()
     assert machine.go(1, draw_s=0.001) == 10.0

@@ -59,9 +59,9 @@ def figures(result: Result, decision: Decision) -> str:
         _with(*result.token_rate),
         f"{kind} step {result.typical_ms:,.2f} ms",
         _with(result.case.peak_memory_mb, "MB"),
-        _with(*result.per_mb, ".2f") if decision.wish.need == "memory" else None,
+        _with(*result.per_mb, ".2f") if decision.objective.need == "memory" else None,
         _with(found.energy_per_sample_j, "J/sample", ".4f"),
-        _job(result, decision.wish.steps),
+        _job(result, decision.objective.steps),
         f"n {found.latency_ms.n:,}",
     ]
     return ", ".join(part for part in parts if part)
@@ -69,12 +69,12 @@ def figures(result: Result, decision: Decision) -> str:
 
 def document(decision: Decision) -> dict[str, object]:
     """The decision as values for JSON; cases as the rows of ``Session.to_frame``."""
-    wish = decision.wish
+    objective = decision.objective
     return {
-        "objective": wish.need,
-        "constraints": wish.constraints,
-        "steps": wish.steps,
-        "sequence_length": wish.sequence_length,
+        "objective": objective.need,
+        "constraints": objective.constraints,
+        "steps": objective.steps,
+        "sequence_length": objective.sequence_length,
         "best": row(decision.best.case) if decision.best else None,
         "runner_up": row(decision.runner_up.case) if decision.runner_up else None,
         "ahead": ratio_said(decision.ahead),
@@ -101,10 +101,10 @@ def json_text(decisions: list[Decision]) -> str:
 
 
 def _asked(decision: Decision) -> str:
-    wish = decision.wish
-    length = f" at {wish.sequence_length:,} tokens" if wish.sequence_length else ""
-    steps = f" over {wish.steps:,} steps" if wish.steps else ""
-    return f"{wish.need}{steps}{length}"
+    objective = decision.objective
+    length = f" at {objective.sequence_length:,} tokens" if objective.sequence_length else ""
+    steps = f" over {objective.steps:,} steps" if objective.steps else ""
+    return f"{objective.need}{steps}{length}"
 
 
 def _against_next(decision: Decision) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to choose from"
         return
     yield f"  next: {second.name}: {figures(second, decision)}"
-    yield f"  {times(ahead)} {_QUANTITIES[decision.wish.need]}: {verdict_cell(ahead)}"
+    yield f"  {times(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
             f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
@@ -151,7 +151,7 @@ def _front(decision: Decision) -> list[str]:
 
 def _in_the_way(decision: Decision) -> Iterator[str]:
     yield from (_relaxed(each) for each in decision.relaxed)
-    if not decision.relaxed and decision.wish.constraints != NONE:
+    if not decision.relaxed and decision.objective.constraints != NONE:
         yield "  no constraint is alone in the way"
 
 
