@@ -22,15 +22,24 @@ def open_plain(path: Path, *, follow: bool = True) -> IO[bytes]:
         OSError: where it can't be opened, or is something else.
         ValueError: for a path with a NUL.
     """
-    _check(os.stat(path, follow_symlinks=follow), path)  # to open a device may do something to it
+    require_plain(os.stat(path, follow_symlinks=follow), path)  # to open a device may do something to it
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
     try:
-        _check(os.fstat(descriptor), path)
+        require_plain(os.fstat(descriptor), path)
         return open(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def require_plain(looks: os.stat_result, path: Path) -> None:
+    """Raises OSError, with the kind of what is there, for anything but a plain file."""
+    if stat.S_ISDIR(looks.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(looks.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(looks.st_mode), "a link" if stat.S_ISLNK(looks.st_mode) else "a device")
+        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
 
 
 def read_plain(path: Path, most_bytes: int = SMALL_BYTES, *, follow: bool = True) -> bytes:
@@ -69,11 +78,3 @@ def read_text(path: Path, most_bytes: int = SMALL_BYTES) -> str:
         ValueError: for a path with a NUL; for what isn't UTF-8 it is a UnicodeDecodeError.
     """
     return read_plain(path, most_bytes).decode("utf-8-sig").replace("\r\n", "\n")
-
-
-def _check(looks: os.stat_result, path: Path) -> None:
-    if stat.S_ISDIR(looks.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(looks.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(looks.st_mode), "a link" if stat.S_ISLNK(looks.st_mode) else "a device")
-        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))

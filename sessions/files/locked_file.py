@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.input_file import require_plain
 
 
 def created(path: Path) -> int:
@@ -24,6 +25,7 @@ def created(path: Path) -> int:
 def opened(path: Path) -> int:
     """Open a file to resume its session; raises BenchtuiError if it can't be written, or an engine does."""
     try:
+        require_plain(os.stat(path), path)  # to open a device may do something to it
         fd = os.open(path, os.O_RDWR)
     except OSError as error:
         raise BenchtuiError(f"{path}: the session can't be written: {error.strerror}") from error

@@ -70,6 +70,7 @@ class Journal:
                 writes it.
         """
         self._lock = threading.Lock()
+        self._created = not resumed
         self._fd = opened(path) if resumed else created(path)
         self._begun = False
         """Whether this journal has written an event."""
@@ -102,9 +103,9 @@ class Journal:
     def close(self) -> None:
         """Close the file; the closing bracket has come with the last event, or is missing.
 
-        A file in which nothing was recorded is removed.
+        A file that was created here, and in which nothing was recorded, is removed.
         """
-        if not self.bytes_written and is_at(self._fd, self.path):
+        if self._created and not self.bytes_written and is_at(self._fd, self.path):
             self.path.unlink()
         os.close(self._fd)
         if self._spare:

@@ -148,6 +148,8 @@ KEPT = (
     Call("", (), stdin="closed"),
     Call("plan", (b"plan", b"quick"), encoding=("latin-1", "strict")),
     Call("sessions add", (b"sessions", b"add", b"sparse")),
+    Call("run", (b"run", b"--resume", b"zero")),
+    Call("run", (b"run", b"--resume", b"empty")),
     Call("sessions delete", (b"sessions", b"delete", b"old"), stdin="full"),
     Call("sessions delete", (b"sessions", b"delete", b"old"), stdin="closed"),
 )
@@ -409,6 +411,9 @@ def _looks(place: Path) -> Looks:
 
 def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterator[str]:
     """What a call changed or left that it wasn't to write."""
+    for device in ("/dev/zero", "/dev/full", "/dev/null"):
+        if not os.path.exists(device):
+            yield f"removes {device}"
     named = {os.fsdecode(word).split("/")[0] for word in call.words}
     anywhere = bool(named & {"", "."})
     killed = call.command in WITH_ENGINE  # an engine that was leaves its caches to the next
@@ -421,6 +426,8 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
             yield "leaves a partial file"
         elif top == "tmp":
             yield "leaves a temporary file"
+        elif top == "work" and path not in after:
+            yield f"removes {path.name!r}"
         elif new and not after[path][1] and ended.status:
             yield f"leaves an empty file in {top}"
         elif top == "work" and not new and os.fsencode(name) in SESSIONS and "--resume" not in str(call):

@@ -11,7 +11,6 @@ from pathlib import Path
 import mutations
 from markdown_it import MarkdownIt
 
-from benchtui.sessions import importers
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import NEEDS, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep
@@ -20,6 +19,7 @@ from benchtui.sessions.compare.align import ComparedSession, compared
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.export import case_export, step_export
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
 from benchtui.sessions.plots import style
@@ -297,7 +297,7 @@ def _theme(path: Path, _dice: random.Random) -> None:
 def _import(path: Path, _dice: random.Random) -> None:
     target = path.with_suffix(".session")
     target.unlink(missing_ok=True)
-    importers.write(importers.read(path), target)
+    session_writer.write(registry.read(path), target)
     try:
         session = Session.load(target)
     except BenchtuiError as error:

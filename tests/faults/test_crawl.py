@@ -74,3 +74,5 @@ def test_what_is_left_behind_is_seen() -> None:
         after = before | {Path(name): (1, 2, 2)}
         assert any(told in each for each in crawl.left_behind(call, failed, before, after)), told
     assert not list(crawl.left_behind(call, failed, before, before | {Path("work/x"): (1, 1, 1)}))
+    removed = list(crawl.left_behind(call, failed, {Path("work/x"): (1, 1, 1)}, {}))
+    assert removed == ["removes 'x'"]

@@ -411,7 +411,7 @@ def opened(app_context: AppContext, clock: Still) -> Open:
     async def open_app(
         path: Path | None = None, engine: Any = None, *, size: tuple[int, int] = (120, 40), **options: Any
     ) -> AsyncIterator[Seen]:
-        app = BenchtuiApp(options.pop("surroundings", app_context), path, engine, clock=clock, **options)
+        app = BenchtuiApp(options.pop("app_context", app_context), path, engine, clock=clock, **options)
         async with app.run_test(size=size) as pilot:
             seen = Seen(app, pilot, clock)
             await seen.look()

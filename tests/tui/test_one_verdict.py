@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchtui.sessions import importers
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, lengths
 from benchtui.sessions.compare.align import compared, loaded
@@ -34,6 +33,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export import case_export as exported
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Environment, Host, Memory, Model, ProcessSpread, Reported
@@ -165,7 +165,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @cache
 def imported(source: Path, folder: Path) -> Path:
     path = folder / f"{source.stem}.session.json"
-    importers.write(importers.read(source), path)
+    session_writer.write(registry.read(source), path)
     return path
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions import importers
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.state.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -23,7 +23,7 @@ def imported(tmp_path: Path) -> Import:
             source = content
         else:
             source.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
-        importers.write(importers.read(source, kind), tmp_path / "session.json")
+        session_writer.write(registry.read(source, kind), tmp_path / "session.json")
         return Session.load(tmp_path / "session.json")
 
     return run

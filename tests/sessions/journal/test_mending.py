@@ -10,7 +10,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, CaseStarted, Message, Resumed, SessionFinished, Steps
-from benchtui.sessions.journal import mending
+from benchtui.sessions.journal import writer
 from benchtui.sessions.journal.reader import Tail, read
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
@@ -80,7 +80,7 @@ def test_an_unfinished_line_that_ends_in_a_bracket_is_no_closed_file(
 def test_white_space_at_the_end_and_long_unfinished_lines_are_no_matter(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mending, "_PIECE", 7)
+    monkeypatch.setattr(writer, "_PIECE", 7)
     path = tmp_path / "s.json"
     closed = written(path, events)
     cut = written(path, events[:-1])
@@ -244,3 +244,18 @@ def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events
             tail.read(5)
             tail.read()
     tail.close()
+
+
+def test_a_file_that_was_there_is_never_removed(tmp_path: Path) -> None:
+    path = tmp_path / "empty.json"
+    path.touch()
+    Journal(path, resumed=True).close()
+    assert path.exists()
+
+
+def test_a_device_is_no_session_to_resume(tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to("/dev/null")
+    with pytest.raises(BenchtuiError, match="can't be written: a device, not a file"):
+        Journal(link, resumed=True)
+    assert link.is_symlink()

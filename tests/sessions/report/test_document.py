@@ -371,7 +371,7 @@ def test_no_text_of_a_session_becomes_markup(bench: Any, read: Read) -> None:
 
 def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
     code = (
-        "import sys; from benchtui.sessions.report import markdown;"
+        "import sys; from benchtui.sessions.report.document import markdown;"
         "print([name for name in ('torch', 'pandas', 'textual', 'rich', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions import importers
 from benchtui.sessions.analysis.anomalies import anomalies
 from benchtui.sessions.compare.align import ComparedSession, compared
 from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Energy, Host, Memory, Reported, Work
 from benchtui.sessions.plots import curves
@@ -97,7 +97,7 @@ def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -
     for device in ("cpu", "cuda"):
         source = tmp_path / f"{device}.jsonl"
         source.write_text(json.dumps(row | {"device": device}) + "\n")
-        importers.write(importers.read(source), tmp_path / f"{device}.json")
+        session_writer.write(registry.read(source), tmp_path / f"{device}.json")
         sides.append(ComparedSession.of(device, Session.load(tmp_path / f"{device}.json")))
     document = read(compare.markdown(compared(sides)))
     section = document["What differs"]
@@ -340,7 +340,7 @@ def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_
     tmp_path: Path, read: Any
 ) -> None:
     """``reduce-overhead`` at batch size 5 leads by 0.4% over ``default`` at the same size, for more memory."""
-    importers.write(importers.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
+    session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     session = Session.load(tmp_path / "gpt2.json")
     text = markdown(session)
     best = lead(read(text), "Highest throughput")

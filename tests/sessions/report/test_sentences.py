@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from benchtui.sessions import importers
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.events import (
     AnyEvent,
@@ -28,6 +27,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export.case_export import as_json
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
 from benchtui.sessions.report import document
 from benchtui.sessions.report.document import markdown
@@ -360,7 +360,7 @@ def test_nor_in_the_report_of_a_recorded_session(path: str) -> None:
     "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
 )
 def test_nor_in_that_of_an_imported_one(tmp_path: Path, name: str) -> None:
-    importers.write(importers.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
+    session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
     assert objected(Session.load(tmp_path / "session.json", keep_steps=False)) == []
 
 

@@ -17,15 +17,15 @@ from pathlib import Path
 if sys.argv[2] == "deaf":
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.shell.context import Surroundings
+from benchtui.tui.shell.context import AppContext
 
 class Engine:
     session_id, pid, path = "story", 1, Path(sys.argv[1])
     def alive(self):
         return True
 
-surroundings = Surroundings(None, list, None, list, str, Path("."))
-ending = BenchtuiApp(surroundings, Engine.path, Engine()).run(mouse=False)
+context = AppContext(None, list, None, list, str, Path("."))
+ending = BenchtuiApp(context, Engine.path, Engine()).run(mouse=False)
 Path(sys.argv[1] + ".ending").write_text(ending.how)
 """
 
