@@ -78,6 +78,8 @@ ODD_NAMES = (b"latin\xff.json", b"new\nline.json", b"esc\x1b[2J.json", b"-dash.j
 SESSIONS = (b"s.json", b"t.json", b"x" * 250 + b".json", b"cut.json", *ODD_NAMES)
 SPECIAL = tuple(b"fifo socket zero null full folder dangling loop closed sparse".split())
 OTHER = tuple(b"empty text.txt sweep.toml results.json results.csv no/such/file new folder/new".split())
+_DEVICES = ("/dev/zero", "/dev/full", "/dev/null")
+"""What root could remove."""
 DEVICES = (*b"/dev/zero /dev/full /dev/null /proc/self/mem / . .. - ~".split(), b"", b"a" * 300)
 NAMES = (b"latest", b"demo", b"old", b"quick", b"smoke", b"5b99b6e42f48")
 NUMBERS = (b"0", b"1", b"-1", b"2.5", b"64", b"1e999", b"nan", b"inf", b"5%", b"9" * 400, "٣".encode())
@@ -411,9 +413,7 @@ def _looks(place: Path) -> Looks:
 
 def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterator[str]:
     """What a call changed or left that it wasn't to write."""
-    for device in ("/dev/zero", "/dev/full", "/dev/null"):
-        if not os.path.exists(device):
-            yield f"removes {device}"
+    yield from (f"removes {each}" for each in _DEVICES if not os.path.exists(each))
     named = {os.fsdecode(word).split("/")[0] for word in call.words}
     anywhere = bool(named & {"", "."})
     killed = call.command in WITH_ENGINE  # an engine that was leaves its caches to the next
@@ -422,12 +422,8 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
             continue
         top, name = path.parts[0], path.name
         new = path not in before
-        if ".benchtui-" in name:
-            yield "leaves a partial file"
-        elif top == "tmp":
-            yield "leaves a temporary file"
-        elif top == "work" and path not in after:
-            yield f"removes {path.name!r}"
+        if common := _never_right(path, after):
+            yield common
         elif new and not after[path][1] and ended.status:
             yield f"leaves an empty file in {top}"
         elif top == "work" and not new and os.fsencode(name) in SESSIONS and "--resume" not in str(call):
@@ -438,6 +434,15 @@ def left_behind(call: Call, ended: Ended, before: Looks, after: Looks) -> Iterat
             yield f"leaves {path} in the home"
         elif top == "home" and not new and name.startswith("old") and call.words[:1] != (b"sessions",):
             yield "changes the library"
+
+
+def _never_right(path: Path, after: Looks) -> str | None:
+    """What is wrong with a changed path whatever the call was."""
+    if ".benchtui-" in path.name:
+        return "leaves a partial file"
+    if path.parts[0] == "tmp":
+        return "leaves a temporary file"
+    return f"removes {path.name!r}" if path.parts[0] == "work" and path not in after else None
 
 
 def _is_of_batch(path: Path) -> bool:
