@@ -40,6 +40,16 @@ def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
     ]
 
 
+def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
+    """Return the row of one case, without the baseline of its session.
+
+    ``result`` holds the metrics of the case if they are known already.
+    """
+    if result is None and case.state == "ok" and (found := metrics(case)):
+        result = Result(case, found)
+    return _row(case, result, None)[0]
+
+
 def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
     found = result.metrics if result else metrics(case) if case.state == "ok" else None
     values = {

@@ -10,12 +10,13 @@ from benchtui.sessions.compare.align import (
     SessionComparison,
 )
 from benchtui.sessions.compare.environment_diff import Difference
-from benchtui.sessions.payloads import Energy, Host, Memory
+from benchtui.sessions.export.case_rows import case_row
+from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.sweep import Config, Record
+from benchtui.sessions.sweep import Record
 
 MEANING = "base time over new time; above 1 the new session is the faster one"
 
@@ -32,21 +33,6 @@ class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Null for a session that was cut off."""
     torch: str | None
     host: Host
-
-
-class CaseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One side of a row."""
-
-    case: int
-    """The number in the session's plan, counted from 0."""
-    name: str
-    config: Config
-    outcome: str
-    marks: tuple[str, ...]
-    metrics: Metrics | None
-    """Null where the case has no figures."""
-    memory: Memory | None
-    energy: Energy | None
 
 
 class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -75,8 +61,8 @@ class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
 class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A case of the base beside the one that corresponds to it; null where a plan has none."""
 
-    base: CaseJson | None
-    new: CaseJson | None
+    base: CaseRow | None
+    new: CaseRow | None
     ratio: RatioSaid | None
     """Of the time of a sample at the typical step; null where one of the two wasn't measured."""
     throughput_ratio: RatioSaid | None
@@ -163,19 +149,8 @@ def _row(row: AlignedCase) -> RowSaid:
     )
 
 
-def _case(case: CaseState | None, result: Result | None) -> CaseJson | None:
-    if case is None:
-        return None
-    return CaseJson(
-        case=case.index,
-        name=case.name,
-        config=case.config,
-        outcome=case.state,
-        marks=case.marks,
-        metrics=result.metrics if result else None,
-        memory=case.finished.memory if case.finished else None,
-        energy=case.finished.energy if case.finished else None,
-    )
+def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
+    return case_row(case, result) if case else None
 
 
 def ratio_said(ratio: Ratio | None) -> RatioSaid | None:

@@ -17,8 +17,8 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
     ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--json")
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert [row["config"].get("batch_size", 1) for row in rows] == [1, 2]
-    assert all(row["outcome"] == "ok" and row["metrics"]["latency_ms"]["n"] == 20 for row in rows)
+    assert [row["batch_size"] for row in rows] == [1, 2]
+    assert all(row["outcome"] == "ok" and row["n"] == 20 for row in rows)
     assert all(row["limit"]["flops_per_s"] > 0 and 0 < row["limit"]["shares"]["arithmetic"] < 1 for row in rows)
     assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in ran.stderr
     assert "2 cases: 2 ok; session " in ran.stderr

@@ -49,7 +49,7 @@ def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, hom
     assert lines[0].startswith("resumed after ") and lines[0].endswith(": 2 of 3 cases left, 1 begin again")
     assert not any("bs=1 " in line for line in lines), "what was measured before isn't told again"
     assert lines[-1] == f"3 cases: 3 ok; session {cut}"
-    assert [json.loads(line)["config"]["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
+    assert [json.loads(line)["batch_size"] for line in ran.stdout.splitlines()] == [2, 3]
 
     report = benchtui("export", "latest").stdout
     assert "Cut off" not in report and "Resumed" in report

@@ -80,7 +80,7 @@ def test_wall_time_is_read_for_names_and_dates_alone() -> None:
         "engine/supervisor/resume.py",
         "engine/supervisor/supervisor.py",
         "sessions/importers/session_writer.py",
-        "tui/cli/__init__.py",
+        "tui/cli/watch.py",
         "tui/shell/context.py",
     }
 

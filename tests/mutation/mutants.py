@@ -36,14 +36,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES: dict[str, tuple[str, ...]] = {
-    "sessions/stats/ratios.py": ("tests/sessions/test_compare.py",),
-    "sessions/stats/case_metrics.py": ("tests/sessions/test_metrics.py",),
-    "sessions/stats/disturbance.py": ("tests/sessions/test_disturbance.py",),
-    "sessions/stats/sampling.py": ("tests/sessions/test_sampling.py",),
-    "sessions/stats/noise.py": ("tests/sessions/test_noise.py",),
-    "sessions/stats/baseline.py": ("tests/sessions/test_baseline.py",),
-    "sessions/stats/student_t.py": ("tests/sessions/test_student_t.py",),
-    "sessions/stats/evidence.py": ("tests/sessions/test_evidence.py",),
+    "sessions/stats/ratios.py": ("tests/sessions/stats/test_ratios.py",),
+    "sessions/stats/case_metrics.py": ("tests/sessions/stats/test_case_metrics.py",),
+    "sessions/stats/disturbance.py": ("tests/sessions/stats/test_disturbance.py",),
+    "sessions/stats/sampling.py": ("tests/sessions/stats/test_sampling.py",),
+    "sessions/stats/noise.py": ("tests/sessions/stats/test_noise.py",),
+    "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
+    "sessions/stats/student_t.py": ("tests/sessions/stats/test_student_t.py",),
+    "sessions/stats/evidence.py": ("tests/sessions/stats/test_evidence.py",),
 }
 """Modules of the package, each with the tests that must kill its mutants."""
 

@@ -21,18 +21,18 @@ def test_a_row_a_case_with_options_outcome_and_figures(bench: Any) -> None:
     assert list(frame["outcome"]) == ["ok", "oom", "running"]
     assert list(frame["batch_size"]) == [2, 4, 8]
     first = frame.iloc[0]
-    assert (first["n"], first["median_ms"], first["peak_rss_mb"]) == (30, pytest.approx(10.0), 300.0)
-    assert first["low_ms"] < first["median_ms"] < first["high_ms"]
+    assert (first["n"], first["latency_p50_ms"], first["peak_rss_mb"]) == (30, pytest.approx(10.0), 300.0)
+    assert first["latency_interval_low_ms"] < first["latency_p50_ms"] < first["latency_interval_high_ms"]
     assert first["samples_per_s"] == pytest.approx(200.0)
     assert first["energy_per_sample_j"] == pytest.approx(1.0)
     assert first["marks"] == "random weights; sample text"
     assert frame.iloc[1]["reason"] == "out of memory"
-    assert frame[["n", "median_ms", "p99_ms"]].iloc[1:].isna().all(axis=None)
+    assert frame[["n", "latency_p50_ms", "latency_p99_ms"]].iloc[1:].isna().all(axis=None)
 
 
 def test_columns_keep_their_types_without_values(bench: Any) -> None:
     frame = bench.session(bench.case(1, outcome=None)).to_frame()
-    assert str(frame["p99_ms"].dtype) == "float64"
+    assert str(frame["latency_p99_ms"].dtype) == "float64"
     assert str(frame["n"].dtype) == "Int64"
     assert list(Session().to_frame().columns) == list(frame.columns)
 

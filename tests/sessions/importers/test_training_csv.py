@@ -39,7 +39,7 @@ def test_the_frame_ranks_like_the_table(imported: Any, csv_file: Path) -> None:
     frame = imported(csv_file).to_frame()
     first = frame.sort_values("padded_tokens_per_s", ascending=False).iloc[0]
     assert (first["compile"], first["batch_size"], first["device"]) == ("reduce-overhead", 5, "cuda")
-    assert frame["median_ms"].isna().all()
+    assert frame["latency_p50_ms"].isna().all()
 
 
 def test_a_run_that_stands_there_twice_is_one_case_of_two_repeats(imported: Any, csv_file: Path) -> None:

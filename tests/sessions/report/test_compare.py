@@ -154,7 +154,7 @@ def test_json_tells_the_same(bench: Any) -> None:
     assert against["lost"] == 1
     first, second, third = against["rows"]
     assert (first["verdict"], first["ratio"]["value"]) == ("FASTER", pytest.approx(2.0))
-    assert first["new"]["metrics"]["latency_ms"]["median"] == pytest.approx(5.0)
+    assert first["new"]["latency_p50_ms"] == pytest.approx(5.0)
     assert (second["verdict"], second["ratio"], second["new"]["outcome"]) == (None, None, "failed")
     assert third["new"] is None
     assert found["differences"] == []

@@ -8,7 +8,7 @@ import msgspec
 from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxed
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
-from benchtui.sessions.export.dataframe import row
+from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.report.compare_json import ratio_said
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, why_none
@@ -68,22 +68,22 @@ def figures(result: Result, decision: Decision) -> str:
 
 
 def document(decision: Decision) -> dict[str, object]:
-    """The decision as values for JSON; cases as the rows of ``Session.to_frame``."""
+    """The decision as values for JSON; cases are rows of ``CaseRow``."""
     objective = decision.objective
     return {
         "objective": objective.need,
         "constraints": objective.constraints,
         "steps": objective.steps,
         "sequence_length": objective.sequence_length,
-        "best": row(decision.best.case) if decision.best else None,
-        "runner_up": row(decision.runner_up.case) if decision.runner_up else None,
+        "best": case_row(decision.best.case, decision.best) if decision.best else None,
+        "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
         "ahead": ratio_said(decision.ahead),
         "verdict": decision.verdict,
         "clear": decision.clear,
-        "leader": row(decision.leader.case) if decision.leader else None,
+        "leader": case_row(decision.leader.case, decision.leader) if decision.leader else None,
         "tail": decision.tail,
         "ties": [result.name for result in decision.ties],
-        "front": [row(result.case) for result in decision.front],
+        "front": [case_row(result.case, result) for result in decision.front],
         "left_out": [
             {"case": each.case.index, "name": each.case.name, "reason": each.reason}
             for each in decision.left_out

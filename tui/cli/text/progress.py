@@ -24,6 +24,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.journal.backup import place_of
 from benchtui.sessions.journal.reader import Read, Tail
 from benchtui.sessions.payloads import Host
@@ -230,21 +231,9 @@ def _generation_texts(figures: Metrics) -> list[str]:
 
 
 def result_json(case: CaseState, session: Session) -> str:
-    """One finished case of a session as a JSON object in a line."""
-    finished = case.finished
-    row = {
-        "case": case.index,
-        "name": case.name,
-        "config": case.config,
-        "outcome": case.state,
-        "reason": finished.reason if finished else None,
-        "marks": case.marks,
-        "metrics": metrics(case),
-        "memory": finished.memory if finished else None,
-        "energy": finished.energy if finished else None,
-        "limit": limit(case, session.peaks),
-    }
-    return msgspec.json.encode(row).decode()
+    """Return a finished case as one line of JSON: the fields of ``CaseRow``, and its roofline limit."""
+    row = msgspec.to_builtins(case_row(case))
+    return msgspec.json.encode(row | {"limit": limit(case, session.peaks)}).decode()
 
 
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
