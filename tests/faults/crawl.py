@@ -384,7 +384,9 @@ def _texts_wrong(call: Call, ended: Ended) -> Iterator[str]:
         yield "says what Python says of an error"
     if "Usage:" in out and ended.status:
         yield "says on standard output what is wrong"
-    odd = {letter for letter in err + out if not letter.isprintable() and letter not in "\n\t\r"}
+    # a batch script names the files of its command line as they are, quoted for the shell
+    own = os.fsdecode(b" ".join(call.words)) if call.command == "slurm" else ""
+    odd = {letter for letter in err + out if not letter.isprintable() and letter not in "\n\t\r" + own}
     if odd:
         yield f"lets {min(odd)!r} through"
 
