@@ -1,1 +1,1 @@
-"""Makes the record: runs a sweep, each case in a process of its own."""
+"""Benchmark engine: runs a sweep, each case in its own process, and writes the session file."""

@@ -1,4 +1,4 @@
-"""``python -m benchtui.engine``: the engine's process, started by the client with a sweep on its input."""
+"""``python -m benchtui.engine``: engine process, started by the client with a sweep on stdin."""
 
 import argparse
 import os
@@ -18,9 +18,10 @@ from benchtui.sessions.sweep import Run, Sweep
 
 
 def main() -> int:
-    """Come up, say so in one JSON line, and run the sweep; 2 when it can't come up, 1 when it can't go on.
+    """Start the engine, report that to the client as one JSON line, and run the sweep.
 
-    With ``--station`` alone, run the cases that an engine elsewhere sends over the input.
+    Return 2 if the engine can't start and 1 if it has to give up. With ``--station`` alone, run as a node
+    agent: execute the cases that a remote engine sends on stdin.
     """
     adopt_orphans()
     if sys.argv[1:] == ["--station"]:
@@ -55,19 +56,19 @@ def main() -> int:
 
 
 def _serve() -> int:
-    from benchtui.engine.node.agent import serve  # most engines have no need of either
+    from benchtui.engine.node.agent import serve  # imported only in a node agent
     from benchtui.engine.node.runner import NodeRunner
 
     return serve(NodeRunner())
 
 
 def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
-    """A supervisor that has begun a session, or resumed one; what it is asked to do comes on the input."""
+    """Return a supervisor for a new or a resumed session; read the request from stdin."""
     asked = sys.stdin.buffer.read()
     if not resume:
         sweep = msgspec.json.decode(asked, type=Sweep)
         return Supervisor(session_id, sweep, path, _executor(sweep.run))
-    # reading a session and what differs loads much that an engine otherwise doesn't need
+    # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
     left = ResumableSession(path, msgspec.json.decode(asked, type=Resumption))
@@ -76,11 +77,11 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
 
 
 def _executor(run: Run) -> Executor:
-    """Where the cases of a sweep run; raises BenchtuiError where that can't be reached."""
+    """Return the executor of a sweep; raise BenchtuiError if it can't be reached."""
     if run.executor == "local":
         return LocalExecutor()
     try:
-        from benchtui.engine.executors.ray import join  # an extra that most have no need of
+        from benchtui.engine.executors.ray import join  # an optional extra
     except ModuleNotFoundError as error:
         raise BenchtuiError(
             f"run.executor: 'ray' needs the extra: pip install 'benchtui[ray]' ({error})"
@@ -89,7 +90,7 @@ def _executor(run: Run) -> Executor:
 
 
 def _say(answer: Answer) -> None:
-    """Answer the client, and let go of its pipe: it isn't to wait for the end."""
+    """Send the answer to the client and close the pipes, so that it doesn't wait for the engine to end."""
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     sys.stdout.flush()
     null = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,7 @@
-"""Starts engines, finds those that run, and passes them commands: all that the screen knows of them."""
+"""Engine client: start engines, find running ones and send them commands.
+
+The UI uses no other module of the engine.
+"""
 
 import os
 import platform
@@ -31,8 +34,8 @@ from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Config, Sweep
 
 _QUIET_S = 60.0
-"""A record that hasn't grown for so long was cut off: an engine writes twice a second, and what a shared folder
-tells may be half a minute old."""
+"""Seconds without growth after which a session file counts as abandoned. An engine writes twice per second, but
+on a shared folder the modification time may be half a minute old."""
 _HEAD_BYTES = 2**20
 
 if TYPE_CHECKING:
@@ -43,50 +46,50 @@ if TYPE_CHECKING:
 class Engine:
     """A running engine, reached through its control socket.
 
-    Each command raises BenchtuiError, in one line, where the engine refuses it or is gone.
+    Every command raises BenchtuiError with a one-line message if the engine refuses it or is gone.
     """
 
     session_id: str
     path: Path
-    """Its session file."""
+    """Session file of the engine."""
     pid: int
     resumed_s: float | None = field(default=None, compare=False)
-    """Session time at which it was started to go on with the session, where that is known."""
+    """Session time in seconds at which the engine resumed the session; None for a new session or if unknown."""
 
     def skip(self, case: int | None = None) -> None:
-        """End a running or pending case as skipped and go on; without its number the one that runs."""
+        """Skip a running or pending case; None means the one running case."""
         self._ask(Command(command="skip", cases=() if case is None else (case,)))
 
     def pause(self) -> None:
-        """Let no further case start; what runs is finished first."""
+        """Pause the queue: no further case starts. Running cases finish."""
         self._ask(Command(command="pause"))
 
     def go_on(self) -> None:
-        """Let cases start again."""
+        """Resume the paused queue."""
         self._ask(Command(command="continue"))
 
     def drop(self, cases: Sequence[int]) -> None:
-        """End pending cases as skipped."""
+        """Remove pending cases from the queue and record them as skipped."""
         self._ask(Command(command="drop", cases=tuple(cases)))
 
     def add(self, configs: Sequence[Config]) -> tuple[int, ...]:
-        """Append cases to the plan, senseless ones as skipped; gives their numbers."""
+        """Append cases to the plan and return their numbers. Unsupported cases are recorded as skipped."""
         return self._ask(Command(command="add", configs=tuple(configs)))
 
     def order(self, cases: Sequence[int]) -> None:
-        """Let these pending cases start first, in this order; the others follow as they stood."""
+        """Move pending cases to the front of the queue, in this order. The others keep their order."""
         self._ask(Command(command="order", cases=tuple(cases)))
 
     def again(self, case: int) -> int:
-        """Run a case that has ended once more, as a new one; gives its number."""
+        """Rerun an ended case as a new case and return the new number."""
         return self._ask(Command(command="again", cases=(case,)))[0]
 
     def stop(self) -> None:
-        """End the sweep, closing the session properly."""
+        """Stop the sweep and complete the session file."""
         self._ask(Command(command="stop"))
 
     def last_words(self) -> str | None:
-        """Why the engine gave up, in one line, once it is gone; None where it didn't say."""
+        """Return the one-line reason why the engine gave up; None if it logged none."""
         try:
             said = log_path(self.session_id).read_text("utf-8", "replace").splitlines()
         except (OSError, BenchtuiError):
@@ -97,8 +100,8 @@ class Engine:
         return ask(socket_path(self.session_id), command).cases
 
     def alive(self) -> bool:
-        """Whether the engine's process still runs."""
-        with suppress(ChildProcessError):  # one that we started ourselves stays a zombie until it is waited for
+        """Return whether the engine's process is still running."""
+        with suppress(ChildProcessError):  # our own child remains a zombie until it is reaped
             os.waitpid(self.pid, os.WNOHANG)
         try:
             os.kill(self.pid, 0)
@@ -111,41 +114,43 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class FarEngine(Engine):
-    """An engine of another machine, known by the file that it writes: watched, not steered."""
+    """An engine on another machine, known by its session file. It can be watched but not commanded."""
 
     host: str = ""
-    """What the record calls that machine."""
+    """Host name of that machine, as recorded in the session file."""
 
     def alive(self) -> bool:
-        """Whether the file has grown within the last minute, by its own date."""
+        """Return whether the session file was modified within the last minute."""
         return _grows(self.path)
 
     def last_words(self) -> None:
-        """Nothing: its log is on its own machine."""
+        """Return None: the log is on the other machine."""
 
     def _ask(self, command: Command) -> tuple[int, ...]:
         raise BenchtuiError(f"the sweep runs on {self.host}, and takes commands there alone")
 
 
 def start(sweep: Sweep, path: Path) -> Engine:
-    """Start an engine of its own on a sweep, outliving this process; returns once its session file is there.
+    """Start an engine that runs a sweep; return once its session file exists.
+
+    The engine outlives this process.
 
     Raises:
-        BenchtuiError: where the session file can't be made or the engine doesn't come up.
+        BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
     return _start(path, msgspec.json.encode(sweep))
 
 
 def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> Engine:
-    """Start an engine that goes on with a recorded session; returns once the record says so.
+    """Start an engine that resumes a recorded session; return once the resume is recorded.
 
-    Cases that failed or took too long begin again only where they are to be retried; where machine or software
-    have changed since, it goes on only ``anyway``.
+    Failed and timed-out cases are rerun only with ``retry_failed``. If the machine or the software has changed
+    since, the session is resumed only with ``anyway``.
 
     Raises:
-        NothingLeftError: where nothing is left to run.
-        BenchtuiError: where the session can't be resumed as asked, or the engine doesn't come up. The file
-            is as it was then.
+        NothingLeftError: if no case is left to run.
+        BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. The file is
+            unchanged then.
     """
     how = Resumption(retry_failed=retry_failed, anyway=anyway)
     return _start(path, msgspec.json.encode(how), "--resume")
@@ -157,7 +162,7 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
     log = log_path(session_id)
     with open(log, "wb", opener=_for_the_user_alone) as stderr:
         process = subprocess.Popen(
-            # -P: a file of the working folder that is named like a library must not take its place
+            # -P: files in the working directory must not shadow libraries
             [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, *options, str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -176,30 +181,30 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
         log.unlink(missing_ok=True)
         refused = NothingLeftError if answer.nothing_left else BenchtuiError
         raise refused(answer.error or "the engine didn't come up")
-    process.returncode = 0  # it lives on by intention; silences the warning about a child left behind
+    process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
     return Engine(session_id, path, process.pid, answer.resumed_s)
 
 
 def running() -> list[Engine]:
-    """Every engine of this user that answers, the newest first; what dead ones left behind is removed."""
+    """Return this user's responding engines, newest first. Sockets and logs of dead engines are removed."""
     return [engine for path in sockets() if (engine := _answering(path)) is not None]
 
 
 def examine() -> "list[Finding]":
-    """What this machine can measure and what not; takes as long as importing torch does in another process."""
-    from benchtui.engine import doctor  # reads every device; nothing else of the client needs that
+    """Check what this machine can measure. Takes as long as importing torch, in another process."""
+    from benchtui.engine import doctor  # imports the readers of all devices; only needed here
 
     return doctor.examine()
 
 
 def find(path: Path) -> Engine | None:
-    """The engine that writes this session file, here or on another machine, or None when it has ended."""
+    """Return the engine that writes this session file, here or on another machine; None if it has ended."""
     wanted = path.absolute()
     return next((engine for engine in running() if engine.path == wanted), None) or _far(wanted)
 
 
 def _far(path: Path) -> FarEngine | None:
-    """The engine of another machine that writes a file, where the record names one and goes on."""
+    """Return the engine on another machine that writes a file; None unless the file is growing."""
     if not _grows(path):
         return None
     with suppress(BenchtuiError), closing(Tail(path)) as tail:
@@ -213,7 +218,7 @@ def _far(path: Path) -> FarEngine | None:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether a process has ended and only waits for its parent's look (Linux: proc(5))."""
+    """Return whether a process has ended but hasn't been reaped by its parent (Linux: proc(5))."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
     except (OSError, IndexError):

@@ -1,7 +1,8 @@
-"""The control socket of an engine: one JSON line a command, each answered with one.
+"""Control socket of an engine: one JSON line per command, one JSON line per answer.
 
-It lies in a runtime folder of the user's under the engine's id, for the user's eyes alone. That is a folder in
-/tmp and not $XDG_RUNTIME_DIR, which systemd removes when the user's last login ends: just when it is needed.
+The socket is named after the engine's id, in a runtime folder that only the user can access. The folder is
+in /tmp, not in $XDG_RUNTIME_DIR: systemd removes that one when the user's last login ends, which is just when
+the socket is needed.
 """
 
 import os
@@ -20,60 +21,60 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Record
 
 LONGEST_LINE = 64_000_000
-"""Bytes of a command; one that adds as many cases as a plan may have is half as long."""
+"""Maximum size of a command in bytes: twice that of one that adds as many cases as a plan may have."""
 LONGEST_PATH = 107
-"""Bytes of a socket's path on Linux: 108 with the NUL at its end (unix(7))."""
+"""Maximum length of a socket path on Linux in bytes: 108 with the terminating NUL (unix(7))."""
 _ID = "0" * 12
-"""An engine's id is as long."""
+"""Placeholder with the length of an engine id."""
 _OURS = re.compile(r"[0-9a-f]{12}\.sock")
-"""Names of engines' sockets; what is called otherwise is neither asked nor removed."""
+"""File names of engine sockets. Other files are neither contacted nor removed."""
 
 Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again"]
 
 
 class Command(Record, frozen=True, kw_only=True):
-    """What a client asks for."""
+    """A client's request."""
 
     command: Verb
     cases: tuple[int, ...] = ()
-    """The cases meant, by their numbers; ``skip`` without one means the one that runs."""
+    """Numbers of the cases that the command applies to; empty for ``skip`` means the one running case."""
     configs: tuple[Config, ...] = ()
-    """The cases to add."""
+    """Cases to add."""
 
 
 class Resumption(Record, frozen=True, kw_only=True):
-    """How a session is to be resumed."""
+    """Options for resuming a session."""
 
     retry_failed: bool = False
-    """Whether cases that failed or took too long begin again as well."""
+    """Whether to rerun failed and timed-out cases as well."""
     anyway: bool = False
-    """Whether to go on where machine or software have changed."""
+    """Whether to resume even if the machine or the software has changed."""
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """What the engine says to it."""
+    """The engine's answer to a command, or its report after start-up."""
 
     ok: bool
     error: str | None = None
     id: str | None = None
     path: bytes | None = None
-    """The session file by its bytes, which need not be text (base64 in JSON)."""
+    """Path of the session file as bytes (base64 in JSON), since it need not be valid text."""
     pid: int | None = None
     cases: tuple[int, ...] = ()
-    """Numbers of the cases that the command made."""
+    """Numbers of the cases that the command created."""
     resumed_s: float | None = None
-    """Session time at which this engine went on with the session; null for one that it began."""
+    """Session time in seconds at which this engine resumed the session; null for a new session."""
     nothing_left: bool = False
-    """Whether a session was to be resumed of which nothing is left to run."""
+    """Whether resuming failed because no case is left to run."""
 
 
 def runtime_folder() -> Path:
-    """The folder of sockets and logs, made where it is missing.
+    """Return the folder of sockets and logs; create it if it is missing.
 
-    One that is there is never changed: others may have a use for it.
+    An existing folder is never modified: others may use it.
 
     Raises:
-        BenchtuiError: where its path is too long for a socket, it can't be made, or isn't the user's alone.
+        BenchtuiError: if its path is too long for a socket, it can't be created or it isn't private.
     """
     folder = Path(os.environ.get("BENCHTUI_RUNTIME_DIR") or f"/tmp/benchtui-{os.getuid()}")
     _require_short(folder)
@@ -107,15 +108,15 @@ def _require_short(folder: Path) -> None:
 
 
 def socket_path(session_id: str) -> Path:
-    """Where the engine of a session listens."""
+    """Return the path of the control socket of a session's engine."""
     return runtime_folder() / f"{session_id}.sock"
 
 
 def sockets() -> list[Path]:
-    """The sockets of this user's engines, those that dead ones left behind included; the newest first."""
+    """Return the sockets of this user's engines, including dead ones, newest first."""
     found = []
     for path in runtime_folder().glob("*.sock"):
-        with suppress(OSError):  # its engine has just ended
+        with suppress(OSError):  # the engine has just ended
             status = path.lstat()
             if _OURS.fullmatch(path.name) and stat.S_ISSOCK(status.st_mode):
                 found.append((status.st_mtime, path))
@@ -123,7 +124,7 @@ def sockets() -> list[Path]:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove a socket that ``sockets`` gave, and its engine's log."""
+    """Remove a socket returned by ``sockets``, and the log of its engine."""
     log = path.with_suffix(".log")
     path.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
@@ -132,16 +133,16 @@ def remove_stale(path: Path) -> None:
 
 
 GIVES_UP = "the engine gives up: "
-"""Begins the line of its log in which an engine says why it can't go on; libraries may write after it."""
+"""Prefix of the log line in which an engine says why it gave up. Libraries may write after it."""
 
 
 def log_path(session_id: str) -> Path:
-    """Where an engine's own errors go; removed when it ends well."""
+    """Return the path of an engine's error log. It is removed when the engine ends successfully."""
     return runtime_folder() / f"{session_id}.log"
 
 
 def say_last(session_id: str, why: str) -> None:
-    """Tell the client why the engine gives up: in its log, or a new one where that was taken away."""
+    """Log why the engine gives up, for the client to read; create a new log if it was deleted."""
     line = f"{GIVES_UP}{why}\n"
     sys.stderr.write(line)
     with suppress(OSError, BenchtuiError):
@@ -152,10 +153,10 @@ def say_last(session_id: str, why: str) -> None:
 
 
 def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
-    """Send a command to the engine that listens here.
+    """Send a command to the engine that listens on a socket.
 
     Raises:
-        BenchtuiError: where nothing answers in time, or the engine refuses.
+        BenchtuiError: if nothing answers in time or the engine refuses.
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
@@ -171,9 +172,9 @@ def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
 
 
 def _connect(client: socket.socket, path: Path, timeout_s: float) -> None:
-    """Connect in time, also where others crowd at the socket.
+    """Connect within the time limit, even while the socket's queue is full.
 
-    With Python's own timeout the connection is refused where the queue is full; the kernel's waits in line.
+    With Python's own timeout a full queue refuses the connection; with the kernel's (SO_SNDTIMEO) it waits.
     """
     whole_s = int(timeout_s)
     limit = struct.pack("ll", whole_s, round((timeout_s - whole_s) * 1e6))

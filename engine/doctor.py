@@ -1,4 +1,4 @@
-"""What this machine can measure and what not, with the reason and the remedy."""
+"""Machine check: what can and can't be measured here, with the reason and the remedy."""
 
 import multiprocessing
 import os
@@ -24,16 +24,16 @@ State = Literal["ok", "absent", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     what: str
     state: State
-    """``absent`` limits what is measured; ``broken`` keeps benchtui from working."""
+    """``absent`` limits what can be measured; ``broken`` keeps benchtui from working."""
     text: str
 
 
 def examine() -> list[Finding]:
-    """Look at everything; takes as long as importing torch does."""
+    """Run all checks. Takes as long as importing torch."""
     nvml = open_nvml()
     host = describe_host(nvml)
     gpus = [_absent_gpu(nvml)] if isinstance(nvml, Absent) else _gpus(nvml)
@@ -50,7 +50,7 @@ def _absent_gpu(absent: Absent) -> Finding:
 
 
 def _gpus(nvml: Nvml) -> list[Finding]:
-    """A GPU a line, with the readings that it doesn't give."""
+    """Return one finding per GPU, listing missing readings, and one per GPU that can't be read."""
     found = []
     for gpu, sample in zip(nvml.gpus(), nvml.sample(), strict=True):
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
@@ -66,7 +66,7 @@ def _processor_energy(host: Host) -> Finding:
 
 
 def _torch() -> list[Finding]:
-    """What torch says, asked in a process of its own."""
+    """Query torch in a separate process."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuestion(context)

@@ -1,4 +1,4 @@
-"""The engine's one wait: for readable sources, the control socket, signals and time, all at once."""
+"""Event loop of the engine: one wait for readable sources, the control socket, signals and timers."""
 
 import selectors
 import signal
@@ -8,18 +8,18 @@ from time import monotonic
 
 
 class Loop:
-    """A selector in which what serves itself is registered with the function that does so."""
+    """A selector in which each permanently registered file carries its own callback."""
 
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
         self.timers: list[Callable[[], float]] = []
-        """Each does what is due, and gives the seconds until it has to be called again."""
+        """Callbacks that do whatever is due and return the seconds until their next call."""
         self._due_s = 0.0
 
     def wait(self, sources: Iterable[int], timeout_s: float | None) -> None:
-        """Block until a source is readable or the time is up; commands, signals, timers are served meanwhile.
+        """Wait for a source, command, signal, timer or timeout. All but the sources are served here.
 
-        Without a time only a source, a command, a signal or a timer ends it.
+        None means no timeout.
         """
         registered = list(sources)
         for source in registered:
@@ -30,10 +30,10 @@ class Loop:
             for source in registered:
                 self.selector.unregister(source)
         for key, _ in ready:
-            # one that was served before may have closed this one
+            # an earlier callback may have closed this one
             if key.data and self.selector.get_map().get(key.fd) == key:
                 key.data()
-        # last: what has come while the engine stood still was in time
+        # last: input that arrived while the engine was suspended counts as in time
         self._due_s = monotonic() + min((timer() for timer in self.timers), default=0.0)
 
     def _nearest_s(self, timeout_s: float | None) -> float | None:
@@ -43,15 +43,15 @@ class Loop:
         return None if timeout_s is None else max(0.0, timeout_s)
 
     def catch_signals(self, stop: Callable[[str], None]) -> None:
-        """Call ``stop`` with the reason on SIGTERM and SIGINT, outlive SIGHUP."""
+        """Call ``stop`` with the reason on SIGTERM and SIGINT; ignore SIGHUP."""
         reader, writer = socket.socketpair()
         reader.setblocking(False)
         writer.setblocking(False)
         signal.set_wakeup_fd(writer.fileno())
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)  # the byte in the socket says it
+            signal.signal(number, lambda *_: None)  # reported by the byte in the socket
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        self._wakeup = writer  # kept open as long as signals may come
+        self._wakeup = writer  # keep it open as long as signals may arrive
         self.selector.register(reader, selectors.EVENT_READ, lambda: _pass_on(reader, stop))
 
 

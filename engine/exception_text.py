@@ -1,34 +1,34 @@
-"""What an exception says, whatever it does when it is asked: fit to be sent, and of a bounded length."""
+"""Text of exceptions: JSON-safe, limited in length, and available even if ``__str__`` raises."""
 
 from contextlib import suppress
 
 LONGEST = 1_000_000
-"""Characters that are handed on; the record keeps fewer (``bounds``)."""
+"""Maximum number of characters passed on. The session file keeps fewer (``text_limits``)."""
 
 
 def text_of(error: BaseException) -> str:
-    """The text of an exception; of one that can't give it, why."""
+    """Return the text of an exception, or a note if its ``__str__`` raises."""
     text = ""
     try:
         text = str(error)
-    except BaseException as raised:  # noqa: BLE001  (the model's or the user's code, which is what has failed already)
+    except BaseException as raised:  # noqa: BLE001  (model or user code, which has already failed)
         return f"(no text: its __str__ raised {type(raised).__name__})"
     return sendable(text)
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an exception says; nothing where it says nothing."""
+    """Return the first line of an exception's text; empty if there is none."""
     return next(iter(text_of(error).strip().splitlines()), "")
 
 
 def described(error: BaseException) -> str:
-    """Class and first line of an exception."""
+    """Return the class and the first line of an exception."""
     said = first_line(error)
     return sendable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
 
 
 def sendable(text: str) -> str:
-    """A text as JSON can carry it: half of a surrogate pair, which UTF-8 doesn't know, is written out."""
+    """Truncate a text and escape lone surrogates, which JSON can't carry in UTF-8."""
     with suppress(UnicodeEncodeError):
         text[:LONGEST].encode()
         return text[:LONGEST]

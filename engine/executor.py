@@ -1,6 +1,6 @@
-"""What an executor has to offer: nodes on which cases run, errands before the first one, cases as events.
+"""Executor protocol: nodes, preflight tasks before the first case, and cases as streams of events.
 
-Supervisor, course and journal know nothing else of where a case runs.
+Supervisor, scheduler and journal know nothing else about where a case runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from benchtui.sessions.events import (
 from benchtui.sessions.payloads import Host
 
 WorkerEvent = CasePrepared | Steps | CaseFinished
-"""What is told of a case on its way."""
+"""Events of a running case."""
 ErrandEvent = Idle | Runtime | Peaks | Message
-"""What is told of a machine before the first case."""
+"""Events about a node before the first case."""
 RunnerEvent = Telemetry | NodeLost
-"""What is told at any time."""
+"""Events that may occur at any time."""
 
 NODE_LOST = "node lost: "
-"""Begins the reason of a case whose node was lost."""
+"""Prefix of the reason of a case whose node was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Node:
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, float] = field(default_factory=dict)
     visible: str | None = None
-    """Which of its GPUs measured processes may use there, as ``CUDA_VISIBLE_DEVICES`` says; None for all."""
+    """``CUDA_VISIBLE_DEVICES`` for measured processes on this node; None for all GPUs."""
     clock_offset_s: float = 0.0
-    """Its monotonic clock less this machine's."""
+    """Monotonic clock of the node minus that of this machine, in seconds."""
 
     def answers(self, machine: str) -> bool:
-        """Whether it is meant by the option ``machine`` of a case."""
+        """Return whether the option ``machine`` of a case matches this node."""
         name, equals, value = machine.partition("=")
         if equals and self.labels.get(name) == value:
             return True
@@ -60,25 +60,25 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorContext:
-    """What an executor has to know of the session that it runs cases for."""
+    """Session properties that an executor needs to run cases."""
 
     zero_s: float
-    """Monotonic clock at the session's start."""
+    """Monotonic clock at the start of the session."""
     env: Mapping[str, str]
     """Environment variables of the measured processes."""
     dataset: str
-    """What the texts of the cases are read from."""
+    """Dataset that the input texts are read from."""
     loop: Loop
     emit: Callable[[RunnerEvent], None]
-    """Takes what is told at any time; may be called from another thread, and must not raise."""
+    """Receives events that may occur at any time. May be called from another thread and must not raise."""
 
 
 class Execution(Protocol):
-    """One case on its way: its events and its end. Nothing here ever waits."""
+    """A running case: its events and its outcome. No method blocks."""
 
     @property
     def pid(self) -> int | None:
-        """The worker's process on this machine; None where it runs elsewhere."""
+        """Process id of the worker on this machine; None if it runs elsewhere."""
         ...
 
     @property
@@ -88,20 +88,20 @@ class Execution(Protocol):
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        """Seconds until ``collect`` must be called even if no source is readable."""
         ...
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """The events that have come; the last one of a case is its CaseFinished, when all of it is gone."""
+        """Yield new events. The last one is CaseFinished, once all processes of the case are gone."""
         ...
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Kill the case; its CaseFinished is still to be collected. An outcome told before stays."""
+        """Kill the case. Its CaseFinished still has to be collected; an outcome reported earlier is kept."""
         ...
 
 
 class PreflightTask(Protocol):
-    """Something to be learned of the nodes before the first case. Nothing here ever waits."""
+    """A query about the nodes before the first case. No method blocks."""
 
     @property
     def sources(self) -> Sequence[int]:
@@ -110,20 +110,20 @@ class PreflightTask(Protocol):
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        """Seconds until ``collect`` must be called even if no source is readable."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether all has been collected."""
+        """Whether all results have been collected."""
         ...
 
     def collect(self, now_s: float) -> Iterator[ErrandEvent]:
-        """What has been learned since the last call."""
+        """Yield the results since the last call."""
         ...
 
     def end(self) -> None:
-        """Give it up."""
+        """Cancel the task."""
         ...
 
 
@@ -132,35 +132,35 @@ class Executor(Protocol):
 
     @property
     def host(self) -> Host:
-        """The machine of the engine."""
+        """The engine's machine."""
         ...
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """The machines on which cases may run, as they were when they joined."""
+        """Nodes that may run cases, as they were when they joined."""
         ...
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What a reader must know of them, a line each."""
+        """Warnings about the nodes for the reader of the session, one line each."""
         ...
 
     def open(self, setting: ExecutorContext) -> None:
-        """Begin to read the machines, and get ready for cases."""
+        """Start reading telemetry and get ready for cases."""
         ...
 
     def prepare(self) -> PreflightTask:
-        """Learn what the machines draw while idle, and what torch says of them."""
+        """Measure idle power and query torch on every node."""
         ...
 
     def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:
-        """Measure what devices do at most, while no case runs; by the node's name."""
+        """Measure device peaks (see ``roofline``) by node name, while no case is running."""
         ...
 
     def start(self, job: Job, node: str | None) -> Execution:
-        """Start a case on a node; raises BenchtuiError where that can't be done."""
+        """Start a case on a node; raise BenchtuiError if that fails."""
         ...
 
     def close(self) -> None:
-        """Let go of everything, at any time; no event follows."""
+        """Release all resources, at any time. No event follows."""
         ...

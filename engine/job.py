@@ -1,28 +1,28 @@
-"""What a worker is given to do, and what it tells beside the events of the session."""
+"""Worker job: what a worker runs, and what it reports in addition to session events."""
 
 from benchtui.sessions.payloads import Work
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1
-"""How often a worker tells of its steps, where no others do at the same time."""
+"""Interval in seconds at which a worker reports its steps, unless other nodes report too."""
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """One case, with what its worker needs to know of the session."""
+    """One case, with what its worker needs to know about the session."""
 
     case: int
     config: Config
     sweep: Sweep
     zero_s: float
-    """Monotonic clock at the session's start: both sides count from there. The station puts in its own."""
+    """Monotonic clock at the start of the session: time zero for both sides. The node sets its own."""
     scratch: str
-    """A folder for compiler caches, removed at the session's end; the station puts it into one of its own."""
+    """Folder for compiler caches, removed at the end of the session. The node puts it in its scratch folder."""
     round: int = 0
     report_s: float = REPORT_S
-    """Steps travel in columns, an event in so many seconds at most. The station puts in its own."""
+    """Minimum seconds between two events of steps, which are sent as columns. Set by the node."""
 
 
 class StepCost(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
-    """What looking at a step came to, told after the case's end: it can't change how the case ended."""
+    """Cost of one step, reported after the end of the case so that it can't change the outcome."""
 
     work: Work

@@ -1,4 +1,4 @@
-"""Messages over a pipe, one a line: read as far as they have come, so that half of one keeps nobody waiting."""
+"""Line protocol: one message per line over a pipe. Reading never blocks on an incomplete message."""
 
 import os
 from io import FileIO
@@ -7,20 +7,20 @@ from multiprocessing.connection import Connection
 from benchtui.sessions.errors import BenchtuiError
 
 LONGEST = 64_000_000
-"""Bytes a message may have; more without an end of line is no message."""
+"""Maximum size of a message in bytes. Longer input without a newline is invalid."""
 CHUNK = 65536
-"""Bytes a pipe of Linux holds (pipe(7))."""
+"""Capacity of a Linux pipe in bytes (pipe(7))."""
 
 
 def send(pipe: Connection | FileIO, message: bytes) -> None:
-    """Write a message, which holds no line feed; waits while the pipe is full."""
+    """Write a message, which must not contain a newline. Blocks while the pipe is full."""
     line = memoryview(message + b"\n")
     while line:
         line = line[os.write(pipe.fileno(), line) :]
 
 
 class Lines:
-    """The reading end of a pipe."""
+    """Reading end of a pipe."""
 
     def __init__(self, pipe: Connection | FileIO) -> None:
         os.set_blocking(pipe.fileno(), False)
@@ -29,14 +29,14 @@ class Lines:
 
     @property
     def closed(self) -> bool:
-        """Whether the other end has been closed, or this one."""
+        """Whether either end has been closed."""
         return self._pipe.closed
 
     def read(self, most_chunks: int) -> list[bytes]:
-        """The messages that have become whole; at the pipe's end it is closed, and half a message is dropped.
+        """Return the complete messages. At end of file, close the pipe and drop an incomplete message.
 
         Raises:
-            BenchtuiError: for a message that is too long to be one.
+            BenchtuiError: if a message is too long.
         """
         for _ in range(most_chunks):
             if not self._read_chunk():

@@ -1,4 +1,4 @@
-"""The processes that another one has started, whatever they did to get away from it."""
+"""Process tree: find and kill all descendants of a process, including detached ones."""
 
 import ctypes
 import os
@@ -8,19 +8,19 @@ from contextlib import suppress
 import psutil
 
 MOST_LOOKS = 5
-"""How often to look for those that were started while the others were killed."""
+"""Maximum number of passes to find processes started while the others were being killed."""
 _LOOK_S = 0.2
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37  # prctl(2)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent dies (Linux alone: PR_SET_CHILD_SUBREAPER)."""
+    """Become the parent of every orphaned descendant (Linux only: PR_SET_CHILD_SUBREAPER)."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def adopts_orphans() -> bool:
-    """Whether this process is the parent of its descendants' orphans."""
+    """Return whether this process adopts orphaned descendants."""
     adopts = ctypes.c_int(0)
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(adopts))
@@ -28,7 +28,10 @@ def adopts_orphans() -> bool:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill all processes below one; it should adopt orphans (see ``isolation``), or those aren't found."""
+    """Kill all descendants of a process.
+
+    It should adopt orphans (see ``worker.isolation``); otherwise those aren't found.
+    """
     for _ in range(MOST_LOOKS):
         below = [process for process in _children(pid, recursive=True) if not _is_zombie(process)]
         if not below:
@@ -37,10 +40,10 @@ def kill_descendants(pid: int) -> None:
 
 
 def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
-    """Kill what dead workers left to processes that adopt orphans, with all below.
+    """Kill the orphans that dead workers left to adopting processes, with all descendants.
 
-    A living worker adopts its own, so that these are of dead ones alone. ``workers`` are those that live. What
-    is in this process's own session was started by no worker, each of which leads another one.
+    ``workers`` are the pids of live workers. A live worker adopts its own orphans, so the others stem from dead
+    workers. Processes in this process's own session are spared: every worker leads a session of its own.
     """
     here = os.getsid(0)
     for _ in range(MOST_LOOKS):
@@ -49,7 +52,7 @@ def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
             for adopter in adopters
             for child in _children(adopter)
             if child.pid not in workers and _is_of_another_session(child.pid, here)
-            # a zombie is gone but for its parent's look at it; where that is this process, waiting is the look
+            # a zombie only needs reaping by its parent; if that is this process, the wait below does it
             if adopter == os.getpid() or not _is_zombie(child)
         ]
         if not orphans:
@@ -60,17 +63,17 @@ def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and more than a zombie."""
+    """Return whether a process exists and isn't a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
-    except OSError:  # this process is short of files, and can't look
+    except OSError:  # out of file descriptors: assume it is running
         return True
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped by a signal, or by a debugger."""
+    """Return whether a process was stopped by a signal or a debugger."""
     try:
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     except (psutil.Error, OSError):
@@ -80,7 +83,7 @@ def is_stopped(pid: int) -> bool:
 def _children(pid: int, recursive: bool = False) -> list[psutil.Process]:
     try:
         return psutil.Process(pid).children(recursive)
-    except (psutil.Error, OSError):  # the latter where the engine is short of files
+    except (psutil.Error, OSError):  # OSError: the engine is out of file descriptors
         return []
 
 

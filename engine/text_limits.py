@@ -1,4 +1,4 @@
-"""What text of others the record takes: what is longer is cut, and goes to the engine's log whole."""
+"""Length limits for third-party text in the session file. Longer text is cut and logged in full."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,11 +18,11 @@ from benchtui.sessions.events import (
 )
 
 LONGEST_BYTES = 4096
-"""Of a text in the record, in UTF-8, a note that it was cut left out."""
+"""Maximum size of a text in the session file in UTF-8 bytes, without the note that it was cut."""
 _OF_OTHERS = (
     Runtime | CasePrepared | RoundFinished | CaseRepeated | CaseFinished | Message | NodeLost | SessionFinished
 )
-"""Events whose texts come from models, libraries and the user's code."""
+"""Events with text from models, libraries and user code."""
 
 T = TypeVar("T")
 Cut = Callable[[str], str]
@@ -30,12 +30,12 @@ Cut = Callable[[str], str]
 
 
 def bounded(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
-    """An event with its long texts cut; ``log`` takes the whole ones, and says where they are."""
+    """Cut long texts in an event; ``log`` receives the full text and returns where it is."""
     return _bounded(event, lambda text: _cut(text, log(text))) if isinstance(event, _OF_OTHERS) else event
 
 
 def _bounded(value: T, cut: Cut) -> T:
-    """The same value, or one with texts that were cut."""
+    """Return the same value, or a copy with its long texts cut."""
     found: object = value
     if isinstance(value, str):
         found = cut(value) if _is_long(value) else _writable(value)
@@ -54,7 +54,7 @@ def _bounded(value: T, cut: Cut) -> T:
 
 
 def _writable(text: str) -> str:
-    """The same text, or one without the bytes of a file's name that are no UTF-8."""
+    """Return the same text, or a copy without bytes of a file name that aren't UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

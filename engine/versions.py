@@ -1,13 +1,13 @@
-"""Which versions of the libraries underneath the engine is tested with."""
+"""Library versions that the engine is tested with."""
 
 from benchtui.sessions.events import Runtime
 
 TESTED = {"torch": {2: "2.13"}, "transformers": {4: "4.57", 5: "5.23"}}
-"""For each library the major versions it is known to work with, and the version tested of each."""
+"""Major versions that are known to work, with the tested version of each, by library."""
 
 
 def untested(runtime: Runtime) -> list[str]:
-    """A sentence for each library whose major version isn't one of those."""
+    """Return a sentence for each library whose major version isn't in ``TESTED``."""
     found = []
     for library, versions in TESTED.items():
         version = str(getattr(runtime, library))

@@ -1,1 +1,1 @@
-"""Shows the record: the command line and the screens."""
+"""User interface: the command line and the terminal app."""

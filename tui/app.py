@@ -1,4 +1,4 @@
-"""The app: one terminal, the places in it, and how it is left."""
+"""Textual app: the five views, switching between them, themes and exit handling."""
 
 import asyncio
 import os
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from benchtui.tui.replay.player import Start
 
 LOOK_S = 0.5
-"""How often to look whether the terminal is still there."""
+"""Seconds between checks that the terminal still exists."""
 
 BETWEEN = "between"
-"""The mode without anything in it."""
+"""Empty mode, shown while a view's own mode is being replaced."""
 
 WIDTHS = [(0, "-tiny"), (60, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-flat"), (20, "-short"), (34, "-usual"), (46, "-high")]
-"""From which width and height in cells a screen has which class."""
+"""CSS class of a screen by minimum width and height in cells."""
 
 
 class BenchtuiApp(App[ExitReason]):
-    """Five places, one at a time: a sweep to edit, a session to watch, its charts, the library, a comparison.
+    """App with five views, one shown at a time: sweep editor, monitor, charts, library, comparison.
 
-    Each place is a mode of Textual with a stack of its own, made when it is first gone to. The first one shown
-    is Textual's default mode.
+    Each view is a Textual mode with its own screen stack, created when first shown. The initial view is
+    Textual's default mode.
     """
 
     CSS_PATH = "app.tcss"
@@ -84,8 +84,8 @@ class BenchtuiApp(App[ExitReason]):
         ascii_only: bool = False,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Open the session, if one is named, or replay it; raises BenchtuiError where it can't be read."""
-        # without colours Textual has to leave the terminal's own alone, or it makes them black on black
+        """Open or replay the session at ``session_path``, if any. Raises BenchtuiError if it can't be read."""
+        # With NO_COLOR, keep the terminal's own colors: Textual would render black on black.
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
         self._app_context = app_context
@@ -99,7 +99,7 @@ class BenchtuiApp(App[ExitReason]):
         self._link = TerminalHandle(self)
         self._place: Place = "monitor" if self._feed else "sweep"
         self._first: Place | None = self._place
-        """The place that is Textual's default mode."""
+        """View that runs in Textual's default mode; None once its screen has been recreated."""
         self._compared: tuple[Path, ...] = ()
         self._source: str | Path | None = None
         for colours in self._shelf.themes.values():
@@ -112,16 +112,16 @@ class BenchtuiApp(App[ExitReason]):
         keymap.set_user_map(self._preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Colours of our own names, for a theme that lacks them."""
+        """Return defaults for benchtui's own colors, for themes that lack them."""
         return variables(themes.load(themes.DEFAULT))
 
     def get_default_screen(self) -> Screen[None]:
-        """The place to begin with: the session that was named, or a sweep to choose and edit."""
+        """Return the initial screen: the open session, or a sweep to choose and edit."""
         return self._screen_of(self._place)
 
     def on_mount(self) -> None:
-        """Have the first place be one to come back to, and listen for the terminal's end."""
-        self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public way to name it
+        """Register the initial view, report problems in settings and themes, and watch the terminal."""
+        self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public API for this
         self.call_after_refresh(gc_control.collect_from_now_on)
         self.call_after_refresh(self._tell_mistakes)
         for problem in self._shelf.problems.values():
@@ -130,12 +130,12 @@ class BenchtuiApp(App[ExitReason]):
             self._listen()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Tell what remembers the terminal's lines."""
+        """Pass the new size to the terminal's output diff."""
         if self._link.terminal is not None:
             self._link.terminal.painted.resized(event.size)
 
     async def on_opened(self, event: Opened) -> None:
-        """Show the session that was chosen."""
+        """Show the chosen session."""
         try:
             self._feed = self._opened(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
@@ -146,19 +146,19 @@ class BenchtuiApp(App[ExitReason]):
         await self._renew("monitor")
 
     async def on_comparison_asked(self, event: ComparisonAsked) -> None:
-        """Hold the chosen sessions against each other."""
+        """Compare the chosen sessions."""
         self._compared = event.paths
         await self._renew("compare")
 
     async def on_edit_asked(self, event: EditAsked) -> None:
-        """Edit the sweep that was chosen."""
+        """Edit the chosen sweep."""
         self._source, editor = event.source, self._editor
         await self.action_go("sweep")
         if editor is not None:
             editor.edit(event.source)
 
     async def action_go(self, place: Place) -> None:
-        """Change to a place; it is as it was left. Without a session the Monitor shows the newest that runs."""
+        """Switch to a view, keeping its state. Without a session, the monitor opens the newest running one."""
         if place == "monitor" and self._feed is None and (engines := await self._engines()):
             await self.on_opened(Opened(engines[0].path, engines[0]))
             return
@@ -166,11 +166,11 @@ class BenchtuiApp(App[ExitReason]):
         await self.switch_mode(self._mode(place))
 
     async def action_turn(self, by: int) -> None:
-        """Change to the place after, or before."""
+        """Move ``by`` views forward, wrapping around."""
         await self.action_go(PLACES[(PLACES.index(self._place) + by) % len(PLACES)])
 
     async def action_leave(self) -> None:
-        """Leave from anywhere; the editor asks where changes would be lost, the Monitor while a sweep runs."""
+        """Quit from any view. Confirm first if edits would be lost or a sweep is running."""
         if self._editor is not None and self._editor.state.draft.changed:
             await self._go_to_the_bottom_of("sweep")
             self._editor.ask_leave()
@@ -181,7 +181,7 @@ class BenchtuiApp(App[ExitReason]):
             self.exit(ExitReason("closed", self._feed.path if self._feed else None))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the screen, and every theme, by name."""
+        """Yield the screen's key-bound actions, except cursor moves, and all themes."""
         bound = {each.binding.action: each for each in screen.active_bindings.values()}
         for action, active in bound.items():
             if active.binding.id and active.enabled and "move" not in action:
@@ -191,31 +191,31 @@ class BenchtuiApp(App[ExitReason]):
             yield SystemCommand(f"Theme {name}", "", partial(setattr, self, "theme", name))
 
     def action_next_theme(self) -> None:
-        """Change to the next theme."""
+        """Switch to the next theme and remember it."""
         names = self._theme_names
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         self._preferences.choose_theme(self.theme)
 
     async def action_quit(self) -> None:
-        """Leave, by the key that Textual keeps for it, as by any other."""
+        """Handle Textual's built-in quit action like any other quit key."""
         await self.action_leave()
 
     async def _go_to_the_bottom_of(self, place: Place) -> None:
-        """Change to a place, and leave what covers it."""
+        """Switch to a view and pop all screens stacked on it."""
         await self.action_go(place)
         while len(self.screen_stack) > 1:
             self.pop_screen()
 
     def _begin_with(self, theme: str) -> None:
-        """Take a theme from the start; a change of it would have Textual read all its styles a second time."""
+        """Set the initial theme directly: assigning it later makes Textual parse all styles again."""
         self.set_reactive(App.theme, theme)
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
 
     async def _tell_mistakes(self) -> None:
-        """Tell what of the user's settings can't be followed, a line each."""
+        """Show a notification for each setting that can't be applied."""
         for line in await asyncio.to_thread(self._preferences.mistakes, key_owners):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
@@ -224,7 +224,7 @@ class BenchtuiApp(App[ExitReason]):
         super()._display(screen, terminal.painted.less(renderable) if terminal else renderable)
 
     def _mode(self, place: Place) -> str:
-        """Textual's name for a place's stack of screens, made known to it where it isn't yet."""
+        """Return the Textual mode of a view, registering it if needed."""
         if place == self._first:
             return self.DEFAULT_MODE
         if place not in self._modes:
@@ -232,18 +232,18 @@ class BenchtuiApp(App[ExitReason]):
         return place
 
     async def _renew(self, place: Place) -> None:
-        """Go to a place with a screen made anew."""
+        """Switch to a view with a newly created screen."""
         if self.current_mode == self._mode(place):
-            await self.switch_mode(BETWEEN)  # a mode can't be taken away while it is shown
+            await self.switch_mode(BETWEEN)  # a mode can't be removed while it is shown
         await self.remove_mode(self._mode(place))
         self._first = None if place == self._first else self._first
         await self.action_go(place)
 
     def _opened(self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None) -> Feed:
-        """A session to be shown as it is, or to be played; raises BenchtuiError where it can't be read."""
+        """Return a live or replayed feed of a session. Raises BenchtuiError if it can't be read."""
         found: Feed
         if replay:
-            from benchtui.tui.replay.feed import Replay  # most sessions are opened without it
+            from benchtui.tui.replay.feed import Replay  # needed only for replays
 
             found = Replay(path, engine, self._clock, start)
         else:
@@ -252,7 +252,7 @@ class BenchtuiApp(App[ExitReason]):
         return found
 
     def _screen_of(self, place: Place) -> Screen[None]:
-        """A new screen for a place; each is imported when it is first shown, so that none delays another."""
+        """Create the screen of a view, importing it on first use so that it doesn't delay the others."""
         make = {
             "sweep": self._sweep,
             "monitor": self._monitor,
@@ -276,7 +276,7 @@ class BenchtuiApp(App[ExitReason]):
         name = self._app_context.name_of(self._feed.path)
         feed, signs = self._feed, self._symbols
         if feed.replayed:
-            from benchtui.tui.replay.feed import Replay  # most sessions are opened without it
+            from benchtui.tui.replay.feed import Replay  # needed only for replays
             from benchtui.tui.replay.screen import ReplayMonitor
 
             if isinstance(feed, Replay):
@@ -301,13 +301,13 @@ class BenchtuiApp(App[ExitReason]):
         return Compare(self._compared, self._app_context, self._symbols)
 
     async def _engines(self) -> list[Engine]:
-        """The engines that run; none where they can't be reached."""
+        """Return the running engines, or an empty list if they can't be reached."""
         with suppress(BenchtuiError):
             return await asyncio.to_thread(self._app_context.running)
         return []
 
     def _nothing(self, place: Place) -> Screen[None]:
-        """What stands in a place that shows a session while none is open."""
+        """Return the placeholder for a view that needs a session when none is open."""
         from benchtui.tui.pages.empty import Nothing
 
         return Nothing(place, self._symbols)
@@ -321,7 +321,7 @@ class BenchtuiApp(App[ExitReason]):
         self.set_interval(LOOK_S, self._look)
 
     def _end(self) -> None:
-        """Leave at once, as a signal demands; a sweep that runs goes on."""
+        """Exit at once on a signal. A running sweep continues."""
         running = self._feed is not None and self._feed.running
         self.exit(ExitReason("detached" if running else "closed", self._feed.path if self._feed else None))
 
@@ -331,7 +331,7 @@ class BenchtuiApp(App[ExitReason]):
             self._go()
 
     def _go(self) -> None:
-        """Leave the engine alone and go, without a word to a terminal that isn't there any more."""
+        """Exit and leave the engine running. Write nothing to a terminal that is gone."""
         terminal = self._link.terminal
         if terminal is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
@@ -339,7 +339,7 @@ class BenchtuiApp(App[ExitReason]):
 
 
 def sized(screen: Screen[None], size: Size) -> Screen[None]:
-    """Give a new screen the classes of the terminal's size: given later they have it all drawn again."""
+    """Add the size classes to a new screen. Adding them later would redraw all of it."""
     for cells, names in ((size.width, WIDTHS), (size.height, HEIGHTS)):
         screen.add_class([name for least, name in names if cells >= least][-1])
     return screen
@@ -354,10 +354,10 @@ def run_app(
     ascii_only: bool = False,
     judging: Judging | None = None,
 ) -> ExitReason:
-    """Show the app until the reader leaves it, and say how that was; with a start, the session is replayed.
+    """Run the app until the user leaves, and return how. With ``start``, replay the session.
 
     Raises:
-        BenchtuiError: for a theme that isn't known, or a session that can't be read.
+        BenchtuiError: if the theme is unknown or the session can't be read.
     """
     if theme is not None and (refusal := user_themes.unknown_reason(theme)):
         raise BenchtuiError(f"theme {refusal}")
@@ -367,8 +367,8 @@ def run_app(
 
 
 def key_owners() -> list[type]:
-    """The app and all screens with keys of their own, which are imported for that."""
-    # here, since the app paints its first screen without the others
+    """Import and return the app and all screens that define key bindings."""
+    # imported here because the first screen doesn't need them
     from benchtui.tui.case.screen import CaseScreen
     from benchtui.tui.charts.screen import Charts
     from benchtui.tui.compare.screen import Compare

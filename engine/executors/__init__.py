@@ -1,1 +1,1 @@
-"""Executors: where cases run. Each gives the events of a case as they come, complete, its outcome the last."""
+"""Executors: where cases run. Each yields all events of a case as they arrive, CaseFinished last."""

@@ -1,4 +1,7 @@
-"""Cases on several machines: a station on each, found and reached by whatever knows the cluster."""
+"""Cluster executor: cases on several machines, with a node agent on each.
+
+Finding and reaching the machines is up to the module that knows the cluster, such as ``ray``.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,43 +20,43 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Host
 
 EVENTS_HZ = 20
-"""Events of steps that all nodes together send in a second, so that what they cost the engine and those that
-watch hardly grows with their number."""
+"""Step events per second, over all nodes: their cost to the engine and to viewers must hardly grow with the
+number of nodes."""
 MOST_REPORT_S = 2.0
-"""Each sends one in so many seconds all the same: what is shown is no older."""
+"""Maximum seconds between two step events of a case, which limits the age of what is shown."""
 JOIN_S = 90.0
-"""How long nodes may take to come up, all together: starting a process there is what takes most of it."""
+"""Seconds for all nodes together to start. Most of it is spent on starting processes there."""
 _NAMED = 3
-"""Nodes that are named one by one; of more their number is told."""
+"""Maximum number of nodes listed by name. For more, only their number is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A machine of a cluster before a station is there."""
+    """A machine of a cluster before its node agent is running."""
 
     name: str
-    """Unique."""
+    """Unique in the cluster."""
     kind: str
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, float] = field(default_factory=dict)
 
     def node(self, station: RemoteNode, hello: Hello) -> Node:
-        """The machine with what its station says of it."""
+        """Return the node, combined with what its agent reports."""
         return Node(
             self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, station.offset_s
         )
 
 
 class Cluster:
-    """Holds a station on each member, and passes on to them what the engine wants."""
+    """Executor with a node agent on each member."""
 
     def __init__(
         self, wires: Mapping[str, Transport], members: Iterable[Member], let_go: Callable[[], None]
     ) -> None:
-        """Wait until every station has come up; ``let_go`` is called once they are done with.
+        """Wait until every node agent is running; ``let_go`` is called after they are closed.
 
         Raises:
-            BenchtuiError: where one doesn't, or is of another version; nothing is left behind then.
+            BenchtuiError: if an agent doesn't start or has another version. Nothing is left behind.
         """
         self._let_go = let_go
         self._sampler: Sampler | None = None
@@ -66,38 +69,38 @@ class Cluster:
             self.close()
             raise
         self.host = describe_host(open_nvml())
-        """The machine of the engine."""
+        """The engine's machine."""
         self.nodes = tuple(member.node(self._stations[member.name], hellos[member.name]) for member in members)
         self.remarks = (*unlike({name: hello.host for name, hello in hellos.items()}), *_nice(hellos))
 
     def open(self, setting: ExecutorContext) -> None:
-        """Let every station get ready, and read what the engine itself takes."""
+        """Prepare every node for cases, and sample the load caused by the engine itself."""
         for station in self._stations.values():
             station.open(setting, report_s(len(self._stations)))
         self._sampler = Sampler(None, clock=lambda: round(monotonic() - setting.zero_s, 6), emit=setting.emit)
         self._sampler.start()
 
     def prepare(self) -> FarErrand:
-        """Learn what the machines draw while idle, and what torch says of them, all at once."""
+        """Measure idle power and query torch on all nodes at once."""
         for station in self._stations.values():
             station.ask(Prepare())
         return FarErrand(self._stations.values())
 
     def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> FarErrand:
-        """Measure what devices do at most, on all nodes at once."""
+        """Measure device peaks on all nodes at once."""
         for name, keys in wanted.items():
             if name is not None and keys:
                 self._stations[name].ask(Measure(peaks=tuple(keys)))
         return FarErrand(self._stations.values())
 
     def start(self, job: Job, node: str | None) -> FarCase:
-        """Start a case; raises BenchtuiError where its node is gone."""
+        """Start a case; raise BenchtuiError if its node is gone."""
         if node is None:
             raise AssertionError("the nodes of a cluster have names")
         return self._stations[node].start(job)
 
     def close(self) -> None:
-        """Let go of every station, and of the cluster."""
+        """Close every node and leave the cluster."""
         for station in self._stations.values():
             station.close()
         if self._sampler:
@@ -106,12 +109,12 @@ class Cluster:
 
 
 def report_s(nodes: int) -> float:
-    """Seconds between two events of steps of a case, where so many nodes tell of theirs."""
+    """Return the seconds between two step events of a case, given the number of nodes."""
     return min(MOST_REPORT_S, max(REPORT_S, nodes / EVENTS_HZ))
 
 
 def named(hostnames: Iterable[str]) -> list[str]:
-    """Unique names for machines: that of the host, from its second machine on with a number."""
+    """Return unique machine names: the host name, with ``#2``, ``#3``, … for further machines of that name."""
     seen: dict[str, int] = {}
     names = []
     for hostname in hostnames:
@@ -121,7 +124,7 @@ def named(hostnames: Iterable[str]) -> list[str]:
 
 
 def unlike(hosts: Mapping[str, Host]) -> list[str]:
-    """A line for each piece of software that isn't the same on all nodes."""
+    """Return a line for each piece of software whose version differs between nodes."""
     facts = {name: _software(host) for name, host in hosts.items()}
     lines = []
     for what in dict.fromkeys(what for each in facts.values() for what in each):
@@ -143,7 +146,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _nice(hellos: Mapping[str, Hello]) -> list[str]:
-    """A line for nodes on which other processes go first."""
+    """Return a line for nodes on which other processes have priority (positive nice value)."""
     behind: dict[int, list[str]] = {}
     for name, hello in hellos.items():
         if hello.nice > 0:

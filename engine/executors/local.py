@@ -1,4 +1,4 @@
-"""Cases on this machine."""
+"""Local executor: cases on this machine."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from benchtui.sessions.payloads import Host
 
 
 class LocalExecutor:
-    """Runs every case on the station that the engine itself holds."""
+    """Executor with a single node, inside the engine's own process."""
 
     remarks = ()
 
@@ -24,25 +24,25 @@ class LocalExecutor:
 
     @property
     def host(self) -> Host:
-        """The machine of the engine."""
+        """The engine's machine."""
         return self._station.host
 
     def open(self, setting: ExecutorContext) -> None:
-        """Begin to read the machine."""
+        """Start reading telemetry."""
         self._station.open(NodeSettings(setting.zero_s, setting.env, setting.dataset), setting.emit)
 
     def prepare(self) -> Preparation:
-        """Learn what the machine draws while idle, and what torch says of it."""
+        """Measure idle power and query torch."""
         return self._station.prepare()
 
     def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:
-        """Measure what its devices do at most."""
+        """Measure device peaks."""
         return self._station.peaks(wanted.get(None, ()))
 
     def start(self, job: Job, node: str | None) -> CaseRun:
-        """Start a case; raises BenchtuiError where that can't be done."""
+        """Start a case; raise BenchtuiError if that fails."""
         return self._station.start(job)
 
     def close(self) -> None:
-        """Stop reading, and remove what cases left in their folders."""
+        """Stop telemetry and processes, and remove the scratch folder."""
         self._station.close()

@@ -1,6 +1,6 @@
-"""Cases on the nodes of a Ray cluster: Ray finds the nodes, keeps them free for us and carries the messages.
+"""Ray executor: cases on the nodes of a Ray cluster. Ray finds and reserves nodes and carries the messages.
 
-Ray is an extra. This module alone imports it, and is imported only for a sweep that asks for it.
+Ray is an optional extra. Only this module imports it, and only a sweep that requests Ray loads this module.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
-# read when Ray is loaded; it would ask what listens and is no cluster for five minutes
+# read when Ray is imported; its default retries a server that is no cluster for five minutes
 
 import ray
 from ray.exceptions import RayError, RayTaskError
@@ -29,20 +29,20 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run
 
 CONNECT_S = 5.0
-"""How long a head node may take to answer a plain connection."""
+"""Seconds for a head node to accept a TCP connection."""
 _LONGEST = 300
 _NOT_A_RESOURCE = ("memory", "object_store_memory")
 _KIND = "accelerator_type:"
-"""Begins the resource by which Ray names what a node's GPUs are."""
+"""Prefix of the resource in which Ray reports the GPU model of a node."""
 _OF_RAY = "ray.io/"
-"""Begins labels that Ray makes up itself at each start."""
+"""Prefix of labels that Ray generates at each start."""
 
 
 class RayNodeActor(AgentProcess):
-    """The actor of a node: its station runs as it would without Ray, with the GPUs that Ray has given us."""
+    """Ray actor of a node. Its node agent runs as it would without Ray, on the GPUs that Ray has assigned."""
 
     def __init__(self) -> None:
-        """Start the station in the environment and at the priority in which Ray was started on this node."""
+        """Start the node agent with the environment and the priority of Ray on this node."""
         raylet = psutil.Process().parent()
         env = dict(os.environ)
         with suppress(psutil.Error, OSError):
@@ -52,16 +52,16 @@ class RayNodeActor(AgentProcess):
             env["CUDA_VISIBLE_DEVICES"] = gpus
         super().__init__(env=env)
 
-    # each in a thread of its own; told here, since a client of `ray://` can't ask for it
+    # one thread each; set here because a client of `ray://` can't request it
     read = ray.method(concurrency_group="read")(AgentProcess.read)
     write = ray.method(concurrency_group="write")(AgentProcess.write)
 
 
 def join(run: Run) -> Cluster:
-    """Connect to a cluster, and hold a station on each of the nodes that a sweep may use.
+    """Connect to a cluster and start a node agent on each node that a sweep may use.
 
     Raises:
-        BenchtuiError: where that can't be done; nothing is left behind then.
+        BenchtuiError: if that fails. Nothing is left behind.
     """
     with _quiet():
         _connect(run.address)
@@ -86,7 +86,7 @@ def _connect(address: str) -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Refuse at once an address where nobody listens: Ray itself would try for long, or end the process."""
+    """Reject an address where nothing listens: Ray itself would retry for long or end the process."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -97,7 +97,7 @@ def _require_listener(address: str) -> None:
 
 
 def _nodes(run: Run) -> list[tuple[Member, Mapping[str, Any]]]:
-    """The nodes that may be used, with what Ray says of each."""
+    """Return the nodes that the sweep may use, with Ray's description of each."""
     alive = [node for node in ray.nodes() if node["Alive"] and _slots(node) != (0, 0)]
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
     names = named(node["NodeManagerHostname"] for node in alive)
@@ -128,12 +128,12 @@ def _member(name: str, node: Mapping[str, Any]) -> Member:
 
 
 def _known(member: Member) -> Node:
-    """A member as far as it is known before a station is there."""
+    """Return what is known of a node before its agent is running."""
     return Node(member.name, Host(), member.kind, member.labels, member.resources)
 
 
 def _words(member: Member) -> Iterator[str]:
-    """Everything by which it can be asked for."""
+    """Yield every value of ``run.place`` that matches the member."""
     yield member.kind
     yield from (f"{key}={value}" for key, value in member.labels.items())
     yield from (key for key in member.resources if key not in ("CPU", "GPU"))
@@ -141,12 +141,12 @@ def _words(member: Member) -> Iterator[str]:
 
 
 def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
-    """Processors and GPUs that a node has to give."""
+    """Return the number of CPUs and GPUs that a node offers."""
     return node["Resources"].get("CPU", 0), node["Resources"].get("GPU", 0)
 
 
 def _wire(node: Mapping[str, Any]) -> PullTransport:
-    """Hold a station on a node: all of it, so that nothing else of the cluster runs there meanwhile."""
+    """Start an actor that reserves the whole node, so that no other work of the cluster runs there."""
     cpus, gpus = _slots(node)
     actor: Any = ray.remote(
         num_cpus=cpus,
@@ -169,25 +169,25 @@ def _wire(node: Mapping[str, Any]) -> PullTransport:
 
 
 def _let_go(wires: Iterable[PullTransport]) -> None:
-    """Leave the cluster, once no thread asks it for anything."""
+    """Leave the cluster once no thread makes calls to it."""
     for wire in wires:
         wire.join()
     ray.shutdown()
 
 
-def _kill(actor: Any) -> None:  # noqa: ANN401 (Ray's handles have no type of ours)
+def _kill(actor: Any) -> None:  # noqa: ANN401 (Ray's handles have no public type)
     with suppress(RayError, RuntimeError):
         ray.kill(actor)
 
 
 def _line(error: BaseException) -> str:
-    """What an error says, in one line, without the traceback that Ray may put behind it."""
+    """Return an error as one line, without the traceback that Ray may append."""
     said = str(error).partition(" Last connection error")[0]
     return visible(" ".join(said.split()), _LONGEST) or type(error).__name__
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what Ray prints out of the engine's answer to its client."""
+    """Redirect Ray's output to stderr: stdout carries the engine's answer to its client."""
     with redirect_stdout(sys.stderr):
         yield

@@ -1,4 +1,4 @@
-"""A station on another machine, seen from the engine: orders go out over a wire, and events come back."""
+"""Remote node: the engine's side of a node agent on another machine."""
 
 import os
 import selectors
@@ -42,60 +42,60 @@ from benchtui.sessions.events import (
 )
 
 SILENT_S = 60.0
-"""A station whose readings stop coming for this long is lost: they come every two seconds at least."""
+"""Seconds without a message after which a node is lost. Telemetry arrives at least every two seconds."""
 PINGS = 5
 _MOST_CHUNKS = 64
 
 
 class Transport(Protocol):
-    """What carries messages to a station and back."""
+    """Connection to a node agent."""
 
     @property
     def incoming(self) -> FileIO:
-        """What the station says; its end is that of the station."""
+        """Output of the node agent. End of file means that the agent has ended."""
         ...
 
     def send(self, message: bytes) -> None:
-        """Say something, without waiting; raises OSError where nobody is there any more."""
+        """Send a message without blocking; raise OSError if the agent is gone."""
         ...
 
     def why(self) -> str:
-        """Why the station has ended, once it has."""
+        """Return why the node agent has ended, once it has."""
         ...
 
     def close(self) -> None:
-        """Let go of the station, which ends with all that runs on it."""
+        """Close the connection. The node agent ends, with everything that runs on it."""
         ...
 
 
 class RemoteNode:
-    """The engine's end of a wire."""
+    """A node on another machine, commanded over a transport."""
 
     def __init__(self, name: str, wire: Transport) -> None:
         self.name = name
         self.lost: str | None = None
-        """Why it is gone."""
+        """Why the node is lost; None while it is connected."""
         self.offset_s = 0.0
-        """Its monotonic clock less ours."""
+        """Monotonic clock of the node minus that of the engine, in seconds."""
         self._wire = wire
         self._lines = Lines(wire.incoming)
         self._said: deque[NodeEvent] = deque()
-        """What was said before the loop listens."""
+        """Messages received before the event loop serves the connection."""
         self._heard_s = monotonic()
         self._setting: ExecutorContext | None = None
         self._listening: int | None = None
-        """The wire's file descriptor, while the loop serves it."""
+        """File descriptor of the connection while the event loop serves it."""
         self._cases: dict[int, FarCase] = {}
         self.learned: deque[ErrandEvent] = deque()
-        """What the errand under way has brought."""
+        """Results of the current preflight task."""
         self.busy = False
-        """Whether an errand is under way."""
+        """Whether a preflight task is running."""
 
     def greet(self, deadline_s: float) -> Hello:
-        """Wait for the station's first message until a moment of the monotonic clock, and compare clocks.
+        """Wait for the node agent's first message until a monotonic time, then compare clocks.
 
         Raises:
-            BenchtuiError: where it doesn't come up.
+            BenchtuiError: if the agent doesn't start.
         """
         hello = self._next(deadline_s)
         if not isinstance(hello, Hello):
@@ -105,7 +105,10 @@ class RemoteNode:
         return hello
 
     def open(self, setting: ExecutorContext, report_s: float) -> None:
-        """Let it get ready, and listen to it from now on; it reports in this many seconds at most."""
+        """Prepare the node for cases and start listening.
+
+        ``report_s`` is the minimum time between two of its step or telemetry events, in seconds.
+        """
         self._setting = setting
         self._heard_s = monotonic()
         self._listening = self._wire.incoming.fileno()
@@ -123,18 +126,18 @@ class RemoteNode:
         )
 
     def say(self, order: NodeCommand) -> None:
-        """Send an order; to a station that is gone nothing is sent."""
+        """Send a command. Nothing is sent to a lost node."""
         if self.lost is None:
-            with suppress(OSError):  # its end is read from the wire
+            with suppress(OSError):  # the end of the connection is detected when reading
                 self._wire.send(msgspec.json.encode(order))
 
     def ask(self, order: NodeCommand) -> None:
-        """Send it on an errand."""
+        """Start a preflight task."""
         self.busy = self.lost is None
         self.say(order)
 
     def start(self, job: Job) -> "FarCase":
-        """Start a case; raises BenchtuiError where the station is gone."""
+        """Start a case; raise BenchtuiError if the node is lost."""
         if self.lost is not None:
             raise BenchtuiError(f"{NODE_LOST}{self.lost}")
         case = self._cases[job.case] = FarCase(job.case, self)
@@ -143,16 +146,16 @@ class RemoteNode:
 
     @property
     def left_s(self) -> float:
-        """Seconds until it has been silent for too long."""
+        """Seconds until the node has been silent for too long."""
         return max(0.0, self._heard_s + SILENT_S - monotonic())
 
     def heed(self) -> None:
-        """Take it for lost where it has been silent for too long."""
+        """Mark the node as lost if it has been silent for too long."""
         if not self.left_s:
             self.lose(f"nothing was heard of it for {SILENT_S:g} s")
 
     def lose(self, reason: str) -> None:
-        """Take it for lost: the cases on it end."""
+        """Mark the node as lost and end its cases."""
         if self.lost is not None or self._setting is None:
             return
         self.lost = reason
@@ -164,14 +167,14 @@ class RemoteNode:
         self.busy = False
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         if self._setting and self._listening is not None:
             self._setting.loop.selector.unregister(self._listening)
             self._listening = None
         self._wire.close()
 
     def _next(self, deadline_s: float) -> NodeEvent:
-        """The next message, waiting for it."""
+        """Return the next message, waiting for it."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._wire.incoming, selectors.EVENT_READ)
             while not self._said:
@@ -184,7 +187,7 @@ class RemoteNode:
         return self._said.popleft()
 
     def _ping(self, deadline_s: float) -> tuple[float, float]:
-        """How long an answer took, and by how much the clock there is ahead."""
+        """Return the round-trip time and the clock offset of the node, in seconds."""
         asked_s = monotonic()
         self.say(Ping(at_s=asked_s))
         pong = self._next(deadline_s)
@@ -194,7 +197,7 @@ class RemoteNode:
         return answered_s - asked_s, pong.here_s - (asked_s + answered_s) / 2
 
     def _messages(self) -> list[NodeEvent]:
-        """What has come; raises BenchtuiError for what is no message."""
+        """Return the received messages; raise BenchtuiError for invalid ones."""
         try:
             return [reports.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -241,7 +244,7 @@ class FarCase:
 
     pid = None
     sources = ()
-    """The loop itself serves the wire."""
+    """Empty: the event loop serves the connection itself."""
 
     def __init__(self, case: int, station: RemoteNode) -> None:
         self.arrived: deque[WorkerEvent] = deque()
@@ -250,22 +253,22 @@ class FarCase:
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called."""
+        """Seconds until ``collect`` must be called."""
         return self._station.left_s
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """The events that have come, with the time at which they did: theirs is that of another clock."""
+        """Yield new events, stamped with their time of arrival because the node's clock differs."""
         self._station.heed()
         while self.arrived:
             yield replace(self.arrived.popleft(), t=now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Have it killed."""
+        """Request the node to kill the case."""
         self._station.say(End(case=self._case, outcome=outcome, reason=reason))
 
 
 class FarErrand:
-    """The same errand at several stations at once."""
+    """The same preflight task on several nodes at once."""
 
     sources = ()
 
@@ -274,16 +277,16 @@ class FarErrand:
 
     @property
     def ended(self) -> bool:
-        """Whether all are done."""
+        """Whether all nodes are done and their results collected."""
         return not any(station.busy or station.learned for station in self._stations)
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called."""
+        """Seconds until ``collect`` must be called."""
         return min((station.left_s for station in self._stations if station.busy), default=0.0)
 
     def collect(self, now_s: float) -> Iterator[ErrandEvent]:
-        """What has been learned since the last call."""
+        """Yield the results since the last call."""
         for station in self._stations:
             if station.busy:
                 station.heed()
@@ -291,7 +294,7 @@ class FarErrand:
                 yield replace(station.learned.popleft(), t=now_s)
 
     def end(self) -> None:
-        """Wait for it no longer."""
+        """Stop waiting and discard the results."""
         for station in self._stations:
             station.busy = False
             station.learned.clear()

@@ -1,6 +1,6 @@
-"""The two ends of a wire that is made of calls: one that holds the station, and one that asks it for more.
+"""Relay of a node agent's stdin and stdout through remote calls: one end runs the agent, the other polls it.
 
-Neither knows what carries the calls. Ray does (``ray.py``), and any other means of calling would.
+Neither depends on what carries the calls. Ray does (``ray.py``); any other kind of remote call would.
 """
 
 import os
@@ -15,18 +15,18 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import visible
 
 STATION = (sys.executable, "-P", "-m", "benchtui.engine", "--station")
-"""The command of a station; -P keeps files of the working folder from taking a library's place."""
+"""Command line of a node agent. -P keeps files in the working directory from shadowing libraries."""
 _MOST_BYTES = 1 << 20
 _LONGEST = 300
 _END_S = 2.0
 
 
 class AgentProcess:
-    """Holds a station on this machine, in a process in which nothing but benchtui is loaded."""
+    """Runs a node agent on this machine, in a process that loads nothing but benchtui."""
 
     def __init__(self, command: Sequence[str] = STATION, env: Mapping[str, str] | None = None) -> None:
-        """Start the station; it ends with this object, or with the process that holds it."""
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the station)
+        """Start the node agent. It ends with this object or with the process that owns it."""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the node agent)
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=env, bufsize=0
         )
@@ -36,11 +36,11 @@ class AgentProcess:
 
     @property
     def pid(self) -> int:
-        """The station's process."""
+        """Process id of the node agent."""
         return self._process.pid
 
     def read(self) -> bytes:
-        """What the station has said since the last call, waiting for it; raises BenchtuiError at its end."""
+        """Return the agent's output since the last call, waiting for it; raise BenchtuiError at its end."""
         said = os.read(self._output.fileno(), _MOST_BYTES)
         if said:
             return said
@@ -53,14 +53,14 @@ class AgentProcess:
         raise BenchtuiError(f"its station ended with exit status {status}{last}")
 
     def write(self, message: bytes) -> None:
-        """Say something to the station; to one that has ended nothing is said."""
+        """Send a message to the node agent. Nothing is sent if it has ended."""
         try:
             self._input.write(message + b"\n")
         except OSError:
             self._input.close()
 
     def close(self) -> None:
-        """Let the station end, and kill it where it doesn't."""
+        """Close the node agent's input, and kill the agent if it doesn't end."""
         self._input.close()
         try:
             self._process.wait(_END_S)
@@ -69,12 +69,15 @@ class AgentProcess:
 
 
 class PullTransport:
-    """A wire whose other end is called: a thread asks for more as soon as the last has come."""
+    """Transport that polls the other end from a thread, again as soon as output has arrived."""
 
     def __init__(
         self, fetch: Callable[[], bytes], write: Callable[[bytes], object], close: Callable[[], object]
     ) -> None:
-        """``fetch`` waits for more, and raises BenchtuiError at the end of it; ``write`` never waits."""
+        """Start polling.
+
+        ``fetch`` blocks for output and raises BenchtuiError at its end; ``write`` never blocks.
+        """
         reader, self._writer = os.pipe()
         self.incoming = FileIO(reader, "rb")
         self._fetch = fetch
@@ -85,20 +88,20 @@ class PullTransport:
         self._thread.start()
 
     def send(self, message: bytes) -> None:
-        """Say something to the station."""
+        """Send a message to the node agent."""
         self._write(message)
 
     def why(self) -> str:
-        """Why the station has ended."""
+        """Return why the node agent has ended."""
         return self._why
 
     def close(self) -> None:
-        """Let go of the station."""
+        """Close the connection and end the node agent."""
         self.incoming.close()
         self._close()
 
     def join(self) -> None:
-        """Wait for the end of its thread, which follows that of the station."""
+        """Wait briefly for the polling thread, which ends after the node agent."""
         self._thread.join(_END_S)
 
     def _run(self) -> None:
@@ -109,7 +112,7 @@ class PullTransport:
                     said = said[os.write(self._writer, said) :]
         except BenchtuiError as error:
             self._why = str(error)
-        except OSError:  # nobody reads any more
+        except OSError:  # the reading end is closed
             pass
         finally:
             os.close(self._writer)

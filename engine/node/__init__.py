@@ -1,1 +1,1 @@
-"""A machine on which cases run: worker processes, telemetry, energy."""
+"""Node: one machine with its worker processes, telemetry and energy readings."""

@@ -1,7 +1,7 @@
-"""A station in a process of its own: takes orders on its input, reports on its output.
+"""Node agent: reads commands from standard input and writes events to standard output.
 
-It ends with its input. ``python -m benchtui.engine --station`` is what other machines run. Whatever brings the
-messages, cases run there as they do at home: each in a fresh process, which this one's fork server starts.
+``python -m benchtui.engine --station`` runs it on other machines; it exits when its input ends. Whatever the
+transport, cases run as they do locally: each in a fresh process, forked by this process's fork server.
 """
 
 import os
@@ -42,15 +42,15 @@ _MOST_CHUNKS = 16
 
 
 def serve(station: NodeRunner) -> int:
-    """Serve whoever holds the other ends of input and output; gives the exit status."""
+    """Run the agent until standard input ends. Return the exit status."""
     incoming, outgoing = _taken(0, os.O_RDONLY), _taken(1, os.O_WRONLY)
-    os.dup2(2, 1)  # libraries print, and what they print is no message
+    os.dup2(2, 1)  # what libraries print must not mix with the messages
     NodeAgent(station, incoming, outgoing).serve()
     return 0
 
 
 def _taken(standard: int, flags: int) -> FileIO:
-    """A standard file for ourselves alone, an empty one in its place."""
+    """Take over a standard descriptor and leave ``/dev/null`` in its place."""
     own = FileIO(os.dup(standard), "rb" if flags == os.O_RDONLY else "wb")
     null = os.open(os.devnull, flags)
     os.dup2(null, standard)
@@ -59,7 +59,7 @@ def _taken(standard: int, flags: int) -> FileIO:
 
 
 class NodeAgent:
-    """Carries out orders, one loop for all of them."""
+    """Executes commands of the engine in a single event loop."""
 
     def __init__(self, station: NodeRunner, incoming: FileIO, outgoing: FileIO) -> None:
         self._station = station
@@ -72,7 +72,7 @@ class NodeAgent:
         self._errand: PreflightTask | None = None
 
     def serve(self) -> None:
-        """Carry out what is ordered until nobody is there any more; what runs then is killed."""
+        """Execute commands until the input ends, then kill the cases still running."""
         self._say(
             Hello(
                 version=metadata.version("benchtui"),
@@ -148,5 +148,5 @@ class NodeAgent:
                 self._say(TaskDone())
 
     def _say(self, report: NodeEvent) -> None:
-        with suppress(OSError), self._saying:  # a reader that is gone shows in the input, which has ended too
+        with suppress(OSError), self._saying:  # if the reader is gone, the input has ended too
             send(self._outgoing, msgspec.json.encode(report))

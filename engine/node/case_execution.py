@@ -1,4 +1,4 @@
-"""One running case: its process, and what the machine's readings add to its outcome."""
+"""Case execution: the worker process of a case, with node telemetry added to its result."""
 
 from collections.abc import Callable, Iterator
 from statistics import fmean
@@ -16,11 +16,11 @@ from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory
 from benchtui.sessions.stats.disturbance import disturbances
 
 _PROCESSES_PERIOD_S = 1.0
-"""Process lists hold the driver's lock, and are asked for this often at most."""
+"""Minimum interval between queries of the GPU's process list. They hold the driver's lock."""
 
 
 class CaseRun:
-    """A case on its way, with what the machine's readings show of it."""
+    """A running case and the node's telemetry about it."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class CaseRun:
         on_end: Callable[["CaseRun"], None],
     ) -> None:
         self.begun_s = begun_s
-        """Session time from which on readings are still needed."""
+        """Session time of the start; earlier readings aren't needed."""
         self._process = process
         self._on_end = on_end
         self._nvml = nvml
@@ -45,7 +45,7 @@ class CaseRun:
 
     @property
     def pid(self) -> int:
-        """The worker's process."""
+        """Process id of the worker."""
         return self._process.pid
 
     @property
@@ -55,11 +55,11 @@ class CaseRun:
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        """Seconds until ``collect`` must be called even if nothing becomes readable."""
         return self._process.left_s
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """The events that have come, the last one with the machine's readings added."""
+        """Yield pending events. The last one, ``CaseFinished``, gets the node's telemetry added."""
         for event in self._process.collect(now_s):
             self._read_processes()
             if isinstance(event, CasePrepared):
@@ -113,7 +113,10 @@ class CaseRun:
         return Energy(absent=lost) if lost and energy.energy_j is None else energy
 
     def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
-        """What the worker saw, engine and other cases taken out, with what the driver says of the GPU."""
+        """Complete the worker's readings with those of the GPU.
+
+        ``others_cpu_percent`` is corrected for the engine and concurrent cases.
+        """
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         strangers = self._strangers_percent(seen, beside, begin_s, end_s)
         still_s = self._stood_still_s(begin_s, end_s)
@@ -122,13 +125,16 @@ class CaseRun:
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
 
     def _stood_still_s(self, begin_s: float, end_s: float) -> float | None:
-        """How long nothing ran, and how long all but the worker did."""
+        """Seconds in which everything, or only the worker, was stopped. None if there were none."""
         everything_s = self._readings.stood_still_s(begin_s, end_s)
         alone_s = self._readings.worker_stopped_s(self.pid, begin_s, end_s)
         return everything_s if alone_s is None else (everything_s or 0.0) + alone_s
 
     def _strangers_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
-        """Processors used by neither engine nor workers; None where other cases' part of it wasn't read."""
+        """CPU use by processes outside the sweep, in percent of one processor.
+
+        None if it, or the part of concurrent cases, could not be read.
+        """
         if seen.others_cpu_percent is None:
             return None
         engine, workers = (
@@ -164,9 +170,9 @@ class CaseRun:
 
 
 def others(processes: dict[int, float | None], worker: int) -> int:
-    """How many processes beside the worker compute on a GPU.
+    """Count the processes other than the worker that compute on a GPU.
 
-    In a container with process numbers of its own the driver lists the worker under a number we don't know; one
-    of those listed is then taken to be the worker.
+    In a container with its own PID namespace the driver lists the worker under an unknown pid; one of the
+    listed processes is then assumed to be the worker.
     """
     return max(len(processes) - 1, 0) if worker not in processes else len(processes.keys() - {worker})

@@ -1,4 +1,4 @@
-"""Power and energy of a device over the measured span of a case, and while idle."""
+"""Energy: energy and mean power of a device while a case is measured, and idle power."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -7,13 +7,16 @@ from benchtui.engine.node.telemetry_window import Points, Readings
 from benchtui.sessions.payloads import Energy, Gpu
 
 LEAST_COUNTER_S = 2.0
-"""The GPU driver's energy counter is trusted over at least this long: about 20 of its update periods."""
+"""Shortest span for the GPU's energy counter: about 20 of its update periods."""
 LEAST_RAPL_S = 0.5
-"""The processor's counter moves every millisecond; this is for the two moments at which it is read."""
+"""Shortest span for RAPL counters. They update every millisecond; this allows for the timing of the two reads."""
 
 
 def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> Energy:
-    """Energy and mean power of a GPU between two moments of session time, or why there are none."""
+    """Compute a GPU's energy and mean power over a span of session time.
+
+    ``absent`` has the reason if they can't be computed.
+    """
     powers = readings.gpu(index, "power_w", begin_s, end_s)
     if len(powers) < 2:
         return Energy(absent="measured for too short a time for two readings of power")
@@ -26,7 +29,10 @@ def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> 
 
 
 def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy:
-    """Energy and mean power of all processor packages, whoever used them, or why there are none."""
+    """Compute energy and mean power of all processor packages, whichever process used them.
+
+    ``absent`` has the reason if they can't be computed.
+    """
     power_w = _rate(readings.host("package_energy_j", begin_s, end_s), LEAST_RAPL_S)
     if power_w is None:
         return Energy(absent="measured for too short a time for the processor's counter")
@@ -41,7 +47,7 @@ def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy
 
 
 def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s: float) -> dict[str, float]:
-    """Mean power of each device that gives it between two moments of session time."""
+    """Mean power in watts by device over a span of session time. Devices without readings are left out."""
     found = {}
     for gpu in gpus:
         powers = [power for _, power in readings.gpu(gpu.index, "power_w", begin_s, end_s)]
@@ -52,7 +58,7 @@ def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s:
 
 
 def total(parts: Iterable[Energy]) -> Energy:
-    """The energy of several rounds together; without that of one of them there is no sum."""
+    """Sum the energy of several rounds. If one round has none, return that round's record, with its reason."""
     rounds = list(parts)
     known = [(each.energy_j, each.mean_power_w) for each in rounds if each.energy_j is not None]
     spans_s = [energy_j / power_w for energy_j, power_w in known if power_w]
@@ -70,7 +76,7 @@ def total(parts: Iterable[Energy]) -> Energy:
 
 
 def _rate(counts: Points[float], least_s: float) -> float | None:
-    """Mean power by a running total, from its first and last reading; None where they lie too close."""
+    """Mean power between an energy counter's first and last reading. None if they are too close in time."""
     if len(counts) < 2 or counts[-1][0] - counts[0][0] < least_s:
         return None
     (begin_s, first_j), (end_s, last_j) = counts[0], counts[-1]

@@ -1,4 +1,4 @@
-"""The fork server of this process: asked to start processes, and replaced where it doesn't run any more."""
+"""Fork server of this process: starts processes, and is replaced when it is stopped or hangs."""
 
 import os
 import signal
@@ -12,26 +12,26 @@ from typing import Any
 from benchtui.engine.process_tree import is_stopped
 
 STOPPED_S = 3.0
-"""A server that is stopped for so long isn't going to be continued with everything else."""
+"""Seconds before a stopped server is replaced. One stopped together with the engine is continued sooner."""
 START_S = 300.0
-"""How long a new server may take to import torch and start the first process."""
+"""Seconds a new server may take to import torch and start the first process."""
 _LOOK_S = 0.5
 _END_S = 1.0
 
-_server: Any = forkserver._forkserver  # there is no public way
+_server: Any = forkserver._forkserver  # there is no public API
 
 
 def server_pid() -> int | None:
-    """The server's process; None before the first one is started."""
+    """Process id of the server; None before the first start."""
     pid: int | None = _server._forkserver_pid
     return pid
 
 
 def start(process: BaseProcess) -> None:
-    """Have the server start a process; one that is stopped is replaced.
+    """Start a process from the fork server. A stopped or hung server is replaced.
 
     Raises:
-        OSError, EOFError: where the server is gone.
+        OSError, EOFError: if the server is gone.
     """
     watch = _Watch()
     try:
@@ -46,7 +46,7 @@ def start(process: BaseProcess) -> None:
 
 
 def kill_server(pid: int) -> None:
-    """Kill the server, unless another one has taken its place; the next process is started by a new one."""
+    """Kill the server if it is still the current one. The next process starts a new server."""
     if server_pid() != pid:
         return
     with suppress(ProcessLookupError):
@@ -56,16 +56,16 @@ def kill_server(pid: int) -> None:
 
 
 class _Watch:
-    """Looks at the server while it is asked to start a process, and kills it where it doesn't run."""
+    """Watchdog: kills the server if it is stopped or hangs during a start."""
 
     def __init__(self) -> None:
         self.killed: int | None = None
-        """The server that was killed."""
+        """Process id of the server that was killed, if any."""
         self._done = threading.Event()
         threading.Thread(target=self._look, daemon=True).start()
 
     def end(self) -> None:
-        """Look no longer."""
+        """Stop watching."""
         self._done.set()
 
     def _look(self) -> None:
@@ -81,7 +81,7 @@ class _Watch:
 
 
 def _ended(pid: int) -> bool:
-    """Whether a killed child ends in time; starting the next server collects its status."""
+    """Whether a killed child exits in time. Its status is left for the next server start to collect."""
     due_s = monotonic() + _END_S
     while monotonic() < due_s:
         try:

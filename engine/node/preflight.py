@@ -1,4 +1,4 @@
-"""What is learned of this machine before its first case: idle power, what torch says, peaks of its devices."""
+"""Preflight: idle power, torch runtime information and device peaks, read before the first case."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,18 +13,18 @@ from benchtui.sessions.events import Idle, Message, Peaks, Runtime
 from benchtui.sessions.sweep import Config
 
 PEAKS_TIMEOUT_S = 60.0
-"""Much longer than measuring peaks takes; the first call to a driver may be slow."""
+"""Timeout for measuring peaks. Generous, since the first call to a driver may be slow."""
 IDLE_S = 1.25
-"""How long power is watched before the first case, where it can be: five samples."""
+"""Seconds of idle power sampled before the first case: five samples."""
 PROBE_S = 300.0
-"""How long importing torch and asking it about the machine may take."""
+"""Timeout for importing torch and querying it about the machine."""
 
 TellIdle = Callable[[float], Idle | None]
-"""What the machine drew since it was watched, at a session time; None where that can't be read."""
+"""Return the idle power sampled up to a session time. None if it can't be read."""
 
 
 class Preparation:
-    """Watches power for a while where it can be read, then asks torch."""
+    """Samples idle power if it is readable, then queries torch."""
 
     def __init__(self, processes: Processes, tell_idle: TellIdle | None, node: str | None) -> None:
         self.ended = False
@@ -36,16 +36,16 @@ class Preparation:
 
     @property
     def sources(self) -> list[int]:
-        """A file descriptor that becomes readable when torch has answered."""
+        """File descriptor that becomes readable when torch has answered."""
         return [self._probe.source] if self._probe else []
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called in any case."""
+        """Seconds until ``collect`` must be called in any case."""
         return max(0.0, self._due_s - monotonic())
 
     def collect(self, now_s: float) -> Iterator[Idle | Runtime | Message]:
-        """What has been learned."""
+        """Yield the results that have become available."""
         if self._probe is None:
             if not self.left_s:
                 yield from self._idle(now_s)
@@ -54,7 +54,7 @@ class Preparation:
             yield self._told(self._probe.result(now_s), now_s)
 
     def end(self) -> None:
-        """Kill what is asked."""
+        """Kill the probe."""
         if self._probe and not self.ended:
             self._probe.result(0.0)
         self.ended = True
@@ -78,7 +78,7 @@ class Preparation:
 
 
 class PeaksTask:
-    """Measures peaks one after another."""
+    """Measures device peaks one after another, each in a separate process."""
 
     def __init__(self, processes: Processes, wanted: Iterable[PeakKey], node: str | None) -> None:
         self._processes = processes
@@ -86,27 +86,27 @@ class PeaksTask:
         self._node = node
         self._asked: tuple[PeakKey, PeaksQuestion] | None = None
         self._unasked: list[tuple[PeakKey, str]] = []
-        """Peaks for which no process could be started, and why."""
+        """Peaks whose process could not be started, with the reason."""
         self._due_s = 0.0
         self._ask()
 
     @property
     def ended(self) -> bool:
-        """Whether all have been measured."""
+        """Whether all peaks have been measured."""
         return self._asked is None
 
     @property
     def sources(self) -> list[int]:
-        """A file descriptor that becomes readable when one has been measured."""
+        """File descriptor that becomes readable when a peak has been measured."""
         return [self._asked[1].source] if self._asked else []
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called in any case."""
+        """Seconds until ``collect`` must be called in any case."""
         return max(0.0, self._due_s - monotonic())
 
     def collect(self, now_s: float) -> Iterator[Peaks | Message]:
-        """What has been measured, and what couldn't be."""
+        """Yield measured peaks, and a warning for each that could not be measured."""
         if self._asked and (self._asked[1].ended or not self.left_s):
             key, question = self._asked
             yield from self._told(question.result(), key, now_s)
@@ -116,7 +116,7 @@ class PeaksTask:
             yield from self._told(why, key, now_s)
 
     def end(self) -> None:
-        """Kill what is measured."""
+        """Kill the running measurement and drop the remaining ones."""
         self._left.clear()
         if self._asked:
             self._asked[1].result()
@@ -137,12 +137,12 @@ class PeaksTask:
 
 
 def peak_keys(configs: Iterable[Config]) -> list[PeakKey]:
-    """What has to be measured for cases with these options, each once."""
+    """Return the distinct peaks needed for cases with these options."""
     return list(dict.fromkeys(key for config in configs if (key := peak_key(config))))
 
 
 def peak_events(answer: Peaks | str, key: PeakKey, now_s: float) -> Iterator[Peaks | Message]:
-    """The event for an answer or its reason, and a message for each peak that it lacks."""
+    """Yield the ``Peaks`` event and one warning per reason for a missing peak."""
     if isinstance(answer, str):
         answer = Peaks(t=now_s, **key._asdict(), absent=dict.fromkeys(("flops", "bytes"), answer))
     yield replace(answer, t=now_s)

@@ -1,6 +1,6 @@
-"""What an engine and a station in another process say to each other: a line of JSON a message, either way.
+"""Node protocol: commands and events between the engine and a node agent, one line of JSON each.
 
-Beside what stands here the station sends the events of the session. Times are those of the station's clock.
+The agent also sends session events. All times are on the node's clock.
 """
 
 import msgspec
@@ -23,50 +23,50 @@ from benchtui.sessions.sweep import Record
 
 
 class NodeMessage(Record, tag_field="event", frozen=True, kw_only=True):
-    """What all messages share."""
+    """Base class of all messages."""
 
 
 class Ping(NodeMessage, tag="ping", frozen=True, kw_only=True):
-    """Asks for the time there."""
+    """Request the node's clock; answered with ``Pong``."""
 
     at_s: float
-    """The engine's monotonic clock."""
+    """Monotonic clock of the engine."""
 
 
 class OpenNode(NodeMessage, tag="open", frozen=True, kw_only=True):
-    """Begin to read the machine, and get ready for cases."""
+    """Start sampling the machine and prepare for cases."""
 
     zero_s: float
-    """The station's monotonic clock at the session's start."""
+    """Monotonic clock of the node at the session's start."""
     env: dict[str, str] = {}  # noqa: RUF012 msgspec copies a mutable default
     dataset: str
-    """What the texts of the cases are read from."""
+    """Dataset that the texts of the cases are read from."""
     node: str
-    """What the session calls the station's machine."""
+    """Name of the node in the session."""
     folder: str
-    """The engine's working folder: the station's too, where there is one of that name."""
+    """Working directory of the engine. The agent uses it too if it exists there."""
     report_s: float
-    """Between two events of steps, and of readings, as far as these don't come less often anyway."""
+    """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
 
 
 class Prepare(NodeMessage, tag="prepare", frozen=True, kw_only=True):
-    """Learn what the machine draws while idle, and what torch says of it; answered with events and Done."""
+    """Measure idle power and query torch; answered with events, then ``TaskDone``."""
 
 
 class Measure(NodeMessage, tag="measure", frozen=True, kw_only=True):
-    """Measure what devices do at most; answered with events and Done."""
+    """Measure device peaks; answered with events, then ``TaskDone``."""
 
     peaks: tuple[PeakKey, ...]
 
 
 class Start(NodeMessage, tag="start", frozen=True, kw_only=True):
-    """Run a case; answered with its events, CaseFinished the last."""
+    """Run a case; answered with its events, the last of them ``CaseFinished``."""
 
     job: Job
 
 
 class End(NodeMessage, tag="end", frozen=True, kw_only=True):
-    """Kill a case, unless it has ended."""
+    """Kill a case if it is still running."""
 
     case: int
     outcome: Outcome
@@ -74,36 +74,36 @@ class End(NodeMessage, tag="end", frozen=True, kw_only=True):
 
 
 class Hello(NodeMessage, tag="hello", frozen=True, kw_only=True):
-    """The first message of a station."""
+    """First message of a node agent."""
 
     version: str
-    """Of benchtui."""
+    """Version of benchtui."""
     host: Host
     visible: str | None = None
-    """Which GPUs measured processes may use there; null for all."""
+    """``CUDA_VISIBLE_DEVICES`` of the node; null if unset, which makes all GPUs visible."""
     nice: int = 0
-    """By how much its processes let others go first."""
+    """Nice value of the node's processes."""
 
 
 class Pong(NodeMessage, tag="pong", frozen=True, kw_only=True):
-    """The time there."""
+    """Answer to ``Ping``, with the node's clock."""
 
     at_s: float
-    """What the ping said."""
+    """``at_s`` of the ``Ping``."""
     here_s: float
-    """The station's monotonic clock."""
+    """Monotonic clock of the node."""
 
 
 class TaskDone(NodeMessage, tag="done", frozen=True, kw_only=True):
-    """All has been said that was asked for by Prepare or Measure."""
+    """End of the answer to ``Prepare`` or ``Measure``."""
 
 
 NodeCommand = Ping | OpenNode | Prepare | Measure | Start | End
-"""What an engine says."""
+"""Messages from the engine to a node."""
 NodeEvent = (
     Hello | Pong | TaskDone | Telemetry | Idle | Runtime | Peaks | Message | CasePrepared | Steps | CaseFinished
 )
-"""What a station says."""
+"""Messages from a node to the engine."""
 
 orders = msgspec.json.Decoder(NodeCommand)
 reports = msgspec.json.Decoder(NodeEvent)

@@ -1,4 +1,4 @@
-"""A machine as a place where cases run: its processes and its readings, and what these say of a case."""
+"""Node runner: runs cases on one machine and adds telemetry to their results."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -25,40 +25,40 @@ from benchtui.sessions.sweep import SYNTHETIC
 
 @dataclass(frozen=True, slots=True)
 class NodeSettings:
-    """What a station has to know of the session that it runs cases for."""
+    """Settings of the session that a node runs cases for."""
 
     zero_s: float
-    """This machine's monotonic clock at the session's start."""
+    """Monotonic clock of this machine at the session's start."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment variables of the measured processes."""
     dataset: str = SYNTHETIC
-    """What the texts of the cases are read from."""
+    """Dataset that the texts of the cases are read from."""
     node: str | None = None
-    """What the session calls this machine; None for that of the engine."""
+    """Name of this machine in the session; None for the engine's machine."""
     report_s: float = REPORT_S
-    """Between two events of steps of a case, and of readings, as far as these don't come less often anyway."""
+    """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
 
 
 class NodeRunner:
-    """Describes its machine, reads it, runs cases on it, and adds to each what was read meanwhile."""
+    """Describes and samples a machine, and runs cases on it. Each case gets the telemetry of its span."""
 
     def __init__(self, processes: Processes | None = None) -> None:
-        """Nothing is read and no process is started before ``open``."""
+        """Describe the host. Nothing is sampled and no process started before ``open``."""
         nvml = open_nvml()
         self.host = describe_host(nvml)
         self._nvml = None if isinstance(nvml, Absent) else nvml
         self._processes = processes or Processes()
         self._readings = Readings(self._hand_on)
         self._runs: list[CaseRun] = []
-        """The cases that haven't ended."""
+        """Running cases."""
         self._settings = NodeSettings(0.0)
         self._emit: Callable[[Telemetry], None] = _nowhere
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
     def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
-        """Begin to read the machine; ``emit`` is called from another thread, and must not raise."""
-        os.environ.update(settings.env)  # for the fork server: libraries read theirs when they are loaded
+        """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
+        os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.expect(settings.dataset)
         self._settings, self._emit = settings, emit
         self._scratch = Scratch()
@@ -75,11 +75,11 @@ class NodeRunner:
         self._sampler.start()
 
     def now_s(self) -> float:
-        """Session time."""
+        """Session time in seconds."""
         return round(monotonic() - self._settings.zero_s, 6)
 
     def prepare(self) -> Preparation:
-        """Watch power while nothing runs, where it can be read, and ask torch about the machine."""
+        """Sample idle power if it is readable, and query torch about the machine."""
         begin_s = self.now_s()
         readable = self._nvml is not None or "rapl" not in self.host.absent
         return Preparation(
@@ -89,11 +89,11 @@ class NodeRunner:
         )
 
     def peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
-        """Measure what devices do at most, while no case runs."""
+        """Measure device peaks. No case may be running."""
         return PeaksTask(self._processes, wanted, self._settings.node)
 
     def start(self, job: Job) -> CaseRun:
-        """Start a case; raises BenchtuiError where that can't be done."""
+        """Start a case. Raises BenchtuiError if its worker can't be started."""
         if self._scratch is None:
             raise AssertionError("a station is opened before its first case")
         now_s = self.now_s()
@@ -107,7 +107,7 @@ class NodeRunner:
         return run
 
     def close(self) -> None:
-        """Stop reading, end all processes, and remove what cases left in their folders."""
+        """Stop sampling, kill all processes and remove the scratch directory."""
         if self._sampler:
             self._sampler.stop()
         self._processes.close()
@@ -138,4 +138,4 @@ class NodeRunner:
 
 
 def _nowhere(event: Telemetry) -> None:
-    """Stands in until somebody wants to know."""
+    """Discard an event. Used until ``open`` sets a receiver."""

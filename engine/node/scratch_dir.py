@@ -1,7 +1,7 @@
-"""A folder for what cases leave behind, compilers' caches above all: gone with its engine, however that ends.
+"""Scratch directory: files of cases, mostly compiler caches, removed when the engine ends.
 
-An engine holds a lock on its folder for as long as it lives. One that is killed can't remove it; the next
-engine that the same user starts finds it without a holder, and does.
+An engine holds a lock on its directory while it runs. A killed engine can't remove its directory; the next
+engine of the same user finds it unlocked and removes it.
 """
 
 import fcntl
@@ -15,33 +15,33 @@ PREFIX = "benchtui-cases-"
 
 
 class Scratch:
-    """A new folder in the system's folder for such, its owner's alone."""
+    """New directory in the system's temporary directory, accessible to its owner only."""
 
     def __init__(self) -> None:
-        """Remove what engines that were killed have left, and make the folder."""
+        """Remove directories left by killed engines, then create a new one."""
         parent = Path(tempfile.gettempdir())
         for left in parent.glob(f"{PREFIX}*"):
             _remove(left)
         self.path, self._fd = _made(parent)
 
     def remove(self) -> None:
-        """Remove it with all that is in it; what can't be removed stays."""
+        """Remove the directory and its contents, as far as possible."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._fd)
 
 
 def _made(parent: Path) -> tuple[Path, int]:
-    """A new folder, and the descriptor that holds the lock on it; it has its name once it is locked."""
+    """Create a directory; return it with the descriptor that holds its lock. It is renamed once locked."""
     new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
     fd = _opened(new)
-    with suppress(OSError):  # a file system without locks: nobody removes anything there
+    with suppress(OSError):  # without locks on this file system no engine removes anything
         fcntl.flock(fd, fcntl.LOCK_SH)
     return new.rename(parent / new.name[1:]), fd
 
 
 def _remove(left: Path) -> None:
-    """Remove a folder of this user's that nobody holds."""
-    with suppress(OSError), ExitStack() as stack:  # a link, a file, held, or gone by now
+    """Remove a directory if it is this user's and not locked."""
+    with suppress(OSError), ExitStack() as stack:  # a link, a file, locked, or already gone
         fd = _opened(left)
         stack.callback(os.close, fd)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

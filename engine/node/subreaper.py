@@ -1,7 +1,7 @@
-"""What the fork server imports before all else, and nothing else does: it adopts the orphans of dead workers.
+"""Subreaper: lets the fork server adopt the orphans of dead workers, and kills them when it exits.
 
-A worker adopts those of its own descendants, until it dies. Whatever is left when the server ends, however its
-engine did, ends with it.
+Imported by the fork server only, before anything else. A living worker adopts the orphans of its own
+descendants. What is left when the server exits is killed, however the engine ended.
 """
 
 import atexit
@@ -14,12 +14,12 @@ _server = os.getpid()
 
 
 def _end_descendants() -> None:
-    """Kill what is left below the server; a worker is a copy of it, and isn't to."""
+    """Kill the server's descendants at exit. A forked worker inherits this handler and must not run it."""
     if os.getpid() == _server:
         kill_descendants(_server)
 
 
 adopt_orphans()
-# what the server says of each orphan that ends
+# the server warns about each orphan that exits
 warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")
 atexit.register(_end_descendants)

@@ -1,4 +1,4 @@
-"""The processes of this machine that touch torch: workers, and those that answer a question."""
+"""Worker processes: cases and one-shot queries, forked from a server that has imported torch."""
 
 import errno
 import multiprocessing
@@ -37,21 +37,21 @@ Answer = TypeVar("Answer", Runtime, Peaks)
 _KEPT_STDERR = 8192
 _LONGEST_LINE = 500
 _MOST_CHUNKS = 16
-"""Pieces of a worker's output read at a time, which is more than a pipe holds: one that writes without end must
-not hold the loop."""
+"""Chunks read from a worker at a time, more than a pipe holds. The limit keeps endless output from blocking
+the loop."""
 _PROBE_END_S = 1.0
 _NO_SERVER = "its fork server is gone"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _TEARDOWN_S = 20.0
-"""How long a worker may take to end once it has told its outcome, a look at its step included; and once it was
-killed, since a driver may take seconds to free its memory."""
+"""Seconds a worker may take to exit after reporting its outcome. It counts the step's cost in that time. Also
+applies after a kill, since a driver may take seconds to free the worker's memory."""
 _LOOK_S = 2.0
-"""How long after the kill to look whether the fork server, which has to say so, runs at all."""
+"""Seconds after a kill before checking that the fork server still runs. It reports the worker's exit."""
 _STOPPED = "its fork server stood still, and was replaced"
 
 
 class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=True):
-    """Why a probe has no answer."""
+    """Reason why a probe has no answer."""
 
     error: str
 
@@ -60,43 +60,43 @@ _decoder = msgspec.json.Decoder(WorkerEvent | StepCost)
 
 
 class Processes:
-    """Forks each process from a server that has imported torch once."""
+    """Starts processes from a fork server that has imported torch once."""
 
     preloaded = ("benchtui.engine.worker.preload",)
-    """What the server imports, whatever the sweep."""
+    """Modules that the fork server imports for every sweep."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._cases: list[CaseProcess] = []
-        """Those that haven't ended."""
+        """Running cases."""
         self._questions: list[TorchQuestion | PeaksQuestion] = []
         self.expect(SYNTHETIC)
 
     def expect(self, dataset: str) -> None:
-        """Have the server import what reads a dataset too; to be said before the first process."""
+        """Preload what this dataset needs in the fork server. Call it before the first process starts."""
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
         self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
 
     def probe(self) -> "TorchQuestion":
-        """Start the fork server, and ask torch."""
+        """Start the fork server and query torch."""
         question = TorchQuestion(self._context)
         self._questions.append(question)
         return question
 
     def start(self, job: Job) -> "CaseProcess":
-        """Start a worker."""
+        """Start the worker of a case."""
         case = CaseProcess(self._context, job, self._ended)
         self._cases.append(case)
         return case
 
     def peaks(self, key: PeakKey) -> "PeaksQuestion":
-        """Start measuring what a device does at most."""
+        """Start measuring the peaks of a device."""
         question = PeaksQuestion(self._context, key)
         self._questions.append(question)
         return question
 
     def close(self) -> None:
-        """End the fork server and all that it and its workers have started."""
+        """Kill the fork server and all descendants of it and its workers."""
         server = fork_server.server_pid()
         if server is not None:
             kill_descendants(server)
@@ -104,27 +104,27 @@ class Processes:
             self._kill_orphans(server, frozenset())
 
     def _ended(self, case: "CaseProcess") -> None:
-        """End what a dead worker has left behind."""
+        """Kill what a dead worker has left behind."""
         self._cases.remove(case)
         living = {each.pid for each in [*self._cases, *self._questions]}
-        if None not in living:  # one on its way is below the fork server, and its number isn't known yet
+        if None not in living:  # None: a child of the fork server whose pid isn't known yet
             self._kill_orphans(case.server, frozenset(pid for pid in living if pid is not None))
 
     def _kill_orphans(self, server: int | None, living: frozenset[int]) -> None:
-        """End the orphans that the fork server has adopted, and those of a dead one, which this process has."""
+        """Kill orphans adopted by the fork server. Those of a dead server were adopted by this process."""
         adopters = [server] if server is not None else []
         kill_orphans([*adopters, os.getpid()] if adopts_orphans() else adopters, living)
 
 
 class CaseProcess:
-    """One case on its way: a worker process, its events and its end."""
+    """Worker process of a running case: its events and its exit."""
 
     def __init__(self, context: ForkServerContext, job: Job, on_end: Callable[["CaseProcess"], None]) -> None:
         """Start the worker.
 
         Raises:
-            ShortageError: where that can't be done for want of files.
-            BenchtuiError: where it can't be done.
+            ShortageError: if the system is short of file descriptors.
+            BenchtuiError: if the worker can't be started.
         """
         self._on_end = on_end
         self._case = job.case
@@ -132,9 +132,9 @@ class CaseProcess:
         self._deadline_s = monotonic() + self._timeout_s
         self._ending: CaseFinished | None = None
         self._killed_s: float | None = None
-        """Monotonic clock when it was killed."""
+        """Monotonic clock at the kill; None before."""
         self._given_up: str | None = None
-        """Why its end isn't waited for any more."""
+        """Reason for no longer waiting for its exit."""
         self._stderr_tail = b""
         self._oom_kills = _oom_kills()
         self._events, events_out = _pipe(context, "the worker")
@@ -157,9 +157,9 @@ class CaseProcess:
             events_out.close()
             stderr_out.close()
         self.pid = self._process.pid or 0
-        """The worker's process id, which is asked for after its end as well."""
+        """Process id of the worker, also valid after its exit."""
         self.server = fork_server.server_pid()
-        """The fork server that it is a copy of."""
+        """Process id of the fork server that it was forked from."""
         self._lines = Lines(self._events)
 
     @property
@@ -170,14 +170,14 @@ class CaseProcess:
 
     @property
     def left_s(self) -> float:
-        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        """Seconds until ``collect`` must be called even if nothing becomes readable."""
         return max(0.0, self._deadline_s - monotonic())
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
-        """The events that have come; the last one of a case is its CaseFinished, once the process has ended."""
+        """Yield pending events. The last one is ``CaseFinished``, once the process has exited."""
         if not self.left_s:
             self._overdue(now_s)
-        alive = self._process.is_alive()  # asked before reading: what a dying worker sent last is still read
+        alive = self._process.is_alive()  # before reading, so that the last output of a dying worker is read
         self._read_stderr()
         for event in self._read_events(now_s):
             if isinstance(event, CaseFinished):
@@ -192,7 +192,7 @@ class CaseProcess:
             yield self._finish(now_s)
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Kill the worker and all it started; an outcome told before stays."""
+        """Kill the worker and its descendants. An outcome reported before is kept."""
         self._ending = self._ending or CaseFinished(
             t=now_s, case=self._case, outcome=outcome, reason=reason, signal="SIGKILL"
         )
@@ -214,7 +214,7 @@ class CaseProcess:
             self._give_up(_STOPPED)
 
     def _give_up(self, why: str) -> None:
-        """Wait no longer for the fork server to say that the worker has ended."""
+        """Kill the fork server instead of waiting for it to report the worker's exit."""
         self._given_up = why
         if self.server is not None:
             fork_server.kill_server(self.server)
@@ -239,7 +239,7 @@ class CaseProcess:
         code = self._release()
         self._read_stderr()
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # whatever the case left behind
+            os.killpg(self.pid, signal.SIGKILL)  # what the case left behind
         self._on_end(self)
         for pipe in (self._events, self._stderr):
             pipe.close()
@@ -249,8 +249,8 @@ class CaseProcess:
         return _with_note(ending, self._given_up) if self._given_up else ending
 
     def _release(self) -> int:
-        """Release the process; returns its exit status."""
-        if self._process.is_alive():  # one that can't be killed: the engine isn't to wait for it at its own end
+        """Release the process and return its exit status. 0 if it is still alive."""
+        if self._process.is_alive():  # it can't be killed: keep the engine from waiting for it at exit
             multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
             return 0
         self._process.join()
@@ -260,46 +260,46 @@ class CaseProcess:
 
 
 class _Question(Generic[Answer]):
-    """A process that answers one question about the machine."""
+    """Process that answers one query about the machine."""
 
     def __init__(
         self, context: ForkServerContext, ask: Callable[..., None], kind: type[Answer], *arguments: object
     ) -> None:
-        """Start asking; raises BenchtuiError where that can't be done."""
+        """Start the process. Raises BenchtuiError if no pipe can be created for it."""
         self._answers = msgspec.json.Decoder(kind | Failure)
         self._answer, self._answer_out = _pipe(context, "its process")
         self._process: BaseProcess = context.Process(target=ask, args=(self._answer_out, *arguments))
-        # in a thread: it blocks until the fork server has imported torch, and commands are served meanwhile
+        # in a thread: it blocks until the fork server has imported torch, and commands must be served meanwhile
         self._starting = threading.Thread(target=self._start, daemon=True)
         self._starting.start()
 
     @property
     def pid(self) -> int | None:
-        """The process that answers; None while it is on its way."""
+        """Process id; None while the process is being started, 0 if that failed."""
         return self._process.pid if self._process.pid or self._starting.is_alive() else 0
 
     @property
     def source(self) -> int:
-        """A file descriptor that becomes readable when there is an answer, or none to come."""
+        """File descriptor that becomes readable once an answer has arrived, or none will."""
         return self._answer.fileno()
 
     @property
     def ended(self) -> bool:
-        """Whether an answer has come, or none will."""
+        """Whether an answer has arrived, or none will."""
         return self._answer.poll()
 
     def kill(self) -> None:
-        """End the process, whatever it is at."""
+        """Kill the process and its descendants."""
         if self._process.pid is not None:
             _kill(self._process.pid)
 
     def _start(self) -> None:
-        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe says that none will answer
+        with suppress(OSError, EOFError):  # the fork server is gone; the closed pipe signals it
             fork_server.start(self._process)
         self._answer_out.close()
 
     def _received(self) -> Answer | str:
-        """The answer once there is one, or why there is none."""
+        """Return the answer, or the reason why there is none."""
         try:
             message = self._answer.recv_bytes()
         except (EOFError, OSError):
@@ -308,21 +308,21 @@ class _Question(Generic[Answer]):
                 return _NO_SERVER
             self._process.join(_PROBE_END_S)
             return f"its process ended with exit status {self._process.exitcode}"
-        self._starting.join()  # the answer may have come before starting was seen to be done
-        self.kill()  # there is nothing more to do for it, and a driver may take its time to let go
+        self._starting.join()  # the answer may arrive before the starting thread has finished
+        self.kill()  # its work is done, and a driver may take long to release it
         self._process.join(_TEARDOWN_S)
         answer = self._answers.decode(message)
         return answer.error if isinstance(answer, Failure) else answer
 
 
 class TorchQuestion(_Question[Runtime]):
-    """Asks torch about the machine; starting it starts the fork server, which imports torch."""
+    """Query of torch about the machine. Starting it starts the fork server, which imports torch."""
 
     def __init__(self, context: ForkServerContext) -> None:
         super().__init__(context, _run_probe, Runtime)
 
     def result(self, now_s: float) -> Runtime | str:
-        """What torch said, or why it said nothing."""
+        """Return torch's answer, or the reason why there is none."""
         if not self.ended:
             self.kill()
             return "it is still being imported"
@@ -331,13 +331,13 @@ class TorchQuestion(_Question[Runtime]):
 
 
 class PeaksQuestion(_Question[Peaks]):
-    """Measures the most that a device does, in a process that no case shares."""
+    """Measurement of a device's peaks, in a process shared with no case."""
 
     def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
         super().__init__(context, _run_peaks, Peaks, *key)
 
     def result(self) -> Peaks | str:
-        """What was measured, or why nothing was; ends the process."""
+        """Return the peaks, or the reason why there are none. Ends the process."""
         if not self.ended:
             self.kill()
             return "not done in time"
@@ -345,7 +345,7 @@ class PeaksQuestion(_Question[Peaks]):
 
 
 def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
-    """The ends of a pipe for a new process, to read and to write; raises BenchtuiError where there is none."""
+    """Return the read and write ends of a new pipe. Raises BenchtuiError if it can't be created."""
     try:
         return context.Pipe(duplex=False)
     except OSError as error:
@@ -361,7 +361,7 @@ def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
 def _run_probe(answer: Connection) -> None:
     try:
         from benchtui.engine.worker.torch_info import (
-            main,  # torch belongs to this process, never to the supervisor's
+            main,  # torch is imported in this process, never in the supervisor
         )
     except ImportError as error:
         _tell(answer, Failure(error=f"it can't be imported: {error}"))
@@ -371,36 +371,36 @@ def _run_probe(answer: Connection) -> None:
 
 def _run_peaks(answer: Connection, device: str, precision: str, threads: int) -> None:
     from benchtui.engine.worker.peak_rates import (
-        main,  # torch belongs to this process, never to the supervisor's
+        main,  # torch is imported in this process, never in the supervisor
     )
 
     _tell(answer, main(device, precision, threads))
 
 
 def _tell(asker: Connection, answer: Runtime | Peaks | Failure) -> None:
-    with suppress(BrokenPipeError):  # the engine is gone, and nobody wants to know any more
+    with suppress(BrokenPipeError):  # the engine is gone
         asker.send_bytes(msgspec.json.encode(answer))
 
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
     from benchtui.engine.worker.main import (
-        main,  # torch belongs to the worker's process, never to the supervisor's
+        main,  # torch is imported in the worker, never in the supervisor
     )
 
     main(job, events, stderr)
 
 
 def _kill(pid: int) -> None:
-    """Kill a process and all it started."""
-    kill_descendants(pid)  # first: once it is gone, nobody knows whose they are
+    """Kill a process and its descendants."""
+    kill_descendants(pid)  # first: once the process is gone, they can't be traced to it
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    with suppress(ProcessLookupError, PermissionError):  # one that hasn't made its own group yet
+    with suppress(ProcessLookupError, PermissionError):  # it may not lead a process group yet
         os.kill(pid, signal.SIGKILL)
 
 
 def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinished:
-    """Name what ended a worker that didn't tell an outcome."""
+    """Return the outcome of a worker that died without reporting one."""
     if code >= 0:
         reason = f"the worker ended with exit status {code} before it was done"
         return CaseFinished(t=now_s, case=case, outcome="failed", reason=reason, exit_code=code)
@@ -414,7 +414,7 @@ def _death(case: int, code: int, out_of_memory: bool, now_s: float) -> CaseFinis
 
 
 def _with_note(end: CaseFinished, note: str) -> CaseFinished:
-    """An end that says as well what became of the process."""
+    """Add a note to the reason, or to the marks if there is no reason."""
     if end.reason is None:
         return msgspec.structs.replace(end, marks=(*end.marks, note))
     return msgspec.structs.replace(end, reason=f"{end.reason}; {note}")
@@ -433,7 +433,7 @@ def _last_line(tail: bytes) -> str | None:
 
 
 def _oom_kills() -> int:
-    """How often the kernel's out-of-memory killer has struck since boot (Linux: proc(5), vmstat)."""
+    """Number of kernel OOM kills since boot (Linux: proc(5), vmstat); 0 if unknown."""
     try:
         fields = Path("/proc/vmstat").read_text("ascii").split()
         return int(fields[fields.index("oom_kill") + 1])

@@ -1,1 +1,1 @@
-"""The engine's own process: which case runs next, the session file, commands."""
+"""Supervisor: the engine's own process. It schedules cases, writes the session file and serves commands."""

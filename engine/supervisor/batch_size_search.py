@@ -1,6 +1,6 @@
-"""The search for a family's batch size: doubling, then bisecting between what fits and what doesn't.
+"""Batch size search of a family: doubling, then bisection between what fits and what doesn't.
 
-Pure: from the sizes tried so far it says which to try next, or what was found.
+Pure: the batch sizes tried so far determine the next one, or the result.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,24 +13,24 @@ from benchtui.sessions.events import Outcome
 from benchtui.sessions.sweep import LARGEST
 
 GAIN = 1.05
-"""Throughput over that of the size before from which a larger batch is worth naming."""
+"""Throughput ratio from which a larger batch size counts as a gain."""
 SURELY_FLAT = 2
-"""Doublings in a row without such a gain, noise considered, that end the search."""
+"""Consecutive doublings without such a gain, noise considered, that end the search."""
 FLAT = 3
-"""Doublings in a row that end it even where noise would allow for a gain."""
+"""Consecutive doublings without such a gain that end the search even if noise may hide one."""
 RESOLUTION = 16
-"""The largest size that fits is known to within 1/16 of it."""
+"""The largest size that fits is determined to within 1/16 of its value."""
 BLOCKS = 10
 LEAST_BLOCKS = 3
-"""Blocks of steps whose spread tells the noise, and below how many it isn't known."""
+"""Number of blocks of steps whose spread measures the noise, and the minimum for measuring it."""
 
 TooLarge = Callable[[int], str | None]
-"""Why a batch size needn't be run to know that it doesn't fit, or None where it must be tried."""
+"""Returns why a batch size is known not to fit; None if it must be run to find out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Throughput in samples per second, and where noise may have it lie."""
+    """Throughput in samples per second, with the bounds set by noise."""
 
     samples_per_s: float
     low: float = 0.0
@@ -57,13 +57,16 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of the search."""
+    """The result of the search."""
 
     text: str
 
 
 def following(trials: Sequence[Trial], too_large: TooLarge) -> Try | Found:
-    """What comes after these trials, of which there is at least one, in the order in which they ran."""
+    """Return the next batch size, or the result.
+
+    ``trials`` has at least one entry, in the order in which they ran.
+    """
     last = trials[-1]
     fits = [trial.size for trial in trials if trial.outcome == "ok"]
     refused = [trial.size for trial in trials if trial.outcome == "oom"]
@@ -94,16 +97,16 @@ def _towards_the_limit(
 
 
 def _between(fits: int, limit: int | None) -> int | None:
-    """The next size to look at; None where the largest that fits is known closely enough."""
+    """Return the next size to consider; None if the largest that fits is known closely enough."""
     if limit is None:
         return 2 * fits if 2 * fits <= LARGEST else None
     return (fits + limit) // 2 if limit - fits > max(1, fits // RESOLUTION) else None
 
 
 def flat_doublings(trials: Sequence[Trial]) -> int | None:
-    """How many doublings have brought no gain worth naming, where they are enough to end the search.
+    """Return the number of doublings without a gain if it ends the search, else None.
 
-    Each is held against the newest size that brought one, so that small gains add up. Two are enough where
+    Each is compared with the latest size that brought a gain, so that small gains add up. Two are enough if
     noise can't hide a gain, three in any case.
     """
     doublings = (trial for trial in trials if trial.size.bit_count() == 1)
@@ -119,10 +122,10 @@ def flat_doublings(trials: Sequence[Trial]) -> int | None:
 
 
 def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate | None:
-    """Throughput of steps of so many samples, or None without steps.
+    """Return the throughput of steps with this many samples each, or None without steps.
 
-    The noise is two standard errors of the mean, from the means of consecutive blocks of steps, since
-    neighbouring steps aren't independent (batch means: Law, Simulation Modeling and Analysis, section 9.5).
+    The noise is two standard errors of the mean, computed from the means of consecutive blocks of steps, since
+    neighboring steps aren't independent (batch means: Law, Simulation Modeling and Analysis, section 9.5).
     """
     total_ms = sum(times_ms)
     if total_ms <= 0:

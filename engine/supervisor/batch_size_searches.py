@@ -1,4 +1,4 @@
-"""The searches of a sweep with ``batch_size = "auto"``: one a family, fed by what its cases measure."""
+"""Batch size searches of a sweep with ``batch_size = "auto"``: one per family, fed by its cases."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Case, Config, Sweep
 
 THROUGHPUT_BLOCK = 16
-"""Steps that are timed as one in throughput mode: engine.measure's, which a worker alone may import."""
+"""Steps timed as one in throughput mode. Copied from ``worker.timed_loop``, which only a worker may import."""
 
 
 SEARCHED = "auto: "
-"""How the reason of a case begins that a search has added."""
+"""Prefix of the reason of a case that a search has added."""
 FOUND, ENDS = "auto batch size of ", "the search for the batch size of "
-"""How the messages begin with which the search of a family ends."""
+"""Prefixes of the messages that end the search of a family."""
 
 
 @dataclass(slots=True)
 class _Measured:
-    """What a case of a search has told so far."""
+    """What a case of a search has reported so far."""
 
     config: Config
     times_ms: list[float] = field(default_factory=list)
@@ -46,14 +46,14 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class PendingSearchStep:
-    """What the end of a case leads to."""
+    """The search step that follows from the end of a case."""
 
     case: int
     step: Try | Found
 
 
 class BatchSizes:
-    """Says after each case of a search which batch size comes next, or what was found."""
+    """Determines after each case of a search the next batch size, or the result."""
 
     def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
         self._least_block = THROUGHPUT_BLOCK if sweep.measure.mode == "throughput" else 1
@@ -61,21 +61,21 @@ class BatchSizes:
         self._hosts = hosts
         self._forecast = MemoryForecast()
         self._trials: dict[str, list[Trial]] = {}
-        """By family."""
+        """Keyed by family."""
         self._cases: dict[int, _Measured] = {}
         self._members: dict[int, Case] = {}
-        """All cases that were ever counted to a search."""
+        """All cases that ever belonged to a search."""
         for case in queue.cases if sweep.axes.batch_size_auto else []:
-            if not case.config.repeat:  # the second case of an A/A pair is no step of a search
+            if not case.config.repeat:  # the second case of an A/A pair isn't part of a search
                 self.expect(case)
 
     def expect(self, case: Case) -> None:
-        """Count a case to the search of its family."""
+        """Add a case to the search of its family."""
         self._members[case.index] = case
         self._cases[case.index] = _Measured(case.config)
 
     def take(self, event: AnyEvent) -> None:
-        """Take in what a running case tells."""
+        """Apply an event of a running case."""
         match event:
             case Steps(phase="measure") if event.case in self._cases:
                 self._cases[event.case].times_ms += event.wall_ms
@@ -86,10 +86,10 @@ class BatchSizes:
                 case.samples, case.gpu_uuid = event.samples_per_step, event.gpu_uuid
 
     def retrace(self, record: Iterable[Read]) -> list[PendingSearchStep]:
-        """Take in a whole record; gives what ends of cases led to and the record doesn't hold yet."""
+        """Apply all recorded events; return the search steps that the session file doesn't contain yet."""
         owed: dict[str, PendingSearchStep] = {}
         known: set[int] = set()
-        """Cases whose first round has ended well: further ones tell a search nothing."""
+        """Cases whose first round has succeeded; later rounds don't affect a search."""
         for event in record if self._members else ():
             match event:
                 case RoundFinished():
@@ -112,13 +112,13 @@ class BatchSizes:
         return list(owed.values())
 
     def ended(self, end: CaseFinished) -> Try | Found | None:
-        """What the end of a case's first round leads to; None where no search goes on from there."""
+        """Return the search step that follows a case's first round; None if no search continues there."""
         case = self._cases.pop(end.case, None)
         if case is None or end.outcome == "interrupted":
             return None
         trials = self._trials.setdefault(case.config.family, [])
         if end.outcome == "skipped" and not trials:
-            return None  # the row itself tells why
+            return None  # the case's row already shows the reason
         trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), end.reason))
         if end.outcome == "ok":
             self._forecast.learn(case.config, end.memory)
@@ -126,14 +126,14 @@ class BatchSizes:
         return Found(f"{FOUND}{case.config.family}: {step.text}") if isinstance(step, Found) else step
 
     def _owed(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
-        """What the end of a case leads to, by its family."""
+        """Return the search step that follows from the end of a case, by family."""
         step = self.ended(end)
         return (
             {} if step is None else {self._members[end.case].config.family: PendingSearchStep(end.case, step)}
         )
 
     def _again(self, case: Case) -> None:
-        """Expect a case that begins again; how it ended before is forgotten."""
+        """Add a restarted case; forget how it ended before."""
         trials = self._trials.get(case.config.family, [])
         trials[:] = [trial for trial in trials if trial.size != case.config.batch_size]
         self.expect(case)
@@ -144,7 +144,7 @@ class BatchSizes:
         return rate(case.times_ms, case.samples or case.config.batch_size, self._least_block)
 
     def _too_large(self, case: _Measured, size: int) -> str | None:
-        """Why a batch size can't fit, by a smaller case that ran out of memory or by the memory predicted."""
+        """Return why a batch size can't fit, from out-of-memory errors and predicted memory; None if it may."""
         config = replace(case.config, batch_size=size)
         smaller = self._queue.ran_out_below(config)
         if smaller is not None:
@@ -155,7 +155,7 @@ class BatchSizes:
         return f"predicted to need {predicted.peak_mb:,.0f} MB of {capacity_mb:,.0f} MB"
 
     def _capacity_mb(self, gpu_uuid: str | None) -> float | None:
-        """All the memory there is where a case keeps its tensors: more than that surely doesn't fit."""
+        """Return the total memory in MB where a case keeps its tensors: an upper bound of what fits."""
         if gpu_uuid is not None:
             gpus = (gpu for host in self._hosts for gpu in host.gpus)
             return next((gpu.memory_mb for gpu in gpus if gpu.uuid == gpu_uuid), None)
@@ -164,11 +164,11 @@ class BatchSizes:
 
 
 def _memory_mb(host: Host) -> float | None:
-    """The memory of a machine that its processes may use."""
+    """Return the memory in MB that processes on a machine may use."""
     known = (host.memory_mb, host.container_memory_mb)
     return min((mb for mb in known if mb is not None), default=None)
 
 
 def _is_about(message: Message, family: str) -> bool:
-    """Whether a message tells the end of a family's search."""
+    """Return whether a message ends the search of a family."""
     return message.text.startswith((f"{FOUND}{family}: ", f"{ENDS}{family} ends: "))

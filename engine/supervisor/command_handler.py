@@ -1,4 +1,4 @@
-"""What the user may ask of a sweep on its way; each command is carried out whole or refused in one line."""
+"""Command handler: user commands for a running sweep. Each is executed completely or refused in one line."""
 
 from benchtui.engine.control import Command
 from benchtui.engine.supervisor.scheduler import Scheduler
@@ -9,7 +9,7 @@ from benchtui.sessions.sweep.toml_reader import checked
 
 
 def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
-    """Carry out a command, or raise BenchtuiError; gives the numbers of the cases it made."""
+    """Execute a command and return the numbers of new cases; raise BenchtuiError if it is refused."""
     if scheduler.stopping and command.command not in ("status", "stop"):
         raise BenchtuiError(f"the sweep is ending: {scheduler.stopping}")
     match command.command:
@@ -40,7 +40,7 @@ def _named(command: Command) -> tuple[int, ...]:
 
 
 def _pause(scheduler: Scheduler, paused: bool) -> None:
-    """Pausing what is paused changes nothing, and is no mistake."""
+    """Pause or resume the queue. Pausing a paused queue is not an error."""
     if scheduler.queue.paused != paused:
         scheduler.queue.paused = paused
         scheduler.log.write((Paused if paused else Continued)(t=scheduler.log.now_s()))

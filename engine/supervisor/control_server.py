@@ -1,6 +1,6 @@
-"""The engine's end of the control socket: who may connect, for how long, and what becomes of what they send.
+"""Control server: the engine's end of the control socket, with limits on clients and their requests.
 
-Whatever clients do costs the engine no exception, few files and a small part of a processor: it is measuring.
+Clients must not cost the engine an exception, many files or much CPU time: it is measuring.
 """
 
 import os
@@ -22,16 +22,16 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import shortened, visible
 
 MOST_CLIENTS = 16
-"""Clients at a time. One more takes the place of the one that has been idle longest. It isn't turned away: else
-sixteen that say nothing would keep the user from stopping a sweep."""
+"""Maximum number of clients. A further one replaces the client that has been idle longest. It isn't rejected:
+otherwise sixteen silent clients would keep the user from stopping a sweep."""
 PATIENCE_S = 5.0
-"""How long a client may neither say nor read anything."""
+"""Seconds that a client may neither send nor receive anything."""
 WINDOW_S = 0.1
-"""No more than ``MOST_CLIENTS`` are accepted in so long; the others wait in the socket's queue."""
+"""Seconds in which at most ``MOST_CLIENTS`` are accepted; the others wait in the socket's queue."""
 PAUSE_S = 1.0
-"""How long nobody is accepted after that failed: a system that is short of files would refuse at once again."""
+"""Pause in seconds after accepting failed: a system that is short of files would refuse again at once."""
 LOOK_S = 2.0
-"""How often to see whether the socket is still there."""
+"""Interval in seconds at which to check that the socket still exists."""
 _CHUNK = 65536
 
 Handle = Callable[[Command], Answer]
@@ -41,30 +41,30 @@ _decoder = msgspec.json.Decoder(Command)
 
 @dataclass(slots=True, eq=False)
 class _Client:
-    """One who has connected, and how far it has come."""
+    """A connected client and the progress of its request."""
 
     connection: socket.socket
     due_s: float
-    """Monotonic clock at which it is dropped, unless something is said or read before."""
+    """Monotonic time at which it is dropped unless it sends or receives something earlier."""
     line: bytearray = field(default_factory=bytearray)
     unsent: memoryview = field(default_factory=lambda: memoryview(b""))
 
 
 class ControlServer:
-    """Serves clients from the engine's own loop."""
+    """Serves clients from the engine's event loop."""
 
     def __init__(self, session_id: str, loop: Loop, handle: Handle) -> None:
-        """Listen; raises BenchtuiError where the socket can't be made."""
+        """Listen on the control socket; raise BenchtuiError if it can't be created."""
         self._session_id = session_id
         self._loop = loop
         self._handle = handle
         self._path = socket_path(session_id)
         self._clients: list[_Client] = []
         self._accepted = 0
-        """Clients accepted in this window."""
+        """Clients accepted in the current window."""
         self._window_end_s = 0.0
         self._resume_s = 0.0
-        """Monotonic clock from which on clients are accepted."""
+        """Monotonic time from which clients are accepted."""
         self._look_s = monotonic() + LOOK_S
         self._listen(_listening(self._path))
         loop.timers.append(self._tend)
@@ -89,14 +89,14 @@ class ControlServer:
         self._attending = True
 
     def _ignore(self, until_s: float) -> None:
-        """Leave those who connect in the socket's queue for a while."""
+        """Stop accepting clients until the given time; they wait in the socket's queue."""
         self._resume_s = until_s
         if self._attending:
             self._loop.selector.unregister(self._socket)
         self._attending = False
 
     def _tend(self) -> float:
-        """Do what is due by now, and give the seconds until there is more."""
+        """Do whatever is due; return the seconds until the next call."""
         now_s = monotonic()
         for client in tuple(self._clients):
             if client.due_s <= now_s:
@@ -110,10 +110,10 @@ class ControlServer:
         return min(due_s if self._attending else (*due_s, self._resume_s)) - now_s
 
     def _look(self) -> None:
-        """Make the socket again where it was removed, with its folder: nobody would find the sweep any more."""
+        """Recreate the socket and its folder if they were removed: otherwise nobody could find the sweep."""
         if _identity(self._path) == self._made:
             return
-        with suppress(BenchtuiError):  # it can't be made now, and may at the next look
+        with suppress(BenchtuiError):  # it can't be created now; the next check retries
             listening = _listening(socket_path(self._session_id))
             self._ignore(0.0)
             self._socket.close()
@@ -136,7 +136,7 @@ class ControlServer:
         self._ignore(self._window_end_s)
 
     def _next_client(self) -> _Client:
-        """The next one in the socket's queue; raises OSError where there is none, or it can't be accepted."""
+        """Accept the next client; raise OSError if there is none or it can't be accepted."""
         connection, _ = self._socket.accept()
         client = _Client(connection, monotonic() + PATIENCE_S)
         try:
@@ -149,7 +149,7 @@ class ControlServer:
 
     def _admit(self, client: _Client) -> None:
         self._clients.append(client)
-        self._read(client)  # most have said all by now
+        self._read(client)  # most have sent everything by now
         if len(self._clients) > MOST_CLIENTS:
             self._drop(min(self._clients, key=lambda each: (bool(each.line), each.due_s)))
 
@@ -189,16 +189,16 @@ class ControlServer:
         client.connection.close()
 
     def _answered(self, line: bytes) -> bytes:
-        """What a line is answered with.
+        """Return the answer to a line.
 
         Raises:
-            RecordError: where the session can't be written any further, and nothing else.
+            RecordError: if the session file can't be written. No other exception is raised.
         """
         try:
             return _line(self._answer(line))
         except RecordError:
             raise
-        except Exception as error:  # noqa: BLE001 no client may end a sweep, by a mistake of ours either
+        except Exception as error:  # noqa: BLE001 no client may end a sweep, not even through a bug of ours
             traceback.print_exc()
             return _line(Answer(ok=False, error=f"the command failed: {type(error).__name__}"))
 
@@ -206,8 +206,8 @@ class ControlServer:
         try:
             if not line.endswith(b"\n"):
                 raise BenchtuiError(f"{len(line):,} bytes without an end of line")
-            command = _decoder.decode(str(line, "utf-8"))  # what is skipped of bytes isn't checked
-        except Exception as error:  # noqa: BLE001 whatever the decoder raises, it was sent
+            command = _decoder.decode(str(line, "utf-8"))  # decoding bytes wouldn't validate skipped fields
+        except Exception as error:  # noqa: BLE001 whatever the decoder raises, the client caused it
             return Answer(ok=False, error=f"not a command: {visible(shortened(str(error)))}")
         return self._handle(command)
 
@@ -233,7 +233,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of what lies at a path; None where nothing does."""
+    """Return device and inode of the file at a path; None if there is none."""
     try:
         status = os.lstat(path)
     except OSError:

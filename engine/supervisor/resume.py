@@ -1,4 +1,4 @@
-"""Takes up a recorded session: whether it can be resumed, what is left of it, and what has changed since."""
+"""Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -18,21 +18,21 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
 FAILED = ("failed", "timeout")
-"""States of cases that begin again where it is asked for."""
+"""States of cases that are rerun on request."""
 
 
 class ResumableSession:
-    """What is left of a recorded session, whose file nobody else writes as long as this process lives."""
+    """A recorded session with work left. No other process writes its file as long as this one lives."""
 
     def __init__(self, path: Path, how: Resumption) -> None:
-        """Read a session and keep its file for this process.
+        """Read a session and lock its file for this process.
 
         Raises:
-            NothingLeftError: where nothing is left to run.
-            BenchtuiError: where it can't be read or written, or is none that can be resumed.
+            NothingLeftError: if no case is left to run.
+            BenchtuiError: if it can't be read or written, or can't be resumed.
         """
         self.journal = Journal(path, resumed=True, spare=True)
-        """Nothing is written yet."""
+        """Open for appending; nothing is written yet."""
         self._path = path
         self._how = how
         try:
@@ -44,10 +44,10 @@ class ResumableSession:
             raise
 
     def resumed(self, host: Host, nodes: Iterable[Node] = ()) -> Resumed:
-        """The event that goes on with the session on this machine and nodes; from here on its fold knows it.
+        """Return the event that resumes the session on this machine and nodes, and apply it to the session.
 
         Raises:
-            BenchtuiError: where machine or software have changed, and that isn't to be gone over.
+            BenchtuiError: if the machine or the software has changed and ``anyway`` isn't set.
         """
         version = metadata.version("benchtui")
         named = ((node.name, node.host) for node in nodes if node.name)
@@ -69,13 +69,13 @@ class ResumableSession:
         return event
 
     def record(self) -> Iterator[Read]:
-        """The recorded events, and after them that of the resume."""
+        """Yield the recorded events, then the resume event."""
         for events, _ in reader.slices(self._path):
             yield from events
         yield self.session.resumed[-1]
 
     def torch_changes(self, now: Runtime) -> list[str]:
-        """What torch says of the machine that it didn't say before, which is known only once it is asked."""
+        """Return what torch reports differently than in the session; known only once torch has been queried."""
         before = self.session.runtime
         if before is None:
             return []
@@ -102,7 +102,7 @@ _OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices"
 
 
 def _folded(path: Path) -> Session:
-    """The fold of a file, read by its lines: one that was laid out anew can't be written on."""
+    """Read the session from its file line by line, because a reformatted file can't be appended to."""
     try:
         return Session.by_line(path, keep_steps=False)
     except BenchtuiError as error:

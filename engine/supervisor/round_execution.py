@@ -1,4 +1,4 @@
-"""One case in one round, from its first process to its end: measured again while something disturbs it."""
+"""Round execution: one round of a case, from its first process to its end, with retries while disturbed."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,34 +16,35 @@ from benchtui.sessions.events import (
 )
 
 Launch = Callable[[ScheduledRound], Execution]
-"""Starts a case's process; raises BenchtuiError where that can't be done."""
+"""Starts the process of a case; raises BenchtuiError if that fails."""
 
 SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
-"""Pauses after a process couldn't be started for want of files; after another try the case fails."""
+"""Pauses in seconds after a process couldn't be started for lack of file descriptors.
+After one more attempt the case fails."""
 
 
 class RoundRun:
-    """A case on its way through a round, resting between two attempts where the first was disturbed."""
+    """A case during one round, paused between two attempts if the first was disturbed."""
 
     def __init__(
         self, turn: ScheduledRound, launch: Launch, rounds: Rounds, again: Retry | None = None
     ) -> None:
-        """Nothing is started before the first ``collect``; ``again`` says why the round begins anew."""
+        """Prepare the round; the first ``collect`` starts it. ``again`` says why it is repeated."""
         self.turn = turn
         self.ended: CaseFinished | None = None
-        """How the last attempt ended, once there is no other to come."""
+        """End of the last attempt; None while another one may follow."""
         self._launch = launch
         self._rounds = rounds
         self._run: Execution | None = None
         self._again = again
-        """Why the next attempt isn't the first."""
+        """Why the next attempt isn't the first; None if it is."""
         self._disturbed: CaseFinished | None = None
-        """How the attempt before ended, where that stands unless there is another."""
+        """End of the previous attempt. It counts unless another attempt follows."""
         self._attempt = 0
         self._shortages = 0
-        """How often in this round a process couldn't be started for want of files."""
+        """How often in this round a process couldn't be started for lack of file descriptors."""
         self._last = False
-        """Whether this attempt is the last, however disturbed."""
+        """Whether this attempt is the last one, even if it is disturbed."""
         self._due_s = 0.0
 
     @property
@@ -52,11 +53,11 @@ class RoundRun:
         return self._run.sources if self._run else ()
 
     def left_s(self, now_s: float) -> float:
-        """Seconds until ``collect`` has to be called even if nothing becomes readable."""
+        """Return the seconds until ``collect`` must be called even if no source is readable."""
         return self._run.left_s if self._run else max(0.0, self._due_s - now_s)
 
     def collect(self, now_s: float) -> Iterator[AnyEvent]:
-        """What has happened since the last call."""
+        """Yield the events since the last call."""
         if self._run is None:
             if now_s >= self._due_s and self.ended is None:
                 yield from self._begin(now_s)
@@ -68,7 +69,7 @@ class RoundRun:
                 yield event
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
-        """Kill the case; while it rests, the disturbed measurement is what it ends with, where there is one."""
+        """Kill the case. During a pause, it ends with the disturbed measurement, if there is one."""
         self._last = True
         if self._run:
             self._run.end(outcome, reason, now_s)
@@ -92,7 +93,7 @@ class RoundRun:
         yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
 
     def _wait(self, shortage: ShortageError, now_s: float) -> Message:
-        """Let some time pass before the next try."""
+        """Schedule another attempt; return the message that announces it."""
         pause_s = SHORTAGE_PAUSES_S[self._shortages]
         self._shortages += 1
         self._due_s = now_s + pause_s

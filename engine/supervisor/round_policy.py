@@ -1,4 +1,4 @@
-"""The rounds of a sweep: what each case has come to so far, and whether a disturbed one is measured again."""
+"""Round policy: results of all rounds, and whether a disturbed round is measured again."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from benchtui.sessions.stats.disturbance import contention_marks, over_rounds, t
 from benchtui.sessions.sweep import Measure
 
 THROTTLED_RETRIES = 2
-"""How often a throttled case is measured again where the sweep doesn't say."""
+"""Retries of a throttled case, unless the sweep sets them."""
 PAUSE_S = 5.0
-"""The first pause before measuring again; each further one is twice as long."""
+"""First pause in seconds before a retry; each further one is twice as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Why a case is measured again, and how long the machine is given to come to rest."""
+    """Why a case is measured again, and the pause in seconds that lets the machine settle."""
 
     reason: str
     pause_s: float
 
 
 class Rounds:
-    """Keeps the ends of all rounds, and makes the end of a case out of them."""
+    """Collects the ends of all rounds and combines them into the end of a case."""
 
     def __init__(self, rules: Measure) -> None:
         self._rules = rules
@@ -35,19 +35,19 @@ class Rounds:
         self._processes = 0
 
     def take_up(self, session: Session) -> None:
-        """Know the rounds that have ended in a recorded session."""
+        """Restore the finished rounds of a recorded session."""
         for case in session.cases:
             self._ends[case.index] = [as_end(each) for each in case.rounds]
 
     def scratch(self, case: int) -> str:
-        """Name of the folder for a new process's compiler caches: empty, unless the sweep shares one."""
+        """Return the folder name for a process's compiler caches: a new one, unless the sweep shares one."""
         if self._rules.caches == "shared":
             return "shared"
         self._processes += 1
         return f"case-{case}-{self._processes}"
 
     def again(self, ended: CaseFinished, attempt: int) -> Retry | None:
-        """Whether to measure once more after so many repetitions; never for ever."""
+        """Return why to measure again after this many retries; None if not. Retries are limited."""
         if ended.outcome != "ok" or ended.environment is None or ended.measured_s is None:
             return None
         throttled = throttling(ended.environment)
@@ -59,7 +59,7 @@ class Rounds:
         return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt)
 
     def ended(self, end: CaseFinished, turn: int) -> RoundFinished | CaseFinished:
-        """What to record of a round: its end, or that of the case where it is the last or went wrong."""
+        """Return the event to record: the end of the round, or of the case if it was the last or failed."""
         ends = self._ends[end.case]
         ends.append(end)
         if end.outcome != "ok":
@@ -70,7 +70,7 @@ class Rounds:
 
 
 def as_end(record: RoundFinished) -> CaseFinished:
-    """The end of a round as the worker told it, as far as its record says."""
+    """Return the end of a round as the worker reported it, as far as it was recorded."""
     told = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
     return CaseFinished(**told, outcome="ok")
 
@@ -92,7 +92,7 @@ def _round(end: CaseFinished, turn: int) -> RoundFinished:
 
 
 def _case(ends: list[CaseFinished]) -> CaseFinished:
-    """The last round's end with the highest peaks, the energy and the marks of all rounds."""
+    """Return the last round's end with the highest peaks and the energy and marks of all rounds."""
     energies = [end.energy for end in ends if end.energy]
     return msgspec.structs.replace(
         ends[-1],

@@ -1,4 +1,4 @@
-"""The sweep on its way: what runs, what is to come, and what the end of each case leads to."""
+"""Scheduler: which cases are running, which are next, and what follows from the end of each."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Case, Config, Sweep
 
 LOST_RETRIES = 2
-"""How often a case begins anew whose node was lost: it may be what nodes are lost over."""
+"""How often to rerun a case whose node was lost. Limited, since the case itself may bring nodes down."""
 
 
 class Scheduler:
-    """Starts cases from the queue as they may start, and writes down what happens to them."""
+    """Starts cases as the queue permits, and records their events."""
 
     def __init__(
         self, sweep: Sweep, nodes: Sequence[Node], log: SessionLog, launch: Launch, rounds: Rounds
@@ -32,23 +32,23 @@ class Scheduler:
         self.queue = Queue(sweep, nodes)
         self.log = log
         self.stopping: str | None = None
-        """Why the sweep ends early."""
+        """Why the sweep ends early; None if it doesn't."""
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
         self._sizes = BatchSizes(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
         self._lost: Counter[int] = Counter()
-        """How many nodes were lost under each case."""
+        """Number of nodes lost while running each case."""
         self._anew: dict[int, Retry] = {}
-        """Why cases begin their round anew that wait for another node."""
+        """Reasons for repeating the round of cases that wait for another node."""
         self._owed: list[PendingSearchStep] = []
-        """What ends of cases led to and a record that broke off didn't hold any more."""
+        """Search steps still to be taken; the interrupted session file lacks them."""
         self._unskipped: list[tuple[Case, Case]] = []
-        """Cases that are to be skipped for one that ran out of memory, which it didn't hold any more either."""
+        """Cases still to be skipped, each with the smaller one that ran out of memory; missing there too."""
 
     def take_up(self, session: Session, record: Iterable[Read]) -> None:
-        """Stand where a session was left, by its fold and its record; both know of the resume."""
+        """Restore the state of a recorded session. Both arguments include the resume event."""
         self.queue.take_up(session)
         self._rounds.take_up(session)
         self._owed = self._sizes.retrace(record)
@@ -60,17 +60,21 @@ class Scheduler:
 
     @property
     def sources(self) -> list[int]:
-        """File descriptors that become readable when there is something to take in."""
+        """File descriptors that become readable when there is something to collect."""
         return [source for run in self._runs.values() for source in run.sources]
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until ``advance`` has to be called in any case; None while nothing runs."""
+        """Seconds until ``advance`` must be called in any case; None while nothing is running."""
         now_s = self.log.now_s()
         return min((run.left_s(now_s) for run in self._runs.values()), default=None)
 
     def begin(self, runtimes: Mapping[str | None, Runtime]) -> None:
-        """Record what no node can run before anything runs, as far as torch has told."""
+        """Prepare the queue before the first case runs, as far as the torch runtimes are known.
+
+        Skip cases that no node can run, add the repeats on each node, and catch up on what an interrupted
+        session file lacks.
+        """
         self.queue.know(runtimes)
         self._refuse(self.queue.pending)
         self._repeat_on_each()
@@ -80,9 +84,9 @@ class Scheduler:
             self._follow(owed.case, owed.step)
 
     def advance(self) -> bool:
-        """Take in what has happened and start what may start; False once the sweep is over.
+        """Collect events and start cases; return False once the sweep is over.
 
-        A paused sweep never is: cases may still be added to it.
+        A paused sweep is never over: cases may still be added to it.
         """
         for run in list(self._runs.values()):
             self._collect(run)
@@ -101,12 +105,12 @@ class Scheduler:
             self.end(index, "interrupted", reason)
 
     def abandon(self) -> None:
-        """Kill what still runs without a word in the record, which can't be written any more."""
+        """Kill running cases without recording it, since the session file can't be written any more."""
         for index in self._runs:
             self.end(index, "interrupted", "the engine gave up")
 
     def lose(self, event: NodeLost) -> None:
-        """Record that a node is gone. What it was at is yet to be collected; what it alone could run ends."""
+        """Record a lost node and end pending cases that only it could run. Its running cases end later."""
         self.log.write(event)
         self.queue.leave(event.node)
         left_over = [(case, why) for case in self.queue.pending if (why := self.queue.nowhere(case))]
@@ -125,13 +129,13 @@ class Scheduler:
             self._search(end)
 
     def plan(self, config: Config, why: str, of: int | None = None) -> Case:
-        """Add a case at the end; raises BenchtuiError where there are too many."""
+        """Add a case at the end; raise BenchtuiError if the plan is full."""
         case = self._planned(config, why, of=of)
         self._refuse([case])
         return case
 
     def add(self, config: Config, why: str, of: int) -> None:
-        """Add a case that stands behind another one."""
+        """Add a case right after another one."""
         self._refuse([self._planned(config, why, of=of, after=of)])
 
     def _collect(self, run: RoundRun) -> None:
@@ -155,7 +159,7 @@ class Scheduler:
             self._search(end)
 
     def _repeat_on_each(self) -> None:
-        """Plan one case for each of the nodes that share the others, so that their differences are known."""
+        """Add one case for each node if several share the sweep, to measure the differences between nodes."""
         names = [node.name for node in self.queue.nodes if node.name]
         sharing = self._sweep.run.repeat_on_each and self._sweep.axes.machine == ("",) and len(names) > 1
         first = self._first_shared() if sharing else None
@@ -167,7 +171,7 @@ class Scheduler:
                 self.add(replace(first.config, machine=name), "on each node", first.index)
 
     def _first_shared(self) -> Case | None:
-        """The baseline case, or the first one, of those that any node may run."""
+        """Return the baseline case, or else the first case, among those that any node may run."""
         shared = [
             case for case in self.queue.cases if not (case.skip or case.config.machine or case.config.repeat)
         ]
@@ -175,9 +179,9 @@ class Scheduler:
         return next((case for case in shared if baseline.matches(case.config)), next(iter(shared), None))
 
     def _after_loss(self, end: CaseFinished) -> CaseFinished | None:
-        """An end as it counts: None of a case whose node was lost and that begins anew on another one.
+        """Return the end of a case, or None if its node was lost and it is repeated on another one.
 
-        Where there is no other one, or the sweep stops, such a case is left to be resumed.
+        If there is no other node or the sweep is stopping, the case is interrupted and can be resumed.
         """
         if not (end.reason or "").startswith(NODE_LOST):
             return end
@@ -191,13 +195,13 @@ class Scheduler:
         return None
 
     def _skip(self, case: Case, smaller: Case) -> None:
-        """End a pending case that is no smaller than one which ran out of memory, unless it has ended."""
+        """Skip a pending case that is no smaller than one that ran out of memory, unless it has ended."""
         if not self.queue.has_ended(case.index):
             size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
             self.dismiss([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
 
     def _search(self, end: CaseFinished) -> None:
-        """Let the search that a case belongs to go on from its end."""
+        """Continue the search that a case belongs to."""
         self._follow(end.case, self._sizes.ended(end))
 
     def _follow(self, index: int, step: Try | Found | None) -> None:
@@ -224,14 +228,14 @@ class Scheduler:
         return case
 
     def _refuse(self, cases: Iterable[Case]) -> None:
-        """End cases that no node can run, or that mean nothing on any."""
+        """Skip cases that no node can run or whose options are invalid everywhere."""
         for case in cases:
             if reason := case.skip or self.queue.nowhere(case):
                 self.dismiss([case], "skipped", reason)
 
 
 def _added_since(case: CaseState, smaller: CaseState) -> bool:
-    """Whether a case was asked for in spite of one that had run out of memory."""
+    """Return whether a case was added even though a smaller one had run out of memory."""
     return case.added is not None and smaller.finished is not None and case.added.t > smaller.finished.t
 
 

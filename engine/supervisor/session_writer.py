@@ -1,4 +1,4 @@
-"""The session's record as the engine writes it: the journal with the session's clock."""
+"""Session writer: the journal combined with the session clock."""
 
 import sys
 from contextlib import suppress
@@ -11,22 +11,22 @@ from benchtui.sessions.journal.writer import Journal
 
 
 class RecordError(OSError):
-    """The session file can't be written any further, and the sweep ends; other errors of the system don't."""
+    """The session file can't be written any more. Unlike other OS errors, this always ends the sweep."""
 
 
 class SessionLog:
-    """Writes events; safe to call from several threads."""
+    """Writes events to the session file; thread-safe."""
 
     def __init__(self, journal: Journal, at_s: float = 0.0, engine_log: Path | None = None) -> None:
-        """Begin a session, or resume one at the given session time.
+        """Start a session, or resume one at the given session time in seconds.
 
-        ``engine_log`` is where this process's standard error goes.
+        ``engine_log`` is the file that receives this process's standard error.
         """
         self.engine_log_needed = False
-        """Whether standard error holds what the record points at."""
+        """Whether the session file refers to text in the engine's log."""
         self._engine_log = engine_log
         self.zero_s = monotonic() - at_s
-        """Monotonic clock at the session's start, as if it had never paused."""
+        """Monotonic clock at the start of the session, as if it had never been interrupted."""
         self._journal = journal
 
     @property
@@ -35,13 +35,13 @@ class SessionLog:
         return self._journal.path
 
     def now_s(self) -> float:
-        """Session time."""
+        """Return the session time in seconds."""
         return round(monotonic() - self.zero_s, 6)
 
     def write(self, event: AnyEvent) -> None:
-        """Append an event, long texts cut; raises RecordError where the disk is full or gone."""
+        """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
-            if harm := self._journal.save_from_harm():  # told before the event, which may be the last
+            if harm := self._journal.save_from_harm():  # before the event, which may be the last
                 said = (
                     f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
                 )
@@ -51,17 +51,20 @@ class SessionLog:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 
     def tell(self, text: str, level: Level = "info") -> None:
-        """Append a line for the reader."""
+        """Append a message for the reader."""
         self.write(Message(t=self.now_s(), level=level, text=text))
 
     def _put_aside(self, text: str) -> str:
-        """Write a text to the engine's log, with lines that none of its own is mistaken for."""
+        """Write a text to the engine's log and return a note on where it is.
+
+        Its lines get a prefix, so that none is mistaken for one of the engine's own.
+        """
         self.engine_log_needed = True
-        with suppress(OSError):  # its disk may be full, and the session's may not
+        with suppress(OSError):  # its disk may be full while the session's isn't
             sys.stderr.write("".join(f"| {line}\n" for line in text.splitlines()))
             sys.stderr.flush()
         return f"the rest is in the engine's log{f', {self._engine_log}' if self._engine_log else ''}"
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the session file."""
         self._journal.close()

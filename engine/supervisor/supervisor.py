@@ -1,7 +1,7 @@
-"""The supervisor: runs a sweep, each case in a process of its own, and writes the journal.
+"""Supervisor: runs a sweep, each case in its own process, and writes the session file.
 
-It never imports torch and never polls: one loop waits for cases, the control socket and signals at once. Where
-a case runs is the executor's business alone.
+It never imports torch and never polls: one event loop waits for cases, the control socket and signals. Only the
+executor knows where a case runs.
 """
 
 import os
@@ -61,10 +61,10 @@ class Supervisor:
         executor: Executor,
         left: "ResumableSession | None" = None,
     ) -> None:
-        """Begin the session's file, or go on with what is left of one, and listen for commands.
+        """Create or resume the session file and listen for commands.
 
         Raises:
-            BenchtuiError: where that can't be done; a file that was there is as it was.
+            BenchtuiError: if that fails. An existing file is unchanged then.
         """
         _require_own_code(sweep.task)
         self._executor = executor
@@ -74,7 +74,7 @@ class Supervisor:
         self._id = session_id
         self._loop = Loop()
         self._others = client.running()
-        # before the file is made: nothing is left of a session that can't be reached
+        # before the file: otherwise a session could remain that nobody can reach
         self._control = ControlServer(session_id, self._loop, self._on_command)
         try:
             journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, spare=True), 0.0)
@@ -87,7 +87,7 @@ class Supervisor:
         if left:
             self._scheduler.take_up(left.session, left.record())
         self.resumed_s = resumed.t if resumed else None
-        """Session time at which this engine goes on; None where it begins the session."""
+        """Session time in seconds at which this engine resumes the session; None for a new session."""
         try:
             self._log.write(resumed or self._session_started())
         except RecordError as error:
@@ -98,11 +98,11 @@ class Supervisor:
             raise self._ended_by(error) from error
 
     def run(self) -> None:
-        """Run every case, and close the session; the journal tells how it went.
+        """Run every case and complete the session; the session file records the outcome.
 
         Raises:
-            BenchtuiError: where the session can't be written any further, or the system refuses what the sweep
-                can't go on without; the record ends there, readable.
+            BenchtuiError: if the session file can't be written any more, or the system refuses a resource that
+                the sweep needs. The file ends there and remains readable.
         """
         self._loop.catch_signals(self._scheduler.stop)
         try:
@@ -119,7 +119,7 @@ class Supervisor:
 
     @property
     def log_needed(self) -> bool:
-        """Whether the engine's log holds what the record points at."""
+        """Whether the session file refers to text in the engine's log."""
         return self._log.engine_log_needed
 
     def _measure(self) -> None:
@@ -139,7 +139,7 @@ class Supervisor:
             self._executor.close()
 
     def _say_why(self, error: OSError) -> None:
-        """Say in the record why it ends here, where there is room for that."""
+        """Log to the session file why it ends here, if there is space left."""
         with suppress(OSError):
             self._log.tell(f"the record ends here, unfinished: {_reason(error)}", "error")
 
@@ -156,14 +156,14 @@ class Supervisor:
             self._log.tell(remark, "warning")
 
     def _tell_what_is_foreign(self) -> None:
-        """Name what a sweep of somebody else's brings along, before any of it is in force."""
+        """Log the sweep's own code and environment variables before they apply: it may be someone else's."""
         if own := custom_task(self._sweep.task):
             self._log.tell(f"runs the code of {own[0]}: the function {own[1]}")
         if names := ", ".join(self._sweep.env):
             self._log.tell(f"measured processes have the sweep's own {names}")
 
     def _prepare(self) -> None:
-        """Tell what is known before the first case, and ask the machines what isn't."""
+        """Log what is known before the first case, and query the nodes for the rest."""
         for reading, missing in self._executor.host.absent.items():
             self._log.tell(f"no {reading} readings: {missing}")
         if changed := self._left.session.resumed[-1].changed if self._left else ():
@@ -178,7 +178,7 @@ class Supervisor:
             self._learn(self._executor.peaks(self._wanted_peaks()), Peaks)
 
     def _wanted_peaks(self) -> dict[str | None, list[PeakKey]]:
-        """What devices do at most, for all that cases will be held against, by the nodes that may run them."""
+        """Return the device peaks that pending cases will be compared with, by node name."""
         queue = self._scheduler.queue
         return {
             node.name: peak_keys(case.config for case in queue.pending if queue.fits(case, node))
@@ -193,7 +193,7 @@ class Supervisor:
             self._log.tell(word, "warning")
 
     def _learn(self, errand: PreflightTask, kind: type[E]) -> list[E]:
-        """Record what an errand brings, serving commands meanwhile; gives the events of a kind."""
+        """Run a preflight task and record its events, serving commands meanwhile; return those of one type."""
         found = []
         while not self._scheduler.stopping:
             for event in errand.collect(self._log.now_s()):
@@ -207,7 +207,7 @@ class Supervisor:
         return found
 
     def _launch(self, turn: ScheduledRound) -> Execution:
-        """Start one case in one process."""
+        """Start one round of a case in its own process."""
         case = turn.case
         job = Job(
             case=case.index,
@@ -227,7 +227,7 @@ class Supervisor:
         return Answer(ok=True, id=self._id, path=os.fsencode(self._log.path), pid=os.getpid(), cases=made)
 
     def _on_event(self, event: RunnerEvent) -> None:
-        with suppress(OSError):  # the loop meets the same error at its next event, and reports it
+        with suppress(OSError):  # the loop hits the same error at its next event and reports it
             if isinstance(event, NodeLost):
                 self._scheduler.lose(event)
                 return
@@ -252,7 +252,7 @@ class Supervisor:
         )
 
     def _earlier_spread(self) -> dict[str, ProcessSpread]:
-        """What earlier sessions of this machine say of its noise; nothing where the library can't be read."""
+        """Return the process-to-process variation of earlier sessions on this machine; empty if unreadable."""
         try:
             return earlier_spread(paths.entries(), self._executor.host.hostname)
         except (BenchtuiError, OSError):
@@ -264,10 +264,10 @@ def _reason(error: OSError) -> str:
 
 
 def _on(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
-    """The sweep with what stands for all GPUs and all kinds of nodes replaced by what there is.
+    """Return the sweep with the wildcards for GPUs and kinds of nodes expanded.
 
     Raises:
-        BenchtuiError: where that makes too many cases.
+        BenchtuiError: if that yields too many cases.
     """
     gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
     kinds = tuple(dict.fromkeys(node.kind for node in nodes))
@@ -287,7 +287,7 @@ def _joined(node: Node, now_s: float) -> NodeJoined:
 
 
 def _require_own_code(task: str) -> None:
-    """Refuse a task whose file isn't there, before a session is begun."""
+    """Reject a task whose file is missing, before a session is created."""
     own = custom_task(task)
     if own and not Path(own[0]).is_file():
         raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working folder, {Path.cwd()}")

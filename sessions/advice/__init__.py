@@ -1,1 +1,1 @@
-"""Which configuration to run."""
+"""Recommendation of the configuration to run."""

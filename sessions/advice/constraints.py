@@ -1,4 +1,4 @@
-"""What a case may need at most, and which case keeps to it."""
+"""Constraints: upper limits on the needs of a case, and which cases meet them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +10,15 @@ from benchtui.sessions.stats.results import Result
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """The most that a case may need; None sets no limit."""
+    """Upper limits for a case; None means no limit."""
 
     vram_mb: float | None = None
-    """Peak memory on the device: the highest of what the driver, the allocator and its tensors say."""
+    """Peak memory on the device: the highest reading of driver, allocator and tensors."""
     p99_ms: float | None = None
     latency_ms: float | None = None
-    """The median step, or the mean where the source kept no steps."""
+    """Median step, or the mean if the source kept no steps."""
     power_w: float | None = None
-    """Mean power of the device while the case was measured."""
+    """Mean power of the device during measuring."""
 
 
 NONE = Constraints()
@@ -26,19 +26,19 @@ NONE = Constraints()
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A constraint that would let a case through if it alone were wider."""
+    """A constraint that would admit a case if only this one were relaxed."""
 
     field: str
-    """Of Constraints."""
+    """Field of ``Constraints``."""
     value: float | None
-    """The least value that lets a case through, in the unit of the field; None where no case has the figure."""
+    """Smallest value that admits a case, in the unit of the field; None if no case has the metric."""
     result: Result
-    """The case that it lets through; without a value, one that would pass without the constraint."""
+    """The case it admits; without a value, one that would pass without the constraint."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One constraint: the figure that it looks at, and what to say of a case without."""
+    """One constraint: its metric, and the message for a case that lacks it."""
 
     what: str
     unit: str
@@ -47,12 +47,12 @@ class _Kind:
 
 
 def violations(result: Result, constraints: Constraints) -> list[str]:
-    """Why a case doesn't keep to the constraints, a reason each; a figure that it lacks is one."""
+    """Return a reason for each constraint that a case violates. A missing metric is a violation."""
     return [reason for field in KINDS if (reason := _broken(result, constraints, field))]
 
 
 def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxed, ...]:
-    """Each constraint that alone keeps all of these cases out, the one nearest to letting one in first."""
+    """Return each constraint that alone excludes all of these cases, the nearest to admitting one first."""
     found = (_relaxed(rows, constraints, field) for field in KINDS)
     return tuple(sorted((each for each in found if each), key=lambda each: _excess(each, constraints)))
 
@@ -103,4 +103,4 @@ KINDS = {
     "latency_ms": _Kind("a step", "ms", lambda result: result.typical_ms, lambda _: "no time of a step"),
     "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "no power was read"),
 }
-"""Every constraint by its field."""
+"""Constraints by field."""

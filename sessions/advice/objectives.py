@@ -1,4 +1,4 @@
-"""What a configuration may be wanted for, as figures to keep small."""
+"""Objectives: what to optimize a configuration for, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,37 +23,37 @@ NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadin
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a configuration is wanted for."""
+    """What a configuration is optimized for, and under which constraints."""
 
     need: Need = "throughput"
     constraints: Constraints = NONE
     steps: int | None = None
-    """Length of the job in steps, of which the first pays for compiling; None for a job without end."""
+    """Length of the job in steps, the first of which pays for compiling; None for an endless job."""
     sequence_length: int | None = None
-    """The cases to choose from, in tokens; None for all, which must then have one length to be a choice."""
+    """Sequence length of the cases to choose from, in tokens; None for all, which then must share one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostMetric:
-    """Something to keep small, how two cases compare in it, and what to say of a case without."""
+    """A cost to minimize: its value, its ratio between two cases, and the message for a case that lacks it."""
 
     cost: Callable[[Result], float | None]
     ratio: Callable[[Result, Result], Ratio | None]
-    """How many times as much the first needs as the second."""
+    """Cost of the first case over that of the second."""
     lacking: str
 
 
 def job_ms(result: Result, steps: int) -> float | None:
-    """Time of a job of this many steps: what the first takes beyond a steady one, and all as steady ones.
+    """Return the time of a job with this many steps; None if the cost of the first step is unknown.
 
-    None where the cost of the first step isn't known.
+    All steps count as steady ones, plus the time of the first step beyond that.
     """
     cold_ms = result.metrics.cold_cost_ms
     return None if cold_ms is None else cold_ms + steps * result.typical_ms
 
 
 def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostMetric, ...]:
-    """What the cost of a case is the product of."""
+    """Return the metrics whose product is the cost of a case."""
     sample = SAMPLE_TIME if objective.steps is None else _job_sample(objective.steps)
     step = STEP_TIME if objective.steps is None else _job_step(objective.steps)
     match objective.need:
@@ -72,7 +72,7 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
 
 
 def known_to_all(figures: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
-    """The figures that every result has."""
+    """Return the metrics that every result has."""
     return tuple(each for each in figures if all(each.cost(row) is not None for row in results))
 
 
@@ -82,7 +82,7 @@ def _sample_ms(result: Result) -> float | None:
 
 
 def step_ms(result: Result) -> float | None:
-    """The typical step in milliseconds; None where it isn't known."""
+    """Return the typical step in milliseconds; None if unknown."""
     return result.typical_ms or None
 
 
@@ -95,19 +95,19 @@ def _jitter(result: Result) -> float | None:
 
 
 def memory_mb(result: Result) -> float | None:
-    """Peak memory in MB; None where it wasn't read."""
+    """Return the peak memory in MB; None if it wasn't read."""
     return result.case.peak_memory_mb or None
 
 
 def _job_step(steps: int) -> CostMetric:
-    """The time of a whole job."""
+    """Return the metric for the time of a whole job."""
     return CostMetric(
         lambda row: job_ms(row, steps), lambda base, new: _job_ratio(base, new, steps, 1.0), STEP_TIME.lacking
     )
 
 
 def _job_sample(steps: int) -> CostMetric:
-    """The time of a whole job over the samples it handles."""
+    """Return the metric for the time of a whole job per sample."""
 
     def cost(row: Result) -> float | None:
         total_ms, samples = job_ms(row, steps), row.metrics.samples_per_step
@@ -120,7 +120,7 @@ def _job_sample(steps: int) -> CostMetric:
 
 
 def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
-    """Two jobs held against each other, bounded by where their steps lie; the first step was seen once."""
+    """Compare two jobs, with the bounds of their steps. The first step was observed only once."""
     totals = job_ms(base, steps), job_ms(new, steps)
     if not totals[0] or not totals[1]:
         return None

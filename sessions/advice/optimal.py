@@ -1,4 +1,4 @@
-"""Which case to run for a need, under constraints, and whether the next one can be told apart from it."""
+"""Optimal case: which one to run for an objective, and whether it clearly beats the next."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,27 +35,26 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.sweep import AXES, UNKNOWN, Axes, Config, Sweep
+from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep
+from benchtui.sessions.sweep.options import AXES, CHOICES
 
 NEAR = 0.1
-"""Share up to which a lead that isn't established is given up for a simpler case."""
+"""Largest lead, as a share, that is given up for a simpler case while it isn't established."""
 MOST_TRIES = 20
-"""Simpler cases that are held against all others before the one with the best figure is taken."""
+"""Maximum number of simpler cases compared with all others before taking the one with the best metric."""
 TAIL = 1.1
-"""How many times as long as the next case's a tail may be before the lead isn't clear any more."""
+"""How many times as long as the next case's a tail may be before the lead is no longer clear."""
 
 TAILED: tuple[Need, ...] = ("throughput", "latency")
-"""The needs to which slow steps matter."""
-CHOICES = ("machine", "precision", "attention", "compile", "threads", "padding")
-"""Options that a case may have other than the defaults, batch size and device aside."""
+"""Needs for which slow steps matter."""
 
 NEVER_ENDED = {"queued": "not measured", "running": "unfinished", "oom": "out of memory", "skipped": ""}
-"""Where the words for a state aren't the session's own; the reason for skipping says enough."""
+"""Wording that differs from the name of the state. For a skipped case, the reason alone is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedCase:
-    """A case that isn't chosen from, and why."""
+    """A case that was ruled out, and why."""
 
     case: CaseState
     reason: str
@@ -63,7 +62,7 @@ class RejectedCase:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A percentile of two cases in which the chosen one is the slower."""
+    """A percentile at which the chosen case is slower than the other."""
 
     name: Literal["p99", "p90"]
     best_ms: float
@@ -78,43 +77,43 @@ class Decision:
     best: Result | None
     runner_up: Result | None
     ahead: Ratio | None
-    """How many times as good the best is as the runner-up."""
+    """How many times as good the best case is as the runner-up."""
     ties: tuple[Result, ...]
-    """The other cases among which no figure decides, the nearest first: the same, or a lead that isn't
-    established and is small."""
+    """Other cases that can't be distinguished from the best, nearest first: the same, or a small lead that
+    isn't established."""
     leader: Result | None
-    """The case with the best figure, where a simpler one was chosen in its place; else None."""
+    """The case with the best metric, if a simpler one was chosen instead; else None."""
     unsure: int
-    """How many further cases can't be told apart from the best for want of certainty."""
+    """Number of further cases whose difference from the best is uncertain."""
     tail: Tail | None
-    """How far the slow steps of the best lie above those of the runner-up, where they are longer."""
+    """Percentile at which the best case's slow steps are longer than the runner-up's, if they are."""
     fit: tuple[Result, ...]
-    """The cases that keep to the constraints."""
+    """Cases that meet the constraints."""
     left_out: tuple[RejectedCase, ...]
     relaxed: tuple[Relaxed, ...]
-    """Without a best case: each constraint that alone is in the way, the nearest to letting one in first."""
+    """Constraints that alone exclude all cases, nearest to admitting one first; empty if there is a best case."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the best is surely better than the runner-up; None without one."""
+        """Verdict on the best case over the runner-up; None without a runner-up."""
         return self.ahead.verdict if self.ahead else None
 
     @property
     def front(self) -> tuple[Result, ...]:
-        """Of the cases that fit, those not beaten in all of samples/s, step and peak memory."""
+        """Cases that fit and that no other beats in all of samples/s, step and peak memory."""
         return front(self.fit)
 
     @property
     def clear(self) -> bool:
-        """Whether the best is surely better than every other, its slow steps among them."""
+        """Whether the best case clearly beats every other, slow steps included."""
         sure = self.verdict is Verdict.FASTER and not self.ties and not self.unsure
         return sure and self.tail is None
 
 
 def decide(session: Session, objective: Objective, results: Sequence[Result] | None = None) -> Decision:
-    """The best measured case for what is wanted; ``results`` are those of the session where they are known.
+    """Choose the best measured case for an objective; ``results`` are the session's, if already computed.
 
-    Where several cases can't be told apart, the simplest of them: see ``simplest``.
+    If several cases can't be distinguished, choose the simplest: see ``simplest``.
     """
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
@@ -147,16 +146,17 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
 def _unsure(
     ranked: Iterable[Result], near: Iterable[Result], best: Result, figures: Sequence[CostMetric]
 ) -> int:
-    """How many cases beside those near the leader can't be told apart from the best."""
+    """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     apart = (_ahead(row, best, figures) for row in ranked if row.case.index not in tied)
     return sum(ratio.verdict is Verdict.UNSURE for ratio in apart)
 
 
 def _undecided(near: list[Result], figures: Sequence[CostMetric]) -> list[Result]:
-    """The leader and the cases that it isn't told apart from, the simplest of which none of them surely beats.
+    """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
-    Two cases that a scattered leader isn't told apart from may well be told apart from each other.
+    Simplest cases that another clearly beats are dropped: two cases that can't be distinguished from a noisy
+    leader may well be distinguishable from each other.
     """
     left = list(near)
     for _ in range(MOST_TRIES):
@@ -171,38 +171,38 @@ def _undecided(near: list[Result], figures: Sequence[CostMetric]) -> list[Result
 
 
 def simplest(rows: Sequence[Result]) -> Result:
-    """Of cases that can't be told apart the one that asks for least, the first where that doesn't say.
+    """Return the simplest of several indistinguishable cases, the first if there is a tie.
 
-    In this order: no compiler; the least memory; the shortest step; the fewest options that aren't defaults.
-    What lies within the margin of equivalence counts as equal.
+    In this order: no compilation, least memory, shortest step, fewest options that aren't defaults. Values
+    within the margin of equivalence count as equal.
     """
     left = list(rows)
     for cost in (_compiled, memory_mb, step_ms, _options):
         known = [value for row in left if (value := cost(row)) is not None]
         if len(known) == len(left):
-            most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be below 0
+            most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be negative
             left = [row for row in left if (cost(row) or 0.0) <= most]
     return left[0]
 
 
 def _cost(row: Result, figures: Sequence[CostMetric]) -> float:
-    """What is to be kept small, as one number."""
+    """Return the cost of a case as one number, the product of its metrics."""
     return prod(figure.cost(row) or 0.0 for figure in figures)
 
 
 def _near(cost: float, row: Result, least: float, leader: Result, figures: Sequence[CostMetric]) -> bool:
-    """Whether the leader's lead over a case is none to speak of, by its figures and by its typical steps."""
+    """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
     if not cost < (1 + NEAR) * least:
-        return False  # most cases, without their ratio, which takes a hundred times as long
+        return False  # rules out most cases without their ratio, which is a hundred times as slow
     ahead = _ahead(row, leader, figures)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
 
 def _tail(best: Result, other: Result, need: Need) -> Tail | None:
-    """The longest percentile that both have, where it is longer in the best case by more than a little.
+    """Return the highest percentile that both have, if it is notably longer in the best case.
 
-    For latency that of a step; for throughput that of a sample, since larger batches take longer steps.
+    Per step for latency; per sample for throughput, because larger batches take longer steps.
     """
     if need not in TAILED:
         return None
@@ -221,32 +221,36 @@ def _compiled(result: Result) -> float:
 
 
 def _options(result: Result) -> float:
-    """How many options of a case aren't the defaults of a sweep."""
+    """Count the options of a case that aren't the defaults of a sweep."""
     plain = Config(device=result.config.device)
-    return float(sum(getattr(result.config, option) != getattr(plain, option) for option in CHOICES))
+    return float(
+        sum(
+            getattr(result.config, option) != getattr(plain, option) for option in CHOICES if option != "device"
+        )
+    )
 
 
 def lengths(session: Session) -> tuple[int, ...]:
-    """The sequence lengths of the measured cases, in tokens: another length is other work, and no choice."""
+    """Return the sequence lengths of the measured cases, in tokens. Another length is different work."""
     return tuple(sorted({row.config.sequence_length for row in measured(session)}))
 
 
 def front(results: Sequence[Result]) -> tuple[Result, ...]:
-    """The Pareto front in samples/s, time of a step and peak memory, the highest throughput first.
+    """Return the Pareto front of samples/s, step time and peak memory, highest throughput first.
 
-    A figure that not all of the results have is left out.
+    A metric that some of the results lack is ignored.
     """
     known = known_to_all((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
     costs = sorted(([figure.cost(row) or 0.0 for figure in known], place) for place, row in enumerate(results))
     kept: list[tuple[list[float], int]] = []
-    for cost, place in costs:  # in this order none beats one before it
+    for cost, place in costs:  # in this order, no case beats an earlier one
         if not any(_beats(other, cost) for other, _ in kept):
             kept.append((cost, place))
     return tuple(sorted((results[place] for _, place in kept), key=lambda row: SAMPLE_TIME.cost(row) or 0.0))
 
 
 def _ahead(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
-    """How many times as good the new case is as the base; bounded where every figure is."""
+    """Return how many times as good the new case is as the base; bounded if every metric is."""
     parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
     if len(parts) == 1:
         return parts[0]
@@ -261,7 +265,7 @@ def _ahead(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
 
 
 def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
-    """Bounds of a product; None where not every factor has some."""
+    """Return the bounds of a product; None if a factor has none."""
     known = [part for part in parts if part]
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
@@ -275,7 +279,7 @@ def _unfit(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCas
 
 
 def _lack(result: Result, objective: Objective) -> str | None:
-    """The figure without which a case can't be ranked, or None."""
+    """Return which metric a case lacks to be ranked, or None."""
     if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "the cost of its first step isn't known: its source kept no steps"
     needed = cost_metrics(objective, [result])
@@ -296,10 +300,10 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
-    """The sweep with this one configuration in place of its axes, without a baseline to compare it with.
+    """Return the sweep with this one configuration in place of its axes, and without a baseline.
 
     Raises:
-        BenchtuiError: for a case of another tool, whose options aren't all known.
+        BenchtuiError: if the case is from another tool, whose options aren't all known.
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)

@@ -1,1 +1,1 @@
-"""What the measured cases show together: scaling, rooflines, Pareto fronts, anomalies."""
+"""Analysis across measured cases: scaling, rooflines, Pareto fronts, anomalies."""

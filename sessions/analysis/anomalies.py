@@ -1,7 +1,7 @@
-"""What is odd in a session: batch sizes off the trend, drift, two modes, time that goes where it shouldn't.
+"""Anomaly detection: off-trend batch sizes, drift, two modes, and steps bound by tokenizing or the host.
 
-Every rule looks at figures alone and says by how much and within which bounds; what lies within the noise is no
-anomaly.
+Every rule works on metrics alone and returns the size of the effect with its bounds. An effect within the noise
+is not an anomaly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,40 +21,40 @@ from benchtui.sessions.stats.steadiness import Bounds, surely_off
 
 Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
 COUNTED = ("tokenizing", "host-bound", "no effect")
-"""Kinds that other load on the machine doesn't bring about."""
+"""Kinds that other load on the machine doesn't cause."""
 Point = tuple[int, float, Bounds | None]
-"""A batch size, the typical step and its range in milliseconds."""
+"""Batch size, typical step and its interval, in milliseconds."""
 
 LEAST_WITHOUT_BOUNDS = 0.1
-"""Share of a time from which a difference is worth a word where nothing bounds it: a source kept no steps."""
+"""Smallest relative difference worth reporting without bounds, that is, if a source kept no steps."""
 
 EQUAL_MB = 0.01
-"""Peaks of memory that lie no further apart are equal: a precision in force would need another amount."""
+"""Difference in peak memory, in MB, that counts as none. A precision that was applied would change it by more."""
 LEAST_PAIRS = 2
-"""Batch sizes in which a precision must have had no effect before that is worth a word."""
+"""Minimum number of batch sizes at which a precision had no effect, to report it."""
 MOST_ODD = 8
-"""Odd batch sizes in a series; with more of them there is no trend to be off."""
+"""Maximum number of odd batch sizes in a series; with more, there is no trend to be off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """Something odd about a case."""
+    """An anomaly of a case."""
 
     kind: Kind
     result: Result
     share: float
-    """By how much. Off the trend: the step over what its neighbours lead one to expect, minus 1. Shorter step:
-    over that of the next smaller batch, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its share
-    of a step. Host-bound: the share of a step in which the device is at work. No effect: the largest change of
-    a step's time that the precision brought, in any batch size."""
+    """Size of the effect. Off the trend: the step over what its neighbors suggest, minus 1. Shorter step: over
+    the step of the next smaller batch size, minus 1. Drift and two modes: see ``Unsteady``. Tokenizing: its
+    share of a step. Host-bound: the share of a step in which the device is busy. No effect: the largest
+    relative change in step time that the precision made, at any batch size."""
     bounds: Bounds | None = None
-    """Of that share; None where nothing bounds it, or it was counted."""
+    """Bounds of ``share``; None without an interval, and for the kinds in ``COUNTED``."""
     beside: tuple[Result, ...] = ()
-    """The cases it was held against."""
+    """Cases it was compared with."""
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """What disturbed these cases, and may account for what is odd."""
+        """Disturbances of these cases that may explain the anomaly."""
         if self.kind in COUNTED:
             return ()
         found = (slowed(each.case, throughout=False).why for each in (self.result, *self.beside))
@@ -62,7 +62,7 @@ class Anomaly:
 
 
 def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
-    """Everything odd about measured cases, by kind and then in their order."""
+    """Return all anomalies of the measured cases, by kind and then in case order."""
     known = sound_peaks([each.case for each in results], peaks)
     sizes = [list({row.config.batch_size: row for row in each.results}.values()) for each in series(results)]
     return (
@@ -76,9 +76,9 @@ def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomal
 
 
 def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
-    """Batch sizes whose step is off what the neighbours lead one to expect, whichever of them one asks.
+    """Find batch sizes whose step differs from what its neighbors suggest, whichever of them are used.
 
-    The one that is farthest off is left out of account for the others, whose neighbour it was, and so on.
+    The worst one is removed before the others are judged again, since it was their neighbor.
     """
     found: list[Anomaly] = []
     points = [_point(row) for row in rows]
@@ -94,9 +94,9 @@ def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
 
 
 def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> Anomaly | None:
-    """A batch size against power laws through two neighbours: one on either side, two before, two after.
+    """Compare a batch size with power laws through two neighbors: around it, before it and after it.
 
-    A bend of the curve, as where a device is full, agrees with one side of it; an odd size agrees with none.
+    A bend in the curve, as where a device is full, agrees with one side. An odd size agrees with none.
     """
     sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
     asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
@@ -113,7 +113,7 @@ def _point(row: Result) -> Point:
 
 
 def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds | None]:
-    """The step over what a power law through two others gives, minus 1, with its bounds."""
+    """Return the step over a power law through two other points, minus 1, with its bounds."""
     size, time, own = point
     expected = _power_law(size, (first[0], first[1]), (second[0], second[1]))
     if own is None or first[2] is None or second[2] is None:
@@ -123,13 +123,13 @@ def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds |
 
 
 def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -> float:
-    """The time at a batch size of the curve ``a * size**b`` through two others; NaN where it has none."""
+    """Return the time at a batch size on the curve ``a * size**b`` through two points; NaN if there is none."""
     if first[1] <= 0 or second[1] <= 0:
         return nan
     slope = (log(second[1]) - log(first[1])) / (log(second[0]) - log(first[0]))
     try:
         return float(first[1] * (size / first[0]) ** slope)
-    except OverflowError:  # of times that no machine has, which a file may hold all the same
+    except OverflowError:  # a file may contain impossible times
         return inf
 
 
@@ -146,7 +146,7 @@ def _sure(share: float, bounds: Bounds | None) -> bool:
 
 
 def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
-    """Batch sizes whose step is surely shorter than that of the next smaller one."""
+    """Find batch sizes whose step is significantly shorter than that of the next smaller one."""
     for before, row in pairwise(rows):
         ratio = latency_ratio(before, row)
         if ratio and ratio.bounds and ratio.verdict is Verdict.FASTER:
@@ -155,7 +155,7 @@ def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
 
 
 def _unsteady(result: Result) -> Anomaly | None:
-    """Steps of one case that aren't alike, by more than two equal cases of the session differ."""
+    """Return the unsteadiness of a case if it exceeds the difference of the session's A/A pair."""
     found = result.metrics.unsteady
     if found is None or abs(found.share) <= expm1(result.noise.floor or 0.0):
         return None
@@ -163,7 +163,7 @@ def _unsteady(result: Result) -> Anomaly | None:
 
 
 def _tokenizing(result: Result) -> Anomaly | None:
-    """A case in which no part of a step takes longer than tokenizing."""
+    """Return an anomaly if no part of a step takes longer than tokenizing."""
     parts = {name: spread.mean for name, spread in result.metrics.parts_ms.items()}
     whole = result.metrics.latency_ms.mean
     if len(parts) < 2 or whole <= 0 or max(parts, key=lambda name: parts[name]) != "tokenize":
@@ -179,7 +179,7 @@ def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
 
 
 def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
-    """Precisions with the memory and the time of fp32 in every batch size: they were probably not in force."""
+    """Find precisions with the memory and time of fp32 at every batch size: they probably weren't applied."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for pair in pairs(results, "precision", "fp32"):
         groups.setdefault(series_key(pair.new.config), []).append(pair)
@@ -191,7 +191,7 @@ def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:
 
 
 def _unmoved(pair: Comparison) -> bool:
-    """Whether a pair needs the same memory on its device to the last digit."""
+    """Return whether both cases need the same device memory and the precision isn't verified."""
     one, other = pair.base.case.device_memory_mb, pair.new.case.device_memory_mb
     verified = was_applied(pair.new.case, "precision")
     return bool(one and other and abs(one - other) <= EQUAL_MB and pair.base.typical_ms > 0 and not verified)

@@ -1,4 +1,4 @@
-"""Whether the options a case was asked for were in force, as read back from the model and its output."""
+"""Applied options: whether a case ran with what was requested, as read back from the model and its output."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qin
 
 
 def was_applied(case: CaseState, option: str) -> bool | None:
-    """Whether an option, such as ``precision`` or ``threads``, was in force; None where nothing says."""
+    """Return whether an option, such as ``precision`` or ``threads``, was applied; None if unknown."""
     effective = case.effective
     return None if effective is None else _CHECKS[option](getattr(case.config, option), effective)
 
 
 def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
-    """A mark for each option that was asked for and was not in force."""
+    """Return a mark for each option that was requested but not applied."""
     wrong = [option for option, check in _CHECKS.items() if check(getattr(config, option), effective) is False]
     return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)
 
@@ -39,7 +39,7 @@ def _precision(asked: str, effective: Effective) -> bool | None:
 def _autocast(dtype: str | None, effective: Effective) -> bool | None:
     if effective.autocast_dtype is not None:
         return _bare(effective.autocast_dtype) == dtype
-    # Null is what a case without autocast says, and a case of which nothing was read back.
+    # None means no autocast, or that nothing was read back: then there is no output dtype either.
     return None if effective.output_dtype is None else False
 
 

@@ -1,4 +1,4 @@
-"""Figures of a sweep's cases over one of its axes, a line for each combination of the other options."""
+"""Chart data: a metric of a sweep's cases over one axis, with a line per combination of other options."""
 
 from __future__ import annotations
 
@@ -8,41 +8,32 @@ from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import BY_NAME, SHOWN
 
-if TYPE_CHECKING:  # a screen waits for no numpy before its first picture
+if TYPE_CHECKING:  # importing numpy would delay the first frame
     from benchtui.sessions.stats.case_metrics import Distribution, Metrics
 
 Axis = Literal["batch_size", "sequence_length", "threads"]
 AXES: tuple[Axis, ...] = ("batch_size", "sequence_length", "threads")
-"""The options that are numbers."""
+"""Numeric options."""
 
-WORDS = {
-    "machine": "",
-    "device": "",
-    "precision": "",
-    "compile": "compile=",
-    "attention": "attn=",
-    "threads": "threads=",
-    "padding": "pad=",
-    "batch_size": "bs=",
-    "sequence_length": "seq=",
-}
-"""The options in the order in which a case names them, each with the word before it."""
+WORDS = {name: BY_NAME[name].prefix for name in SHOWN}
+"""Options in the order of a case's name, each with its prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A figure of a case."""
+    """Value of a metric for one case."""
 
     middle: float
     low: float | None = None
     high: float | None = None
-    """95% interval, where steps say; it holds the figure itself."""
+    """95% interval, if there are enough steps; it always contains the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What can be drawn of a case."""
+    """A metric that can be plotted."""
 
     name: str
     unit: str
@@ -50,7 +41,7 @@ class Figure:
 
 
 def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> Figure:
-    """A rate, total over total, with the interval of the throughput."""
+    """Build the metric of a rate, total over total, with the interval of the throughput."""
 
     def of(_case: CaseState, metrics: Metrics) -> Value | None:
         rate, samples = getattr(metrics, name), metrics.samples_per_s
@@ -89,10 +80,10 @@ FIGURES = (
 )
 
 SOUND = ("ok", "running", "queued")
-"""States in which a case's steps count; between two rounds a case is queued again. The others are marked."""
+"""States in which a case's steps count; the others are marked. Between two rounds a case is queued again."""
 
 Known = Callable[[CaseState], "Metrics | None"]
-"""Gives the metrics of a case, or None where there are none, or none yet."""
+"""Callable that returns the metrics of a case, or None if there are none (yet)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +93,22 @@ class Point:
     case: CaseState
     x: int
     value: Value | None
-    """None where the case has no such figure: it ran out of memory, failed, or didn't run yet."""
+    """None if the case has no such metric: out of memory, failed, or not run yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The cases that differ in one axis alone, the smallest first; never empty."""
+    """Cases that differ only along the axis, smallest first; never empty."""
 
     key: tuple[object, ...]
-    """The options they have in common."""
+    """Options that the cases share."""
     label: str
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure over an axis."""
+    """A metric plotted over an axis."""
 
     figure: Figure
     axis: Axis
@@ -125,19 +116,19 @@ class Chart:
 
     @property
     def drawable(self) -> tuple[Point, ...]:
-        """The points that have a value."""
+        """Points that have a value."""
         return tuple(point for line in self.lines for point in line.points if point.value)
 
 
 def axes_of(plan: Iterable[Config]) -> tuple[Axis, ...]:
-    """The axes of numbers that have several values; the batch size where none has."""
+    """Return the numeric axes that have several values, or the batch size if none has."""
     configs = tuple(plan)
     found = tuple(axis for axis in AXES if len({getattr(config, axis) for config in configs}) > 1)
     return found or ("batch_size",)
 
 
 def figures_of(cases: Sequence[CaseState], known: Known) -> tuple[Figure, ...]:
-    """The figures that any of the cases has; samples/s in any case."""
+    """Return the metrics that any of the cases has, and samples/s always."""
     measured = [(case, metrics) for case in cases if (metrics := known(case))]
     return tuple(
         figure
@@ -147,7 +138,7 @@ def figures_of(cases: Sequence[CaseState], known: Known) -> tuple[Figure, ...]:
 
 
 def chart(cases: Iterable[CaseState], known: Known, figure: Figure, axis: Axis) -> Chart:
-    """A figure of these cases over an axis; the second case of an A/A pair is left out."""
+    """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
         if not case.config.repeat:
@@ -161,7 +152,7 @@ def chart(cases: Iterable[CaseState], known: Known, figure: Figure, axis: Axis) 
 
 
 def line_labels(configs: Sequence[Config], axis: Axis | None = None) -> list[str]:
-    """Each by the options in which they differ, the axis aside; by device and precision where they don't."""
+    """Label each configuration by the options that differ, except the axis; else by device and precision."""
     names = [name for name in WORDS if name != axis]
     shown = [name for name in names if len({getattr(config, name) for config in configs}) > 1]
     shown = shown or ["device", "precision"]
@@ -169,7 +160,7 @@ def line_labels(configs: Sequence[Config], axis: Axis | None = None) -> list[str
 
 
 def _words(config: Config, shown: Iterable[str]) -> Iterator[str]:
-    """The values of these options, each behind its word; one that is empty says nothing."""
+    """Return the values of the options, each after its prefix. Empty values are skipped."""
     values = ((WORDS[name], getattr(config, name)) for name in shown)
     return (f"{word}{value}" for word, value in values if value != "")
 
@@ -184,7 +175,7 @@ def _point(case: CaseState, known: Known, figure: Figure, axis: Axis) -> Point:
 
 
 def _points(found: Iterable[Point]) -> tuple[Point, ...]:
-    """One for each place, the smallest first: of a case that was run again the newest with a value."""
+    """Return one point per x, smallest first. Of a case that was rerun, keep the newest with a value."""
     kept: dict[int, Point] = {}
     for point in found:
         if point.x not in kept or point.value or not kept[point.x].value:

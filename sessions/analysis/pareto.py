@@ -1,4 +1,4 @@
-"""The Pareto front: cases than which no other is better in one respect without being worse in another."""
+"""Pareto front: cases that no other case beats in one metric without being worse in another."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,28 +7,28 @@ from benchtui.sessions.analysis.chart_series import ENERGY, LATENCY, MEMORY, SAM
 from benchtui.sessions.state.case import CaseState
 
 COSTS: tuple[Figure, ...] = (LATENCY, ENERGY, MEMORY)
-"""What throughput may be weighed against."""
+"""Metrics that throughput is traded off against."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
-    """What a case brings and what it costs."""
+    """Throughput and cost of a case."""
 
     case: CaseState
     gain: Value
     """Samples per second."""
     cost: Value
-    """Milliseconds a step, joules a sample, or peak memory in units of 10**6 bytes."""
+    """Milliseconds per step, joules per sample, or peak memory in units of 10**6 bytes."""
 
 
 def trades(cases: Iterable[CaseState], known: Known, cost: Figure) -> tuple[ParetoPoint, ...]:
-    """Every case that ended well and has both figures; the second case of an A/A pair is left out."""
+    """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
     found = (_trade(case, known, cost) for case in cases if not case.config.repeat)
     return tuple(trade for trade in found if trade)
 
 
 def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
-    """The choices that no other beats, the cheapest first; of equal ones all."""
+    """Return the choices that no other beats, cheapest first; ties are all kept."""
     best: list[ParetoPoint] = []
     for trade in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
         if not best or trade.gain.middle > best[-1].gain.middle or _same(trade, best[-1]):
@@ -37,7 +37,7 @@ def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
 
 
 def fronts(choices: Sequence[ParetoPoint]) -> dict[int, tuple[ParetoPoint, ...]]:
-    """The front of each sequence length: another length is other work, and not a choice of configuration."""
+    """Return the front of each sequence length. Another length is different work, not another choice."""
     lengths = sorted({trade.case.config.sequence_length for trade in choices})
     return {
         length: front(trade for trade in choices if trade.case.config.sequence_length == length)

@@ -1,8 +1,8 @@
-"""How close a case comes to what its device can do, and what holds it back (the roofline model).
+"""Roofline model: how close a case comes to the peaks of its device, and what limits it.
 
-A step can't be shorter than its arithmetic at the peak rate of products, nor than its bytes at the peak rate
-of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). The share of a step that its arithmetic
-would take at the peak is known as model FLOPs utilisation (MFU).
+A step can't be shorter than its arithmetic at the peak rate of matrix products, nor than its bytes at the peak
+rate of copies (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). The share of a step that its
+arithmetic would take at the peak is known as model FLOPs utilization (MFU).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,11 +20,11 @@ from benchtui.sessions.sweep import Config
 Bound = Literal["arithmetic", "memory", "host"]
 
 PRODUCTS = ("fp32", "tf32", "fp16", "bf16")
-"""Precisions that a peak is measured in; autocast computes in one of them, int8 in none."""
+"""Precisions with a measured peak. Autocast computes in one of them, int8 in none."""
 LEAST_BUSY = 0.8
-"""Share of a step in which a device must be at work; below it the host holds it back."""
+"""Share of a step in which the device must be busy; below it, the case is host-bound."""
 LEAST_SHARE = 0.25
-"""Share of a limit below which something else holds a step back, such as starting many small operations."""
+"""Share of a limit below which something else dominates, such as launching many small operations."""
 
 OVER = "a case exceeded it, so it was measured on a disturbed machine and is no peak"
 UNCOUNTED = "its step wasn't counted"
@@ -40,43 +40,43 @@ class PeakKey(NamedTuple):
     precision: str
     """One of ``PRODUCTS``."""
     threads: int
-    """As asked for; 0 is torch's default, and what every GPU has."""
+    """Requested threads; 0 is torch's default, and the value for every GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of a step, as parts of 1; None where something they need is missing."""
+    """Fractions of a step; None if an input is missing."""
 
     arithmetic: float | None
-    """That its operations would take at the peak rate of products."""
+    """Time of its operations at the peak rate of matrix products."""
     memory: float | None
-    """That its bytes would take at the peak rate of copies: from above, and over 1 where caches serve."""
+    """Time of its bytes at the peak rate of copies. An upper bound, above 1 where caches help."""
     weights: float | None
-    """The same of the weights alone, which only the largest caches hold: from below."""
+    """The same for the weights alone, which only the largest caches hold. A lower bound."""
     busy: float | None
-    """In which the device was at work; None on a processor."""
+    """Time in which the device was busy; None on a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A case against its limits."""
+    """A case compared with the peaks of its device."""
 
     work: Work
     peaks: Peaks | None
     step_ms: float
-    """The median step, by the device's own clock where it has one."""
+    """Median step, by the device's own clock if it has one."""
     flops_per_s: float | None
     bytes_per_s: float | None
-    """What a step does and moves over its time; bytes from above, see ``Work.bytes_moved``."""
+    """Operations and bytes of a step over its time. Bytes are an upper bound, see ``Work.bytes_moved``."""
     shares: Shares
     bound: Bound | None
-    """What holds the case back; None where that can't be said."""
+    """What limits the case; None if that isn't clear."""
     reason: str | None
-    """Why it can't."""
+    """Why ``bound`` is None."""
 
 
 def peak_key(config: Config) -> PeakKey | None:
-    """Which peaks a case is held against; None for a precision without any."""
+    """Return the key of the peaks that apply to a case; None for a precision without any."""
     precision = config.precision.removeprefix("amp-")
     if precision not in PRODUCTS:
         return None
@@ -84,7 +84,7 @@ def peak_key(config: Config) -> PeakKey | None:
 
 
 def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
-    """A case against the peaks of its session; None where nothing of its work was counted or asked for."""
+    """Compare a case with the peaks of its session; None if its work wasn't counted."""
     work, step_ms = case.finished.work if case.finished else None, _step_ms(case)
     if work is None or not step_ms:
         return None
@@ -105,9 +105,9 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
 
 
 def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
-    """The peaks of a session without the rates that one of its cases exceeded: such a rate is no peak.
+    """Return the peaks of a session without any rate that one of its cases exceeded: such a rate is no peak.
 
-    Bytes count as those of the weights alone, from below: more than the peak of these can't be a cache's doing.
+    Bytes are those of the weights alone, a lower bound, so that a cache can't be why the peak was exceeded.
     """
     over: list[tuple[Peaks, str]] = []
     for case in cases:
@@ -120,7 +120,7 @@ def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Pea
 
 
 def _without(peaks: Peaks, over: set[str]) -> Peaks:
-    """Peaks without these rates, with the reason."""
+    """Return the peaks without these rates, with the reason."""
     gone: dict[str, None] = {f"{name}_per_s": None for name in over}
     absent = {**peaks.absent, **dict.fromkeys(over, OVER)}
     return structs.replace(peaks, **gone, absent=absent) if over else peaks
@@ -134,7 +134,7 @@ def _step_ms(case: CaseState) -> float | None:
 
 
 def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
-    """The newest ones told before the case ended: a session that was resumed has measured them again."""
+    """Return the newest peaks recorded before the case ended; a resumed session measures them again."""
     key = peak_key(case.config)
     own = [each for each in peaks if each.node == case.node]
     known = [each for each in own if (each.device, each.precision, each.threads) == key]
@@ -147,7 +147,7 @@ def _share(rate: float | None, peak: float | None) -> float | None:
 
 
 def _bound(shares: Shares) -> Bound | None:
-    """The limit that a step is nearest to, where what was counted leaves no doubt."""
+    """Return the limit that a step is nearest to, if the counts leave no doubt."""
     if shares.busy is not None and shares.busy < LEAST_BUSY:
         return "host"
     arithmetic, memory, weights = shares.arithmetic, shares.memory, shares.weights
@@ -159,7 +159,7 @@ def _bound(shares: Shares) -> Bound | None:
 
 
 def _reason(shares: Shares, work: Work, peaks: Peaks | None) -> str:
-    """Why no limit can be named."""
+    """Explain why no limit can be named."""
     if shares.arithmetic is not None and shares.memory is not None:
         if shares.arithmetic > 1:
             return OVER
@@ -170,5 +170,5 @@ def _reason(shares: Shares, work: Work, peaks: Peaks | None) -> str:
 
 
 def _first(reasons: dict[str, str]) -> str | None:
-    """The first reason why flops or bytes are absent."""
+    """Return the first reason why flops or bytes are missing."""
     return next((reasons[name] for name in ("flops", "bytes") if name in reasons), None)

@@ -1,4 +1,4 @@
-"""What larger batches bring: throughput per item, against linear scaling, and gain per doubling."""
+"""Batch-size scaling: throughput per item, relative to linear scaling, and gain per doubling."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,41 +8,41 @@ from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series
 
 LEAST_DOUBLINGS = 0.25
-"""Batch sizes closer than this say nothing of a doubling: their noise would be raised to a high power."""
+"""Minimum distance of two batch sizes, in doublings. Closer ones would raise their noise to a high power."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One batch size of a series, against the first and the one before."""
+    """One batch size of a series, compared with the first and the previous one."""
 
     result: Result
     per_item: float
-    """Samples per second over the batch size."""
+    """Samples per second divided by the batch size."""
     per_item_relative: float
-    """Throughput per item over that of the first batch size; elsewhere called scaling efficiency."""
+    """Throughput per item over that of the first batch size, also called scaling efficiency."""
     against_linear: float
-    """Throughput over what it would be if a step's time grew in proportion to the batch: the first one's."""
+    """Throughput over that of the first batch size, which a step time proportional to the batch would keep."""
     gain: Ratio | None
-    """Throughput over that of the batch size before."""
+    """Throughput over that of the previous batch size."""
     gain_per_doubling: float | None
-    """The same gain spread over the doublings between the two, minus 1; None where they lie too close."""
+    """``gain`` per doubling of the batch size, minus 1; None if the two sizes are too close."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """A series of at least two batch sizes."""
+    """Scaling of a series of at least two batch sizes."""
 
     series: Series
     steps: tuple[Step, ...]
 
     @property
     def peak(self) -> Step:
-        """The step of highest throughput."""
+        """Step with the highest throughput."""
         return max(self.steps, key=lambda step: step.against_linear)
 
 
 def scaling(series: Series) -> Scaling | None:
-    """How throughput goes with the batch size, or None where fewer than two sizes have a rate."""
+    """Compute how throughput scales with batch size; None if fewer than two sizes have a rate."""
     rows = _rated(series)
     if len(rows) < 2:
         return None
@@ -52,7 +52,7 @@ def scaling(series: Series) -> Scaling | None:
 
 
 def _rated(series: Series) -> list[Result]:
-    """The first result of each batch size, where there is a rate."""
+    """Return the first result of each batch size that has a rate."""
     rows: dict[int, Result] = {}
     for result in series.results:
         if _per_item(result) > 0:
@@ -76,7 +76,7 @@ def _per_doubling(before: Result, row: Result, gain: Ratio) -> float | None:
     doublings = log2(row.config.batch_size / before.config.batch_size)
     try:
         return gain.value ** (1 / doublings) - 1 if doublings >= LEAST_DOUBLINGS else None
-    except OverflowError:  # of rates that no machine has, which a file may hold all the same
+    except OverflowError:  # a file may contain impossible rates
         return None
 
 

@@ -1,1 +1,1 @@
-"""Sessions held against each other."""
+"""Comparison of sessions."""

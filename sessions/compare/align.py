@@ -1,4 +1,4 @@
-"""Sessions held against each other: cases that correspond, how many times as fast each is, and a gate."""
+"""Session comparison: corresponding cases, the speedup of each, and the regression gate."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,14 @@ from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.sweep.options import CHOICES
 
 SAME_WORK = ("task", "batch_size", "sequence_length", "label")
-"""What two cases always have in common: with another value a step is other work."""
-CHOICES = (
-    "model",
-    "weights",
-    "machine",
-    "device",
-    "precision",
-    "attention",
-    "compile",
-    "threads",
-    "padding",
-)
-"""What they have in common too, unless sessions share no case that way and each has but one value of it."""
+"""Options that corresponding cases always share. Another value is different work."""
+MAY_DIFFER = ("model", "weights", *CHOICES)
+"""Options they share as well, unless no case would match and each session has a single value."""
 MOST_PACE = 1000.0
-"""Peaks that differ by more than this tell of no machine."""
+"""Ratio of peaks beyond which they say nothing about a machine."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Key = tuple[object, ...]
@@ -37,34 +28,34 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class ComparedSession:
-    """One of the sessions that are compared, with its figures."""
+    """A session to compare, with its metrics."""
 
     name: str
     session: Session
     results: tuple[Result, ...]
-    """The cases that ended well."""
+    """Successful cases."""
 
     @classmethod
     def of(cls, name: str, session: Session) -> "ComparedSession":
-        """A session under a name; its figures are computed here and only once."""
+        """Build from a session and a name. This computes its metrics, once."""
         return cls(name, session, measured(session))
 
 
 @dataclass(frozen=True, slots=True)
 class AlignedCase:
-    """A case of the base beside the one that corresponds to it; None where a plan has none."""
+    """A case of the base and the corresponding new one; None if a plan lacks it."""
 
     base: CaseState | None
     new: CaseState | None
     pair: Comparison | None
-    """Their ratios, where both ended well."""
+    """Their ratios, if both succeeded."""
     pace: tuple[float, float] | None = None
-    """How many times as fast the machine itself was for the new case, by its peaks: at the least and the most.
-    The ratios are as wide as that asks for; None between machines, and where either case has no peaks."""
+    """Smallest and largest factor by which the machine itself was faster for the new case, by its peaks. The
+    ratios are widened accordingly. None between different machines, or if either case has no peaks."""
 
     @property
     def case(self) -> CaseState:
-        """The base's case, or the new one where the base has none."""
+        """The base's case, or the new one if the base has none."""
         found = self.base or self.new
         if found is None:
             raise AssertionError("a row has a case on one side at least")
@@ -77,55 +68,55 @@ class AlignedCase:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The word for the pair, or None where there is no pair."""
+        """Verdict on the pair, or None without a pair."""
         return self.pair.verdict if self.pair else None
 
     @property
     def lost(self) -> bool:
-        """Whether the base's case ended well, and the new session planned it and didn't measure it."""
+        """Whether the base measured the case, and the new session planned but didn't measure it."""
         return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparison:
-    """A session held against the base."""
+    """Comparison of one session with the base."""
 
     base: ComparedSession
     new: ComparedSession
     new_letter: str
     rows: tuple[AlignedCase, ...]
-    """In the order of the base's plan, then what the new session alone has."""
+    """In plan order of the base, followed by cases of the new session only."""
     ignored: tuple[str, ...]
-    """Options that differ between the sessions and were left aside so that cases correspond."""
+    """Options that differ between the sessions and were ignored to match cases."""
 
     @property
     def compared(self) -> tuple[AlignedCase, ...]:
-        """The rows with a ratio."""
+        """Rows that were measured in both sessions."""
         return tuple(row for row in self.rows if row.pair)
 
     def count(self, verdict: Verdict) -> int:
-        """How many rows have this verdict."""
+        """Count the rows with this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
     def only(self, side: str) -> tuple[CaseState, ...]:
-        """The cases that one session alone has planned; ``side`` is ``base`` or ``new``."""
+        """Return the cases planned in one session only; ``side`` is ``base`` or ``new``."""
         mine, other = ("base", "new") if side == "base" else ("new", "base")
         return tuple(getattr(row, mine) for row in self.rows if getattr(row, other) is None)
 
     @property
     def largest_gain(self) -> AlignedCase | None:
-        """The row that became faster by most, among those that surely did."""
+        """Row with the largest speedup among those that are FASTER."""
         return max(self._of(Verdict.FASTER), key=_value, default=None)
 
     @property
     def largest_loss(self) -> AlignedCase | None:
-        """The row that became slower by most, among those that surely did."""
+        """Row with the largest slowdown among those that are SLOWER."""
         return min(self._of(Verdict.SLOWER), key=_value, default=None)
 
     def regressions(self, threshold: float) -> tuple[AlignedCase, ...]:
-        """The rows that surely take longer by more than a share (0.05 is 5%), and those that were lost.
+        """Return the rows that are slower by more than a share (0.05 is 5%), and those that were lost.
 
-        Sure is what the whole 99% interval says, not its middle.
+        The whole 99% interval has to lie beyond the threshold, not just its center.
         """
         return tuple(row for row in self.rows if row.lost or _slower_by(row.ratio) > threshold)
 
@@ -135,7 +126,7 @@ class PairwiseComparison:
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """Two or more sessions, the first of which is the base."""
+    """Comparison of two or more sessions, the first of which is the base."""
 
     sides: tuple[ComparedSession, ...]
     differences: tuple[Difference, ...]
@@ -143,7 +134,7 @@ class SessionComparison:
 
     @property
     def comparable(self) -> bool:
-        """Whether any cases correspond and ended well."""
+        """Whether any corresponding cases succeeded."""
         return any(each.compared for each in self.against)
 
 
@@ -152,7 +143,11 @@ def loaded(
     judging: Judging = LEFT_TO_THE_SWEEP,
     load: Callable[[Path], Session] = Session.load,
 ) -> tuple[ComparedSession, ...]:
-    """Sessions under the names of their files; raises BenchtuiError where one can't be read."""
+    """Load sessions, named after their files.
+
+    Raises:
+        BenchtuiError: if a file can't be read.
+    """
     found = [load(path) for path in paths]
     for session in found:
         session.judge_by(judging)
@@ -162,7 +157,7 @@ def loaded(
 
 
 def nothing_in_common(against: "PairwiseComparison") -> str:
-    """Why two sessions can't be compared: how far each got."""
+    """Explain why two sessions can't be compared: how far each got."""
     sides = (_progress(side) for side in (against.base, against.new))
     return f"{against.base.name} and {against.new.name}: no case was measured in both ({'; '.join(sides)})"
 
@@ -174,7 +169,7 @@ def _progress(side: ComparedSession) -> str:
 
 
 def compared(sides: Sequence[ComparedSession]) -> SessionComparison:
-    """Hold every session against the first.
+    """Compare every session with the first.
 
     Raises:
         BenchtuiError: for fewer than two sessions, or more than there are letters for.
@@ -194,7 +189,7 @@ def compared(sides: Sequence[ComparedSession]) -> SessionComparison:
 
 
 def _option(option: str, sides: Sequence[ComparedSession]) -> Difference:
-    """An option that was left aside to pair the cases, as what differs."""
+    """Return an option that was ignored to match the cases, as a difference."""
     values = (sorted(map(str, _values(side, option))) for side in sides)
     return Difference("settings", option, tuple(", ".join(each) for each in values))
 
@@ -215,7 +210,7 @@ def _correspond(rows: Iterable[AlignedCase]) -> bool:
 
 
 def _alike(base: Session, new: Session) -> bool:
-    """Whether machine and software are the same, so that peaks which differ tell of the machine's state."""
+    """Return whether machine and software are the same, so that different peaks reflect the machine's state."""
     apart = (each for each in differences([base, new]) if each.group in ("machine", "software"))
     return all(each.what == "benchtui" for each in apart)
 
@@ -223,7 +218,7 @@ def _alike(base: Session, new: Session) -> bool:
 def _rows(
     base: ComparedSession, new: ComparedSession, ignored: Sequence[str], alike: bool
 ) -> tuple[AlignedCase, ...]:
-    options = [option for option in (*SAME_WORK, *CHOICES) if option not in ignored]
+    options = [option for option in (*SAME_WORK, *MAY_DIFFER) if option not in ignored]
     mine, theirs = _planned(base, options), _planned(new, options)
     figures, their_figures = _measured(base), _measured(new)
     rows = []
@@ -240,7 +235,7 @@ def _rows(
 
 
 def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] | None:
-    """The new session's peaks over the base's, the slower growth first."""
+    """Return the smallest and the largest ratio of the new session's peaks to the base's."""
     before, after = peaks_of(pair.base.case, base.peaks), peaks_of(pair.new.case, new.peaks)
     if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
         return None
@@ -250,9 +245,9 @@ def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] 
 
 
 def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseState]:
-    """The cases of a plan by what they have to have in common; the second of an A/A pair is left out.
+    """Return the cases of a plan by the options that they must share. The second of an A/A pair is left out.
 
-    Of a case that was run again, the newest that ended well.
+    Of a case that was rerun, the newest successful run is kept.
     """
     found: dict[Key, CaseState] = {}
     for case in side.session.cases:
@@ -267,8 +262,8 @@ def _measured(side: ComparedSession) -> dict[int, Result]:
 
 
 def _constant(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
-    """The options with one value in each session, and not the same one."""
-    values = {option: (_values(base, option), _values(new, option)) for option in CHOICES}
+    """Return the options that have a single value in each session, but not the same one."""
+    values = {option: (_values(base, option), _values(new, option)) for option in MAY_DIFFER}
     return tuple(
         option for option, (mine, theirs) in values.items() if len(mine) == len(theirs) == 1 and mine != theirs
     )
@@ -288,7 +283,7 @@ def _value(row: AlignedCase) -> float:
 
 
 def _slower_by(ratio: Ratio | None) -> float:
-    """The share by which a step surely takes longer, or 0."""
+    """Return the share by which a step is significantly longer, or 0."""
     if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.bounds is None:
         return 0.0
     return 1 / ratio.bounds.sure_high - 1 if ratio.bounds.sure_high > 0 else float("inf")

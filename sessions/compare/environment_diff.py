@@ -1,4 +1,4 @@
-"""What differs between the machines, the software, the work and the settings of sessions that are compared."""
+"""Environment diff: machine, software, work and settings that differ between compared sessions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
 
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Threads of torch")
-"""Facts of a system that are of its software; the others are of the machine."""
+"""System facts that belong to the software; the others belong to the machine."""
 APART = "Other packages"
-"""A fact of a system that lists many; here each is held against its own."""
+"""System fact that lists many packages, which are compared one by one here."""
 GROUPS = ("machine", "software", "work", "settings")
 
 MEMORY_SHARE = 0.01
-"""What a kernel keeps for itself differs from one to the next."""
+"""Relative difference in memory size that is ignored: kernels reserve different amounts for themselves."""
 
 Facts = dict[tuple[str, str], str]
 """Values by group and name."""
@@ -26,17 +26,21 @@ Facts = dict[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that isn't the same in all sessions."""
+    """A fact that isn't the same in all sessions."""
 
     group: str
     """One of ``GROUPS``."""
     what: str
     values: tuple[str | None, ...]
-    """One for each session, in their order; None where a session says nothing of it."""
+    """One per session, in order; None if a session doesn't record it."""
 
 
 def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
-    """Everything that differs, the machine first; raises BenchtuiError for a session without a beginning."""
+    """Return everything that differs, the machine first.
+
+    Raises:
+        BenchtuiError: if a session has no start event.
+    """
     known = [_facts(session) for session in sessions]
     keys = dict.fromkeys(key for facts in known for key in facts)
     rows = (Difference(group, what, tuple(facts.get((group, what)) for facts in known)) for group, what in keys)
@@ -45,22 +49,23 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
 
 
 def unsaid(session: Session) -> tuple[str, ...]:
-    """Of machine and software, what a session says nothing of, as an imported one may."""
+    """Return which of machine and software a session doesn't record, as an imported one may not."""
     said = {group for group, _ in _facts(session)}
     return tuple(group for group in ("machine", "software") if group not in said)
 
 
 def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...]:
-    """What of machine and software isn't as it was when a session was begun, or was last resumed.
+    """Return what changed in machine and software since a session was started or last resumed.
 
-    What can't be read any more is no change, nor is a memory that differs by less than ``MEMORY_SHARE``.
+    The reasons why something can't be read don't count, nor does a memory size that differs by less than
+    ``MEMORY_SHARE``.
     """
     was = session.resumed[-1] if session.resumed else session.start
     return _changed((was.host, was.version), (host, version), session.start)
 
 
 def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
-    """What isn't as it was when a node last joined; nothing for one that never did."""
+    """Return what changed since a node last joined; empty for one that never did."""
     node = session.nodes.get(name)
     changed = _changed((node.host, None), (host, None), session.start) if node else ()
     return tuple(f"{name}: {each}" for each in changed)
@@ -69,7 +74,7 @@ def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
 def _changed(
     was: tuple[Host, str | None], now: tuple[Host, str | None], start: SessionStarted
 ) -> tuple[str, ...]:
-    """What differs between the same machine and its benchtui, before and now."""
+    """Return what differs between two states of one machine and its version of benchtui."""
     (old, _), (host, version) = was, now
     if old.memory_mb and host.memory_mb and abs(host.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
         host = structs.replace(host, memory_mb=old.memory_mb)
@@ -78,7 +83,7 @@ def _changed(
 
 
 def _begun_at(host: Host, version: str | None, start: SessionStarted) -> Session:
-    """A session of which nothing is known but that it began on this machine."""
+    """Build a session that has only started, on this machine."""
     session = Session()
     session.apply(structs.replace(start, plan=(), host=structs.replace(host, absent={}), version=version))
     return session

@@ -1,4 +1,4 @@
-"""Model and system of a session as pairs of a label and a text."""
+"""System facts: model, machine and software of a session as pairs of label and text."""
 
 from collections.abc import Iterator
 
@@ -14,24 +14,24 @@ NAMED_ELSEWHERE = ("torch", "transformers")
 
 
 def facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:
-    """The pairs that have a value, as text; whole numbers with thousands separators."""
+    """Return the pairs that have a value, as text. Integers get thousands separators."""
     shown = ((label, f"{value:,}" if type(value) is int else value) for label, value in pairs)
     return tuple((label, str(value)) for label, value in shown if value is not None)
 
 
 def models(session: Session) -> list[tuple[Fact, ...]]:
-    """The facts of every distinct model that was loaded; one in all but odd sessions."""
+    """Return the facts of every distinct model that was loaded; usually there is just one."""
     found = dict.fromkeys(case.prepared.model for case in session.cases if case.prepared)
     return [_model(model) for model in found]
 
 
 def system(session: Session) -> tuple[Fact, ...]:
-    """Machine, GPUs and software; what couldn't be read stands there with its reason."""
+    """Return the facts of machine, GPUs and software. What couldn't be read is listed with its reason."""
     return described(session.start.host, session.runtime)
 
 
 def described(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
-    """A machine, its GPUs and its software."""
+    """Return the facts of a machine, its GPUs and its software."""
     return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
 
 

@@ -1,1 +1,1 @@
-"""Time and memory of cases that haven't run yet."""
+"""Estimates of time and memory for cases that haven't run yet."""

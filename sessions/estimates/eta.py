@@ -1,6 +1,6 @@
-"""How long a sweep still takes: plain arithmetic on the cases that this session has finished."""
+"""ETA: the remaining time of a sweep, from the cases that this session has finished."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
 from bisect import bisect, insort
@@ -14,41 +14,41 @@ from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 
 MOST_ESTIMATED = 2000
-"""Queued cases looked at one by one; of a longer queue every k-th stands for k."""
+"""Maximum number of queued cases estimated individually; a longer queue is sampled evenly."""
 
 NEWEST = 1000
-"""Steps of a running case whose mean stands for those to come."""
+"""Number of newest steps of a running case whose mean predicts the remaining ones."""
 SETTLING_STEPS = 260
-"""Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, give or take."""
+"""Steps after which the deviation of normal noise has stayed within 5% over 64 estimates, approximately."""
 
 Group = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A span of time still to come."""
+    """An estimated duration."""
 
     seconds: float
     rough: bool = False
-    """Whether it rests on cases of other options than those it is about."""
+    """Whether it rests on cases with other options, or on how noise usually behaves."""
 
 
 class StepTimeModel:
-    """What the finished cases say about time."""
+    """Step times learned from the finished cases."""
 
     def __init__(self, cases: Iterable[CaseState] = ()) -> None:
         self._pools: dict[Group, list[tuple[int, float]]] = {}
-        """By group, by device and over all: work of a step and its mean time in seconds, ordered by work."""
+        """By group, by device and overall: work per step and mean step time in seconds, sorted by work."""
         self._learned = 0
         self._measured = self._rounds = 0
         """Measured steps of the learned cases, and their rounds."""
         self._preparations_s = 0.0
-        """Time of the learned cases beside their steps: starting the worker, loading the model, ending."""
+        """Time of the learned cases outside their steps: worker start, model loading, shutdown."""
         for case in cases:
             self.learn(case)
 
     def learn(self, case: CaseState) -> None:
-        """Take in a case; one that hasn't finished ok, or kept no steps, says nothing."""
+        """Learn from a case. One that hasn't finished ok, or kept no steps, is ignored."""
         step_s = _mean_step_s(case)
         if case.state != "ok" or case.started is None or case.finished is None or step_s is None:
             return
@@ -60,10 +60,10 @@ class StepTimeModel:
             insort(self._pools.setdefault(key, []), (work(case.config), step_s))
 
     def step(self, config: Config) -> Estimate | None:
-        """Time of one step, scaled linearly in work from the nearest finished case; None before any is known.
+        """Return the time of one step, scaled linearly in work from the nearest finished case; None if unknown.
 
-        The nearest is looked for within the same device, precision, compile mode and attention, then on the
-        same device, then anywhere; what comes from outside the group is rough.
+        The search covers the same device, precision, compile mode and attention first, then the same device,
+        then all cases. A result from outside the group is rough.
         """
         own, *wider = _groups(config)
         if own in self._pools:
@@ -72,7 +72,7 @@ class StepTimeModel:
         return Estimate(_scaled(known, work(config)), rough=True) if known else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
-        """Time of one whole round of a case, preparation included; None before anything is known."""
+        """Return the time of one whole round of a case, preparation included; None if nothing is known."""
         step = self.step(config)
         if step is None:
             return None
@@ -84,7 +84,7 @@ class StepTimeModel:
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
     def _steps(self, measure: Measure) -> float:
-        """Measured steps of a round: as planned, or where the spread decides as many as the others took."""
+        """Return the measured steps of a round: as planned, or the mean so far if the spread decides."""
         if not measure.until_auto and measure.until_percent is None:
             return measure.iterations
         return max(least_steps(measure), self._measured / self._rounds)
@@ -96,28 +96,28 @@ class StepsLeft:
 
     steps: int
     percent: float | None = None
-    """Half the interval's width over the median that it waits for; None where a number of steps ends it."""
+    """Target half-width of the interval over the median, in percent; None if a step count ends the round."""
     rough: bool = False
-    """Whether it goes by how noise usually behaves."""
+    """Whether it rests on how noise usually behaves."""
     limited: bool = False
-    """Whether the limit of time ends it before it has what it waits for."""
+    """Whether the time limit ends the round before it reaches its target."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundSoFar:
-    """What a round has measured."""
+    """Progress of a round."""
 
     steps: int
     seconds: float
-    """Time of these steps."""
+    """Total time of these steps."""
     interval_percent: float | None
-    """Half the width of the 95% interval of the median over the median."""
+    """Half-width of the 95% interval of the median over the median, in percent."""
     on_host: bool
-    """Whether the host's clock alone tells the times."""
+    """Whether only the host's clock times the steps."""
 
 
 def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
-    """Steps until a round has enough, or its time is over."""
+    """Estimate the steps until a round has enough, or its time limit ends it."""
     needed = _steps_needed(done, measure)
     most_s = longest_s(measure)
     if most_s is None or not done.steps or not done.seconds:
@@ -127,7 +127,7 @@ def steps_left(done: RoundSoFar, measure: Measure) -> StepsLeft:
 
 
 def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
-    """Without a limit of time; the width of an interval falls with the square root of the steps."""
+    """Estimate the steps without a time limit. The interval narrows with the square root of the steps."""
     least = max(0, least_steps(measure) - done.steps)
     wanted = wanted_percent(measure, done.on_host)
     settling = max(least, SETTLING_STEPS - done.steps, 1)
@@ -140,16 +140,16 @@ def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
 
 
 def work(config: Config) -> int:
-    """Samples times tokens of a step."""
+    """Return the samples times tokens of a step."""
     return config.batch_size * config.sequence_length
 
 
 def case_left(
     case: CaseState, measure: Measure, experience: StepTimeModel, now_s: float, needed: StepsLeft | None = None
 ) -> Estimate | None:
-    """Time until a started case ends, its rounds to come included; None before anything is known.
+    """Estimate the time until a started case ends, later rounds included; None if nothing is known.
 
-    ``needed`` says what its round still needs, where more is known than the number of steps planned.
+    ``needed`` is what its round still needs, if more is known than the planned number of steps.
     """
     whole = experience.case(case.config, measure)
     turn = case.started.round if case.started else 0
@@ -177,19 +177,19 @@ def _round_left(
 
 
 def _at_least(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
-    """Time of the needed steps, and of the least time after which a width counts."""
+    """Return the time of the needed steps, and at least the time before an interval counts."""
     least_s = CHECK_MS / 1000 if measure.until_auto or needed.percent is not None else 0.0
     return max(needed.steps * step_s, least_s - measured * step_s)
 
 
 def _within(steps_s: float, measured_s: float, measure: Measure) -> float:
-    """A span of measuring, cut at what the limit of time leaves of it."""
+    """Cap a time of measuring at what the time limit leaves of it."""
     most_s = longest_s(measure)
     return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, experience: StepTimeModel) -> Estimate | None:
-    """Time of all cases that haven't started; None before anything is known."""
+    """Estimate the time of all cases that haven't started; None if nothing is known."""
     queued = [case for case in cases if case.started is None and case.finished is None]
     stride = len(queued) // MOST_ESTIMATED + 1
     looked_at = queued[::stride]
@@ -203,7 +203,7 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, experience: StepTim
 
 
 def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
-    """Time until the sweep ends, with as many cases side by side as now; None where a part is unknown."""
+    """Estimate the time until the sweep ends, with as many parallel cases as now; None if a part is unknown."""
     known = [each for each in running if each is not None]
     if len(known) < len(running) or queue is None:
         return None
@@ -213,7 +213,7 @@ def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -
 
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
-    """Mean of all steps, or of so many of the newest: millions can't be summed up for every picture."""
+    """Return the mean of all steps, or of the newest ones: millions can't be summed for every frame."""
     if case.figures:
         return case.figures.latency_ms.mean / 1000
     steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
@@ -221,7 +221,7 @@ def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
 
 
 def _last_round_s(case: CaseState, step_s: float) -> float:
-    """Time of the steps of the last round; where they were let go of, by how many there were."""
+    """Return the time of the last round's steps, estimated from their number if they were evicted."""
     if case.figures and not case.steps_held:
         steps = case.figures.latency_ms.n + (case.figures.warmup_steps or 0)
         return steps / (len(case.rounds) + 1) * step_s
@@ -238,7 +238,7 @@ def _measuring_s(steps: float, step_s: float, measure: Measure) -> float:
 
 
 def _groups(config: Config) -> tuple[Group, ...]:
-    """Within what step times are taken to grow with work alone, from narrow to wide."""
+    """Return the groups in which step time is assumed to grow with work alone, from narrow to wide."""
     return (
         (config.machine, config.device, config.precision, config.compile, config.attention),
         (config.machine, config.device),

@@ -1,6 +1,6 @@
-"""What earlier sessions of this machine say of a sweep's cases: how long they take, and in how much memory."""
+"""History: expected time and memory of a sweep's cases, from earlier sessions on this machine."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
@@ -19,64 +19,64 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task
 
 NEWEST = 12
-"""Earlier sessions that are read."""
+"""Number of earlier sessions to read."""
 MOST_BYTES = 64_000_000
-"""A session larger than this is passed over."""
+"""Sessions larger than this are skipped."""
 CHUNK_BYTES = 1 << 16
-"""Read at once: between two chunks other threads get their turn."""
+"""Size of one read. Other threads can run between two chunks."""
 
 ASSUMED_PARAMETERS = 100_000_000
-"""Of a model that no session has loaded."""
+"""For a model that no session has loaded."""
 FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
-"""What a guess takes a device to do a second."""
+"""Assumed speed of a device."""
 BESIDE_S = 5.0
-"""What a guess takes for starting the worker and loading the model."""
+"""Assumed time to start the worker and load the model."""
 COMPILING_S = 20.0
 RUNTIME_MB = 500.0
-"""What a guess takes for the libraries in memory, on processor or device."""
+"""Assumed memory of the libraries, on CPU or device."""
 FLOP_PER_TOKEN = 2
-"""Of a forward pass, a parameter; training takes three times that (Kaplan et al. 2020, table 1)."""
+"""Per parameter, for a forward pass. Training takes three times that (Kaplan et al. 2020, table 1)."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
 Basis = Literal["measured", "near", "guess"]
-"""The same case, cases of other options on the same device, or nothing but the rule above."""
+"""The same case, cases with other options on the same device, or just the assumptions above."""
 Group = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a case is expected to need; nothing is guessed of a step of the user's own."""
+    """Expected needs of a case. Without history, None for a user-defined step."""
 
     seconds: float | None
-    """Over all rounds, with starting the worker, loading and warming up."""
+    """For all rounds, including worker start, loading and warm-up."""
     time_basis: Basis
     memory_mb: float | None
-    """Peak on the device; of a case on the processor, resident memory of its worker."""
+    """Peak on the device; for a case on the CPU, the worker's resident memory."""
     memory_basis: Basis
     ran_out: bool = False
-    """Whether a case of these options that was no larger ran out of memory."""
+    """Whether a case with these options that was no larger ran out of memory."""
 
 
 class HistoryEstimator:
-    """What has been learned for one model and task on one machine."""
+    """Time and memory learned for one model and task on one machine."""
 
     def __init__(self) -> None:
         self.sessions = 0
-        """How many sessions have been learned from."""
+        """Number of sessions learned from."""
         self.parameters: int | None = None
-        """Parameters of the model, where a session has loaded it."""
+        """Parameters of the model, if a session has loaded it."""
         self._experience = StepTimeModel()
         self._seen: set[tuple[Group, int]] = set()
         self._beside_s: dict[Group, list[float]] = {}
-        """By group and by device: time of a round beside its steady steps, the compiler's included."""
+        """By group and by device: time of a round outside its steady steps, compile time included."""
         self._memory: dict[Group, list[tuple[int, float]]] = {}
-        """By group and by device: work of a step and peak memory, ordered by work."""
+        """By group and by device: work per step and peak memory, sorted by work."""
         self._ran_out: dict[Group, int] = {}
         """By group: the least work that ran out of memory."""
 
     def learn(self, session: Session) -> None:
-        """Take in what a session has measured."""
+        """Learn from the cases that a session measured."""
         self.sessions += any(case.state in ("ok", "oom") for case in session.cases)
         for case in session.cases:
             if case.prepared is not None:
@@ -88,7 +88,7 @@ class HistoryEstimator:
                 self._learn(case)
 
     def predict(self, config: Config, sweep: Sweep) -> Prediction:
-        """Time and memory of a case."""
+        """Predict time and memory of a case."""
         seconds, time_basis = self._time(config, sweep)
         memory_mb, memory_basis = self._memory_of(config, sweep)
         ran_out = work(config) >= self._ran_out.get(_group(config), work(config) + 1)
@@ -125,7 +125,7 @@ class HistoryEstimator:
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
-    """Learn from the newest sessions of the same model and task on this machine; broken ones say nothing."""
+    """Learn from the newest sessions of the same model and task on this machine. Broken files are skipped."""
     same_model = [
         entry
         for entry in entries
@@ -143,13 +143,13 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
 
 
 def workload_key(sweep: Sweep) -> tuple[object, ...]:
-    """What two sweeps must share for one to say something of the other."""
+    """Return what two sweeps must share for one to predict the other."""
     task = {"lm-train": sweep.train, "generate": sweep.generate}.get(sweep.task)
     return (sweep.model, sweep.task, task, sweep.run.executor)
 
 
 def _read(path: Path, only_model: bool = False) -> Session | None:
-    """Fold a session, in chunks; up to its first loaded model if that is all that is wanted."""
+    """Replay a session in chunks, or only until its first model is loaded; None if too large or unreadable."""
     session = Session()
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -175,17 +175,17 @@ def _parameters(session: Session | None) -> int | None:
 
 
 def _group(config: Config) -> Group:
-    """Within what time and memory are taken to grow with work alone."""
+    """Return the group in which time and memory are assumed to grow with work alone."""
     return (config.machine, config.device, config.precision, config.compile, config.attention)
 
 
 def _device(config: Config) -> Group:
-    """Within what they are taken to, where nothing nearer is known."""
+    """Return the wider group to use if nothing is known in the narrow one."""
     return (config.machine, config.device)
 
 
 def _beside_s(case: CaseState) -> float | None:
-    """What the last round took beyond its steps at their mean."""
+    """Return the time of the last round beyond its steps at their mean."""
     if case.started is None or case.finished is None or not case.measured.wall_ms:
         return None
     turn = case.started.round
@@ -194,7 +194,7 @@ def _beside_s(case: CaseState) -> float | None:
 
 
 def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:
-    """A round: what it takes beside its steps, warming up and measuring."""
+    """Return the time of a round: its overhead, warm-up and measuring."""
     measuring_s = measure.iterations * step_s
     if measure.max_time_s is not None:
         measuring_s = min(measuring_s, measure.max_time_s)
@@ -202,14 +202,14 @@ def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:
 
 
 def _between(known: list[tuple[int, float]], wanted: int) -> float:
-    """Memory at some work: on the line through the two nearest cases; of a single one, that itself."""
+    """Return the memory for some work, on the line through the two nearest cases or equal to the only one."""
     sizes = dict(known)
     if wanted in sizes or len(sizes) == 1:
         return sizes.get(wanted, known[0][1])
     points = sorted(sizes.items())
     place = min(max(bisect_left(points, (wanted, 0.0)), 1), len(points) - 1)
     (low, low_mb), (high, high_mb) = points[place - 1], points[place]
-    slope = max(0.0, (high_mb - low_mb) / (high - low))  # more work never needs less; what seems so is noise
+    slope = max(0.0, (high_mb - low_mb) / (high - low))  # more work never needs less; a negative slope is noise
     return max(low_mb + slope * (wanted - low), 0.0)
 
 
@@ -227,7 +227,7 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
 
 
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
-    """Weights, in training with gradients and moments, and the libraries; what a batch adds isn't in it."""
+    """Guess memory from weights (with gradients and moments in training) and libraries, without the batch."""
     if custom_task(sweep.task):
         return None
     size = 2 if config.precision in ("fp16", "bf16") else 4

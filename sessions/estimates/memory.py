@@ -1,9 +1,9 @@
-"""How much memory a case will need at its peak, by the finished cases of its family.
+"""Memory forecast: the peak memory of a case, from the finished cases of its family.
 
-The model: ``peak = fixed + slope * batch size * sequence length``, fitted by least squares to the cases that
-differ in these two options alone. ``fixed`` is what weights and libraries hold, the rest are activations.
-Attention that keeps whole score matrices (``eager``) grows with the square of the sequence length: from shorter
-cases to longer ones the model is then too low.
+The model is ``peak = fixed + slope * batch size * sequence length``, fitted by least squares to the cases that
+differ only in these two options. ``fixed`` covers weights and libraries, the rest is activations. Attention
+that keeps whole score matrices (``eager``) grows with the square of the sequence length, so the model is too
+low when going from shorter cases to longer ones.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
 Quantity = Literal["allocated", "reserved", "RSS"]
-"""Peak of the framework's allocator on a GPU, by tensors or, with CUDA graphs, held by it; or of the worker's
-resident memory on a processor."""
+"""Peak of the framework's allocator on a GPU, allocated by tensors or, with CUDA graphs, reserved; on a CPU, of
+the worker's resident memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Peak memory that a case is expected to need."""
+    """Expected peak memory of a case."""
 
     peak_mb: float
     """In units of 10**6 bytes."""
@@ -31,23 +31,23 @@ class Prediction:
 
 
 class MemoryForecast:
-    """What finished cases say about the memory of others."""
+    """Peak memory model learned from the finished cases."""
 
     def __init__(self, cases: Iterable[CaseState] = ()) -> None:
         self._seen: dict[Config, dict[int, float]] = {}
-        """By family: work of a step, and the highest peak in MB met with it."""
+        """By family: the highest peak in MB for each work per step."""
         for case in cases:
             self.learn(case.config, _memory(case))
 
     def learn(self, config: Config, memory: Memory | None) -> None:
-        """Take in the peaks of a case that ended well; where they weren't read it says nothing."""
+        """Add the peaks of a successful case. Ignored if they weren't read."""
         peak_mb = _peak_mb(config, memory)
         if peak_mb is not None:
             family = self._seen.setdefault(_family(config), {})
             family[_work(config)] = max(peak_mb, family.get(_work(config), 0.0))
 
     def predict(self, config: Config) -> Prediction | None:
-        """The peak of a case, or None with fewer than two sizes of its family known."""
+        """Return the expected peak of a case; None if fewer than two sizes of its family are known."""
         seen = self._seen.get(_family(config), {})
         if len(seen) < 2:
             return None
@@ -56,7 +56,7 @@ class MemoryForecast:
 
 
 def _line(points: dict[int, float]) -> tuple[float, float]:
-    """Intercept and slope by least squares; more work never takes less memory, whatever the noise says."""
+    """Fit intercept and slope by least squares. The slope is never negative: a negative one is noise."""
     work, peak_mb = sum(points) / len(points), sum(points.values()) / len(points)
     spread = sum((each - work) ** 2 for each in points)
     slope = sum((each - work) * (mb - peak_mb) for each, mb in points.items()) / spread
@@ -89,7 +89,7 @@ def _peak_mb(config: Config, memory: Memory | None) -> float | None:
 
 
 def _memory(case: CaseState) -> Memory | None:
-    """The peaks of a case that ended well, or of its last round that did."""
+    """Return the peaks of a successful case, or of the last round that finished."""
     if case.finished is not None:
         return case.finished.memory if case.state == "ok" else None
     return case.rounds[-1].memory if case.rounds else None

@@ -1,21 +1,24 @@
-"""The figures of the rules by which measuring ends: the worker obeys them, and a forecast counts on them."""
+"""Parameters of the stop rules, which the worker applies and the ETA assumes."""
 
 from benchtui.sessions.sweep import Measure
 
 CHECK_MS = 500.0
-"""The least time measured before the width of an interval counts."""
+"""Minimum measured time before the width of an interval counts."""
 AUTO_LEAST_STEPS = 10
 AUTO_MOST_STEPS = 10_000
 AUTO_MOST_S = 60.0
-"""The limits of ``until = "auto"``; ``max_time`` replaces that of time."""
+"""Limits of ``until = "auto"``; ``max_time`` replaces the time limit."""
 AUTO_DEVICE_PERCENT = 0.5
-"""Standard deviation over the mean that is narrow enough on a device with a clock of its own."""
+"""Standard deviation over the mean that is narrow enough on a device with its own clock."""
 AUTO_HOST_PERCENT = 1.0
-"""Half the 95% interval over the median that is narrow enough on the host."""
+"""Half-width of the 95% interval over the median that is narrow enough on the host."""
 
 
 def longest_s(rules: Measure) -> float | None:
-    """How long a case may be measured: as the sweep says, else so that a width out of reach isn't a timeout."""
+    """Return the time limit for measuring a case, in seconds; None without one.
+
+    If the sweep sets none, an unreachable interval width is cut off before it becomes a timeout.
+    """
     if rules.max_time_s is not None:
         return rules.max_time_s
     half_s = rules.timeout_s / 2
@@ -25,12 +28,12 @@ def longest_s(rules: Measure) -> float | None:
 
 
 def least_steps(rules: Measure) -> int:
-    """Measured steps of a round before anything but a limit ends it."""
+    """Return the minimum measured steps of a round before anything but a limit ends it."""
     return max(rules.iterations, AUTO_LEAST_STEPS if rules.until_auto else 0)
 
 
 def wanted_percent(rules: Measure, on_host: bool) -> float | None:
-    """Half the interval's width over the median at which a round ends; None where another rule ends it."""
+    """Return the interval's half-width over the median that ends a round; None if another rule does."""
     if rules.until_auto:
         return AUTO_HOST_PERCENT if on_host else None
     return rules.until_percent

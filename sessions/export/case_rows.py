@@ -13,20 +13,9 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.case_metrics import Distribution, Metrics, metrics
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.sweep import UNSAID_OF_LABELS
+from benchtui.sessions.sweep.options import AXES, COVERED_BY_LABEL
 
 Values = dict[str, Any]
-OPTIONS = (
-    "machine",
-    "device",
-    "precision",
-    "attention",
-    "compile",
-    "threads",
-    "padding",
-    "sequence_length",
-    "batch_size",
-)
 MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_mb", "kv_cache_mb")
 
 
@@ -74,8 +63,8 @@ def _clean(value: object) -> object:
 
 
 def _asked(case: CaseState) -> Values:
-    unsaid = UNSAID_OF_LABELS if case.config.label else ()
-    options = {name: None if name in unsaid else getattr(case.config, name) for name in OPTIONS}
+    unsaid = COVERED_BY_LABEL if case.config.label else ()
+    options = {name: None if name in unsaid else getattr(case.config, name) for name in AXES}
     return {
         "case": case.index,
         "name": case.name,

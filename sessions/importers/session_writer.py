@@ -27,7 +27,6 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
 from benchtui.sessions.sweep import (
-    AXES,
     MOST_CASES,
     UNKNOWN,
     Axes,
@@ -37,6 +36,7 @@ from benchtui.sessions.sweep import (
     Sweep,
     included_configs,
 )
+from benchtui.sessions.sweep.options import AXES
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1

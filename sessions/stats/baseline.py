@@ -1,4 +1,7 @@
-"""Which case the others are held against: one rule for the screen, the report, its ranking and every export."""
+"""Baseline selection: which case the others are compared with.
+
+One rule for the screen, the report and its ranking, and every export.
+"""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -15,31 +18,35 @@ NOT_MEASURED = {
     "timeout": "ran into its time limit",
     "interrupted": "was interrupted",
 }
-"""What became of a case that has no figures."""
+"""Wording per state of a case that has no metrics."""
 
 
 class Configured(Protocol):
-    """Anything that knows the options of its case."""
+    """Any object that has the options of its case."""
 
     @property
     def config(self) -> Config:
-        """Its options."""
+        """Options of the case."""
 
 
 T = TypeVar("T", bound=Configured)
 
 
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
-    """The case to hold one against: of those of the same work the first that the sweep's baseline matches.
+    """Return the baseline that a case is compared with, or None if there is none.
 
-    Another sequence length is other work. Where the sweep names no baseline, the first case of that length.
-    ``cases`` are those that were measured, in the order of the plan, without the second one of an A/A pair.
+    It is the first case of the same sequence length that the sweep's baseline matches, or simply the first one
+    if the sweep names no baseline. Another sequence length is different work. ``cases`` are those that were
+    measured, in plan order, without the second case of an A/A pair.
     """
     return next((case for case in cases if _fits(case.config, config, named)), None)
 
 
 def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
-    """The baseline of each sequence length that has one, found in one pass where many cases ask for theirs."""
+    """Return the baseline of each sequence length that has one.
+
+    One pass over the cases, for callers that need many baselines.
+    """
     found: dict[int, T] = {}
     for case in cases:
         if case.config.sequence_length not in found and _fits(case.config, case.config, named):
@@ -48,7 +55,7 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
 
 
 def why_none(config: Config, planned: Iterable[CaseState], named: Baseline | None) -> str:
-    """Why there is no case to hold one against: none was planned, or it has no figures."""
+    """Explain why a case has no baseline: none was planned, or it has no metrics."""
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:
         options = ", ".join(f"{option}={value}" for option, value in named.named.items()) if named else "any"

@@ -1,4 +1,7 @@
-"""What a case's steps amount to: latency with its spread, throughput as totals over totals, parts of a step."""
+"""Case metrics: latency and its spread, throughput, energy and the parts of a step.
+
+Throughput is a ratio of totals: everything processed over the time of all steps.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +21,13 @@ LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
 LEAST_FOR_P95 = 40
 LEAST_FOR_P99 = 100
-"""Steps below which a percentile would be one of the last values and little else, and isn't given."""
+"""Minimum number of steps for each of these. With fewer, a percentile is little more than one of the largest
+values, and is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A sample of times and its spread; None where there are too few values to say."""
+    """Distribution of a sample of times. Fields are None if the sample is too small for them."""
 
     n: int
     mean: float
@@ -32,19 +36,19 @@ class Distribution:
     p95: float | None = None
     p99: float | None = None
     std: float | None = None
-    """Standard deviation of the sample (n - 1)."""
+    """Sample standard deviation (n - 1)."""
     low: float | None = None
     high: float | None = None
-    """95% interval of the median. Of one process it covers that process alone: order statistics of its steps.
-    Of two rounds it holds both their intervals, and from three on it is that of their medians."""
+    """95% interval of the median. One round: from the order statistics of its steps, so it covers that process
+    only. Two rounds: spans both of their intervals. Three or more: the interval of their medians."""
     least: float | None = None
     q3: float | None = None
-    """The third quartile; None where there is no interval either."""
+    """Third quartile; None where there is no interval either."""
     most: float | None = None
 
     @property
     def interval_percent(self) -> float | None:
-        """Half the width of the 95% interval over the median, in percent."""
+        """Half-width of the 95% interval over the median, in percent."""
         if self.low is None or self.high is None or not self.median:
             return None
         return 50 * (self.high - self.low) / self.median
@@ -57,56 +61,56 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The figures of one case. Times in milliseconds, rates in 1/s; None where nothing says."""
+    """Metrics of one case. Times are in milliseconds, rates in 1/s; None means unknown."""
 
     latency_ms: Distribution
-    """A whole step, tokenizing included."""
+    """Whole step, tokenization included."""
     device_ms: Distribution | None
     parts_ms: dict[str, Distribution]
     samples_per_s: float | None
     """All samples over the time of all steps."""
     tokens_per_s: float | None
-    """Real tokens, by the attention mask."""
+    """Real tokens only, by the attention mask."""
     padded_tokens_per_s: float | None
-    """Tokens with the padding that the model computed too."""
+    """Tokens including padding, which the model computes as well."""
     first_step_ms: float | None
-    """The very first step of the worker, warm-up included; with compiling it carries the compiler's time."""
+    """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
     cold_cost_ms: float | None
-    """What the first step took beyond a steady one; with compiling that is the compiler's time."""
+    """Time of the first step beyond a steady one; with ``compile``, that is the compile time."""
     rounds_ms: tuple[float, ...]
-    """Median step of each round, its mean where no steps were kept; empty where there was but one."""
+    """Median step of each round, or its mean if no steps were kept; empty for a single round."""
     rounds: tuple[Sample, ...]
-    """What each round's steps say, or each repeat of a source that kept none; what cases are compared by."""
+    """Summary of each round, or of each repeat of a source that kept no steps. Comparisons use these."""
     between_rounds_percent: float | None
-    """Range of the rounds' medians over the median of all steps, in percent."""
+    """Range of the round medians over the median of all steps, in percent."""
     outliers: tuple[int, ...]
-    """Steps, counted from 0, so far off that something else must have happened; they stay in all figures."""
+    """Indices (from 0) of steps too far off for normal variation. They still count in every metric."""
     mean_power_w: float | None
     energy_per_sample_j: float | None
     rounds_energy_j: tuple[float, ...]
-    """Energy of a sample in each round; empty where there was but one, or not every one had a figure."""
+    """Energy per sample in each round; empty for a single round, or if any round has no reading."""
     samples_per_step: int
     samples_per_s_low: float | None = None
     samples_per_s_high: float | None = None
-    """95% interval of the throughput, by the mean step; it holds the throughput itself."""
+    """95% interval of the throughput, by the mean step. It always contains the throughput."""
     energy_per_sample_low_j: float | None = None
     energy_per_sample_high_j: float | None = None
-    """95% interval of the energy of a sample over the rounds, from three on."""
+    """95% interval of the energy per sample over the rounds; needs at least three."""
     time_to_first_token_ms: Distribution | None = None
-    """The prefill of a generation: one pass over the prompts, up to the first new token of each."""
+    """Prefill of a generation: one pass over the prompts, up to the first new token of each."""
     time_per_output_token_ms: Distribution | None = None
-    """Decoding, over the new tokens after the first; all samples of a batch get theirs at once."""
+    """Decode time per new token after the first. Every sample of a batch gets its token at the same time."""
     new_tokens_per_s: float | None = None
-    """Generated tokens alone, over the time of whole steps."""
+    """Generated tokens only, over the time of whole steps."""
     loss: float | None = None
-    """Of the last measured training step; None where it was no finite number."""
+    """Loss of the last measured training step; None if it wasn't finite."""
     warmup_steps: int | None = None
     unsteady: Unsteady | None = None
-    """A drift within a round, or two kinds of steps, where there is one."""
+    """Drift within a round, or two modes of step time; None if the steps are steady."""
 
 
 def distribution(values: Sequence[float]) -> Distribution | None:
-    """The spread of a sample of times, or None of an empty one."""
+    """Compute the distribution of a sample of times; None if it is empty."""
     return _distribution(_ordered(values)) if len(values) else None
 
 
@@ -130,7 +134,10 @@ def _distribution(ordered: np.ndarray) -> Distribution:
 
 
 def metrics(case: CaseState) -> Metrics | None:
-    """The figures of a case from its measured steps, or, where none were kept, as its source reported them."""
+    """Return the metrics of a case; None if there is nothing to compute them from.
+
+    They come from the measured steps, or from the source's own numbers if it kept no steps.
+    """
     if case.figures:
         return case.figures
     return _measured(case) if len(case.measured) else _reported(case)
@@ -187,13 +194,13 @@ def _ordered(values: Sequence[float]) -> np.ndarray:
 
 
 def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
-    """Mean power in watts and energy in joules over the measured steps."""
+    """Return mean power in watts and energy in joules over the measured steps."""
     energy = case.finished.energy if case.finished else None
     return (energy.mean_power_w, energy.energy_j) if energy else (None, None)
 
 
 def _beyond(first_ms: float, steady_ms: float | None) -> float | None:
-    """What a first step takes beyond a steady one."""
+    """Return the time of a first step beyond a steady one."""
     return None if steady_ms is None else max(first_ms - steady_ms, 0.0)
 
 
@@ -202,12 +209,15 @@ def _last_loss(steps: Columns) -> float | None:
 
 
 def _total(counts: Sequence[int], steps: int) -> float | None:
-    """All counts together, or None where not every step has one."""
+    """Return the sum of the counts; None if a step has none."""
     return float(np.sum(counts, dtype=float)) if len(counts) == steps else None
 
 
 def _padded_tokens(case: CaseState, samples: int) -> float | None:
-    """Tokens with the padding, by the count of each step or, where none was kept, by the sequence length."""
+    """Return the tokens including padding, by the count of each step.
+
+    Without such counts, a case padded to ``max`` has the full sequence length per sample.
+    """
     steps = case.measured
     if len(steps.padded_tokens) or len(steps.tokens) != len(steps) or case.config.padding != "max":
         return _total(steps.padded_tokens, len(steps))
@@ -246,7 +256,10 @@ def _reported(case: CaseState) -> Metrics | None:
 
 
 def _told(reported: Reported, mean_ms: float) -> Distribution:
-    """A spread by the word of its source, as far as so few steps may have a percentile here too."""
+    """Build a distribution from reported numbers.
+
+    A percentile needs as many steps here as in a measured sample.
+    """
     n = reported.steps or 0
     return Distribution(
         n=n,
@@ -260,7 +273,7 @@ def _told(reported: Reported, mean_ms: float) -> Distribution:
 
 
 def over_rounds_too(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
-    """A distribution whose interval knows of the rounds that the steps came from."""
+    """Return the distribution with its interval extended to the variation between rounds."""
     bounds = interval([each.median for each in rounds]) if len(rounds) > 1 else None
     if bounds is None or found.median is None:
         return found
@@ -270,7 +283,7 @@ def over_rounds_too(found: Distribution, rounds: Sequence[Sample]) -> Distributi
 def _rate_interval(
     rate: float | None, rounds: Sequence[Sample], samples: int
 ) -> tuple[float | None, float | None]:
-    """95% interval of a throughput, by the mean steps of the rounds."""
+    """Return the 95% interval of a throughput, by the mean steps of the rounds."""
     bounds = interval([each.mean for each in rounds])
     if bounds is None or rate is None or not bounds.low > 0:
         return None, None
@@ -278,7 +291,10 @@ def _rate_interval(
 
 
 def _energy_by_round(case: CaseState) -> tuple[float, ...]:
-    """Joules a sample in each round; that of the last is what the others leave of the whole."""
+    """Return the energy per sample in each round, in joules.
+
+    The last round gets what the others leave of the total.
+    """
     whole, ended = case.finished.energy if case.finished else None, case.rounds
     known = [each.energy.energy_j for each in ended if each.energy and each.energy.energy_j is not None]
     if not ended or len(known) < len(ended) or whole is None or whole.energy_j is None:
@@ -300,7 +316,10 @@ def _ratio(amount: float | None, total: float) -> float | None:
 
 
 def _percentile(ordered: np.ndarray, percent: float, least: int) -> float | None:
-    """Between the two nearest ranks, as numpy's does; that one would order a copy of all values once more."""
+    """Interpolate between the two nearest ranks, as ``numpy.percentile`` does; None for fewer than ``least``.
+
+    numpy's function would sort another copy of the values.
+    """
     if len(ordered) < least:
         return None
     rank = (len(ordered) - 1) * percent / 100
@@ -309,15 +328,15 @@ def _percentile(ordered: np.ndarray, percent: float, least: int) -> float | None
 
 
 def _median_interval(ordered: np.ndarray) -> tuple[float | None, float | None]:
-    """The 95% interval of the median from the sorted values."""
+    """Return the 95% interval of the median from sorted values."""
     ranks = median_ranks(len(ordered))
     return (None, None) if ranks is None else (float(ordered[ranks[0]]), float(ordered[ranks[1]]))
 
 
 def median_ranks(n: int) -> tuple[int, int] | None:
-    """Places, counted from 0, of the bounds of the median's 95% interval among n sorted values; None below 6.
+    """Return the ranks (from 0) that bound the median's 95% interval among n sorted values; None below 6.
 
-    The ranks follow from the binomial distribution in its normal approximation, which assumes nothing about the
+    They follow from the normal approximation of the binomial distribution, which assumes nothing about the
     shape of the times (Conover, Practical Nonparametric Statistics, section 3.2).
     """
     rank = floor((n + 1) / 2 - 0.98 * sqrt(n))

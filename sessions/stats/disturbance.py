@@ -1,6 +1,9 @@
-"""Whether something else than the case had a hand in its times: pure rules over what was recorded around it."""
+"""Disturbance detection: whether something other than the case affected its times.
 
-from __future__ import annotations  # for cases, whose module imports this one
+Pure rules over the environment recorded around the case.
+"""
+
+from __future__ import annotations  # CaseState is only a type here: its module imports this one
 
 import re
 from collections.abc import Sequence
@@ -14,43 +17,48 @@ if TYPE_CHECKING:
 
 OTHERS_PERCENT = 25.0
 OTHERS_SHARE = 0.1
-"""Processors used by others from which a case is disturbed: a quarter of one, and a tenth of all there are."""
+"""Processor use by others from which a case counts as disturbed: a quarter of one processor or a tenth of all
+of them, whichever is more."""
 SWITCHES_PER_S = 100.0
-"""Times a second that the worker lost its processor: a few are usual, a neighbour on it makes hundreds."""
+"""Involuntary context switches per second from which a case counts as disturbed. A few are normal; a process on
+the same core causes hundreds."""
 LEAST_INTERRUPTING = 1.0
-"""Percent of a processor below which others can't have interrupted so often: the worker's own threads did."""
+"""Percent of a processor used by others below which the worker's own threads must have caused the switches."""
 LEAST_S = 0.2
-"""Measured span below which a rate of such events says nothing."""
+"""Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75
-"""Share of its default below which a GPU's mean clock is worth measuring again (NVBench's threshold)."""
+"""Share of its default below which a GPU's mean clock justifies remeasuring (NVBench's threshold)."""
 INTERRUPTED = 1.25
-"""How many times as long a step may take that is interrupted often, or whose low clock isn't known."""
+"""Slowdown factor assumed for frequent interruptions, or for a throttled GPU whose clock isn't known."""
 SHARED = 2.0
-"""The same of a GPU that another process uses too."""
+"""Slowdown factor assumed for a GPU that another process uses too."""
 LEAST_PROCESSOR = 0.9
-"""Processor time over wall time of a worker that computes on it, below which it had to wait for one."""
+"""CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
 SHARED_PROCESSOR = "the worker waited for a processor"
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "beside")
-"""How the marks of this module begin."""
+"""Prefixes of this module's marks."""
 _CAUSES = {
     "throttled": "the GPU was throttled",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
     "stood still": "the machine stood still",
 }
-"""Marks by a word in them, as reasons."""
+"""Causes by a word that occurs in the mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slowed:
-    """How many times as long steps may have taken for want of a machine to themselves, and why."""
+    """Possible slowdown of a case by its surroundings: a factor on step time, and the causes."""
 
     by: float = 1.0
     why: tuple[str, ...] = ()
 
 
 def slowed(case: CaseState, *, throughout: bool) -> Slowed:
-    """How far its surroundings may have slowed a case: in its worst round, or ``throughout`` all of them."""
+    """Return how much its surroundings may have slowed a case.
+
+    Taken from the worst round, or with ``throughout`` from the best one, so that it applies to all rounds.
+    """
     on_cpu = case.config.device == "cpu"
     found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max
@@ -58,7 +66,7 @@ def slowed(case: CaseState, *, throughout: bool) -> Slowed:
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
-    """A mark for each way in which the GPU ran slower than it can."""
+    """Return a mark for each way in which the GPU ran slower than it can."""
     found = []
     if reasons := [reason for reason in environment.throttle if reason in THROTTLES]:
         found.append(f"throttled: {'+'.join(reasons)}")
@@ -69,11 +77,11 @@ def throttling(environment: Environment) -> tuple[str, ...]:
 
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """A mark for each way in which others used what the case needed, over a measured span in seconds."""
+    """Return a mark for each way in which others interfered with a case, measured over ``span_s`` seconds."""
     found = []
     if (others := environment.others_cpu_percent) is not None and others >= _others_limit(environment):
         found.append(f"disturbed: others used {others:.0f}% of a processor")
-    # beside other cases of ours it may have been one of them that took the processor
+    # with other cases of the sweep running, one of them may have taken the processor
     switches = None if environment.beside else environment.involuntary_switches
     idle = others is not None and others < LEAST_INTERRUPTING
     if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
@@ -86,7 +94,7 @@ def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]
 
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
-    """Every mark that the surroundings of a case earn it."""
+    """Return every mark that the surroundings of a case call for."""
     return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
 
 
@@ -105,13 +113,13 @@ def _slowed(environment: Environment | None, measured_s: tuple[float, float] | N
 
 
 def _cause(mark: str) -> str:
-    """What a mark says, as a reason."""
+    """Return the cause that a mark stands for."""
     found = (cause for word, cause in _CAUSES.items() if word in mark)
     return next(found, "other processes were running")
 
 
 def _factor(environment: Environment, mark: str) -> float:
-    """How many times as long steps may take under what a mark says."""
+    """Return the slowdown factor that a mark may account for."""
     if "others used" in mark:
         used = (environment.others_cpu_percent or 0.0) / 100
         return 1 + used / max(1.0, (environment.processors or 1) / 2)
@@ -124,7 +132,7 @@ def _factor(environment: Environment, mark: str) -> float:
 
 
 def _company(environment: Environment) -> tuple[str, ...]:
-    """A mark for a case that was measured beside others of its sweep."""
+    """Return a mark for a case measured in parallel with others of its sweep."""
     if not environment.beside:
         return ()
     unknown = ", and what else ran can't be told from them" if environment.others_cpu_percent is None else ""
@@ -132,12 +140,12 @@ def _company(environment: Environment) -> tuple[str, ...]:
 
 
 def kind(mark: str) -> str:
-    """What a mark says without its figures, for counting cases; a mark of another module is its own kind."""
+    """Return a mark without its numbers, for counting cases. A mark of another module is returned unchanged."""
     return next((name for name in KINDS if mark.startswith(name)), mark)
 
 
 def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The marks of several rounds as those of their case: each disturbance at its worst, with its rounds."""
+    """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
     marks = [mark for each in rounds for mark in each]
     found: dict[str, list[str]] = {}
     for mark in marks:

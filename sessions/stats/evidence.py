@@ -1,10 +1,10 @@
-"""What a comparison knows of a case: its rounds, summed up, and the noise of its session.
+"""Evidence for comparisons: the summarized rounds of a case, and the noise of its session.
 
-Made here from steps, without the other figures of a case and so without numpy: a screen asks for it while cases
-still end. ``results`` has the same of cases whose figures are all known.
+Computed from the steps without the other metrics, and so without numpy, because a screen needs it while cases
+are still finishing. ``results`` has the same for cases whose metrics are all known.
 """
 
-from __future__ import annotations  # for sessions, whose module imports noise
+from __future__ import annotations  # Session is only a type here: its module imports noise
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Sampled(Protocol):
-    """A case as comparisons look at it."""
+    """A case as comparisons see it."""
 
     @property
     def case(self) -> CaseState:
@@ -31,20 +31,20 @@ class Sampled(Protocol):
 
     @property
     def rounds(self) -> Sequence[Sample]:
-        """Each round's steps, summed up."""
+        """Summary of each round's steps."""
 
     @property
     def noise(self) -> Noise:
-        """What is known of the noise of its session, on its kind of device."""
+        """Noise of the session on the case's kind of device."""
 
     @property
     def session(self) -> Session | None:
-        """The session that it was measured in."""
+        """Session that measured the case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A case that ended well, as comparisons look at it."""
+    """A successful case as comparisons see it."""
 
     case: CaseState
     rounds: tuple[Sample, ...]
@@ -53,12 +53,12 @@ class Evidence:
 
     @property
     def config(self) -> Config:
-        """The options of the case."""
+        """Options of the case."""
         return self.case.config
 
 
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
-    """The rounds of a case from its measured steps, or the repeats of a source that kept none."""
+    """Return the rounds of a case from its measured steps, or the repeats of a source that kept none."""
     if case.figures:
         return case.figures.rounds
     if len(case.measured):
@@ -68,7 +68,7 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
 
 
 def repeats(reported: Reported) -> tuple[Sample, ...]:
-    """The repeats of a source that gives the mean of each and no steps."""
+    """Return the repeats of a source that reports the mean of each but no steps."""
     whole_ms = reported.latency_mean_ms if reported.latency_median_ms is None else reported.latency_median_ms
     means_ms = reported.repeats_mean_ms or (() if whole_ms is None else (whole_ms,))
     figures = (Figure(mean_ms) for mean_ms in means_ms)
@@ -76,7 +76,7 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
 
 
 def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
-    """The evidence of a session's cases, with what all of it says of the session's noise."""
+    """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(found)
     start, margin = session.start, session.same_within
     known = noise_of(every, aa_pair(every), start.process_spread, margin, bool(start.host.virtual))
@@ -84,7 +84,7 @@ def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
 
 
 def aa_pair(found: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
-    """The two cases of an A/A pair, where there is one and both ended well."""
+    """Return the two cases of an A/A pair, or None unless both succeeded."""
     again = next((each for each in found if each.config.repeat), None)
     wanted = structs.replace(again.config, repeat=0) if again else None
     first = next((each for each in found if each.config == wanted), None)

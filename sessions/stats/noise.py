@@ -1,10 +1,10 @@
-"""How far fresh processes of one case lie apart on a machine, and how much of it a session can show.
+"""Noise model: process-to-process variation of a case, and how much of it a session can measure.
 
-A process is started with another layout of memory, other clocks and other choices of autotuning, so that its
-typical step differs from that of the process before by more than its own steps tell. Three rounds show that by
-themselves. With fewer, it is taken from what is known of the machine: the repeats and the A/A pair of this
-session, what earlier sessions on the machine left in the record, and, as little as nothing else is known, an
-assumption.
+Each process starts with a different memory layout, different clocks and different autotuning choices, so its
+typical step differs from the previous process's by more than the steps themselves show. Three rounds reveal
+that on their own. With fewer, it is estimated from what is known of the machine: the repeats and the A/A pair
+of this session, the spread recorded by earlier sessions on the machine, and an assumption, which weighs less
+the more is known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,46 +19,46 @@ from benchtui.sessions.stats.disturbance import slowed
 from benchtui.sessions.stats.sampling import Figure, Sample, over_rounds
 
 ASSUMED = 0.02
-"""Relative standard deviation between processes where nothing was measured: what ``make bench`` finds on a
-quiet processor is below it, what a shared machine shows is above."""
+"""Relative standard deviation between processes where nothing was measured. ``make bench`` finds less on a
+quiet processor, and more on a shared machine."""
 ASSUMED_VIRTUAL = 0.1
-"""The same of a virtual machine's processors, whose cores others may share: fresh processes of one case lay 13%
-apart on one, at one of two paces that lasted for seconds."""
+"""The same for a virtual machine's processors, whose cores others may share. On one of them, fresh processes of
+one case differed by 13%, running at one of two speeds that lasted for seconds."""
 ASSUMED_FREEDOM = 4.0
-"""What such an assumption weighs, in degrees of freedom: five repeats outweigh it."""
+"""Weight of that assumption in degrees of freedom; five repeats outweigh it."""
 BETWEEN_SESSIONS = 0.003
-"""Relative standard deviation assumed between two sessions of one machine, beyond that between processes."""
+"""Relative standard deviation assumed between two sessions on one machine, on top of that between processes."""
 MOST_FLOOR = 0.05
-"""The margin never grows beyond this with the noise floor: 10% are never the same."""
+"""Maximum to which the noise floor can raise the margin: a difference of 10% is never the same."""
 
 
 KINDS = ("cpu", "cuda")
-"""Kinds of devices, each with noise of its own."""
+"""Kinds of devices; each has its own noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What is known of a session's noise, for one kind of device."""
+    """Noise of a session on one kind of device."""
 
     between: float = ASSUMED
     """Relative standard deviation between fresh processes of one case."""
     freedom: float = ASSUMED_FREEDOM
-    """Degrees of freedom of it, those of the assumption included."""
+    """Degrees of freedom of ``between``, including those of the assumption."""
     measured: bool = False
-    """Whether any of it was measured, in this session or in earlier ones of the machine."""
+    """Whether any of it was measured, in this session or in earlier ones on the machine."""
     floor: float | None = None
-    """Absolute difference of the logarithms of the A/A pair's medians; None without such a pair."""
+    """Absolute log ratio of the A/A pair's medians; None without such a pair."""
     same_within: float = SAME_WITHIN
-    """Margin of equivalence, as the reader wants it."""
+    """Requested margin of equivalence."""
 
     @property
     def margin(self) -> float:
-        """Margin of equivalence: never below what the session's two equal cases differ by, up to a limit."""
+        """Margin of equivalence: at least twice the difference of the A/A pair, up to ``MOST_FLOOR``."""
         return max(self.same_within, min(2 * (self.floor or 0.0), MOST_FLOOR))
 
 
 class Measured(Protocol):
-    """A case with what its rounds came to."""
+    """A case with its summarized rounds."""
 
     @property
     def case(self) -> CaseState:
@@ -66,7 +66,7 @@ class Measured(Protocol):
 
     @property
     def rounds(self) -> Sequence[Sample]:
-        """Each round's steps, summed up."""
+        """Summary of each round's steps."""
 
 
 def noise_of(
@@ -76,16 +76,16 @@ def noise_of(
     same_within: float = SAME_WITHIN,
     virtual: bool = False,
 ) -> dict[str, Noise]:
-    """The noise of a session by kind of device, from its measured cases, its A/A pair and its record.
+    """Estimate the noise of a session per kind of device, from its cases, its A/A pair and earlier sessions.
 
-    Of the cases those with several rounds say something; others may be left out. ``virtual`` says whether the
-    machine is a virtual one.
+    Only cases with several rounds contribute; others may be left out of ``results``. ``virtual`` says whether
+    the machine is a virtual one.
     """
     found: dict[str, list[Sequence[Figure]]] = {kind: [] for kind in KINDS}
     for each in results:
         repeats = found.setdefault(kind_of(each.case), [])
         if slowed(each.case, throughout=False).by > 1:
-            continue  # what disturbed it is told apart from how processes differ
+            continue  # a disturbance is not process-to-process variation
         repeats.append([round_.median for round_ in each.rounds])
     return {
         kind: _noise(
@@ -100,12 +100,12 @@ def noise_of(
 
 
 def kind_of(case: CaseState) -> str:
-    """``cpu`` or ``cuda``: what a case's noise goes by."""
+    """Return the kind of device of a case, ``cpu`` or ``cuda``, by which noise is grouped."""
     return case.config.device.partition(":")[0]
 
 
 def spread_between(repeats: Iterable[Sequence[Figure]]) -> tuple[float, float]:
-    """Pooled variance of the logarithms between the rounds of each case, and its degrees of freedom."""
+    """Return the pooled log variance between the rounds of each case, and its degrees of freedom."""
     total = freedom = 0.0
     for figures in repeats:
         if len(figures) > 1 and min(each.ms for each in figures) > 0:
@@ -139,7 +139,7 @@ def _noise(
 
 
 def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Figure, Figure] | None:
-    """The typical steps of the A/A pair, where it ran on this kind of device."""
+    """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
     if aa is None or kind_of(aa[0].case) != kind or not all(each.rounds for each in aa):
         return None
     one, other = (_typical([round_.median for round_ in each.rounds]) for each in aa)
@@ -147,7 +147,7 @@ def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Figure, Figu
 
 
 def _typical(figures: Sequence[Figure]) -> Figure:
-    """The rounds' medians as one figure: their geometric mean."""
+    """Reduce the medians of the rounds to one value, their geometric mean."""
     if len(figures) == 1 or min(each.ms for each in figures) <= 0:
         return min(figures, key=lambda each: each.ms)
     center, variance, _ = over_rounds(figures)

@@ -1,6 +1,6 @@
-"""Steps so far off the others that something else must have happened in them. They are told, never removed."""
+"""Outlier detection: steps too far off for normal variation. They are reported, never removed."""
 
-from __future__ import annotations  # for numpy, which the bounds do without
+from __future__ import annotations  # numpy is only a type here: ``usual`` works without it
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     import numpy as np
 
 THRESHOLD = 14.826
-"""Distance from the median, in median absolute deviations, from which a step is one.
+"""Distance from the median, in median absolute deviations, beyond which a step is an outlier.
 
 Ten standard deviations of a normal distribution (hyperfine, outlier_detection.rs, after Iglewicz and Hoaglin,
 How to Detect and Handle Outliers).
 """
 LEAST_DEVIATION = 0.001
-"""Share of the median that a deviation counts for at least: times that agree to the clock's tick have none."""
+"""Minimum deviation, as a share of the median. Times that agree to the clock's tick would have none."""
 
 
 class InOrder(Protocol):
-    """Figures in ascending order, reached by their place."""
+    """Values in ascending order, accessed by index."""
 
     def __getitem__(self, place: int, /) -> float:
-        """The figure at a place, counted from 0."""
+        """Return the value at an index, counted from 0."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of values."""
 
 
 def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tuple[int, ...]:
-    """Places, counted from 0, of the times whose modified z-score is above the threshold."""
+    """Return the indices (from 0) of times whose modified z-score exceeds the threshold."""
     if not len(times_ms):
         return ()
-    import numpy as np  # see above
+    import numpy as np  # imported late: ``usual`` works without it
 
     values = np.asarray(times_ms, dtype=float)
     low, high = usual(np.sort(values) if ordered is None else ordered)
@@ -41,7 +41,7 @@ def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tu
 
 
 def usual(ordered: InOrder) -> tuple[float, float]:
-    """From where to where figures are no outliers; there must be one at least."""
+    """Return the range within which values are not outliers. Needs at least one value."""
     last = len(ordered) - 1
     middle = (ordered[last // 2] + ordered[last - last // 2]) / 2
     unit = max(_deviation(ordered, middle), LEAST_DEVIATION * abs(middle))
@@ -49,10 +49,10 @@ def usual(ordered: InOrder) -> tuple[float, float]:
 
 
 def _deviation(ordered: InOrder, middle: float) -> float:
-    """The median of the distances from the median, from a handful of looks.
+    """Return the median absolute deviation, using only a handful of lookups.
 
-    The nearest half of all figures stands together, the farthest of it at its ends. It begins where the figure
-    behind it is no nearer than its first.
+    The nearer half of all values is contiguous, with its farthest values at the ends. It starts at the first
+    index where the value just behind it is at least as far from the median as its first.
     """
     n, half = len(ordered), len(ordered) // 2 + 1
     first = bisect_left(

@@ -1,13 +1,13 @@
-"""The one statistics of comparison: a case against another as a ratio with its intervals, and the word for it.
+"""Ratios and verdicts: the one statistical test that compares two cases.
 
-Everything that turns two cases into words asks this module: table, charts, comparison page, report, gate and
-recommendations. What is compared is the typical step: the ratio of medians, over rounds where there are any.
-The first quartile is a second witness, and the totals have a veto.
+Everything that describes a pair of cases in words uses this module: table, charts, comparison page, report,
+gate and recommendations. The compared quantity is the typical step: the ratio of medians, over rounds where
+there are several. The first quartile has to agree, and the totals can veto.
 
-Three things vary: steps within a process, fresh processes of one case, and sessions. From three rounds on their
-spread shows the first two together (Welch's t on the logarithms of the rounds' medians). With fewer, the steps
-give the first (order statistics of autocorrelated steps) and ``noise`` the second. Between two sessions an
-assumption is added, and what their peaks say of the machine's pace.
+There are three sources of variation: steps within a process, fresh processes of one case, and sessions. From
+three rounds on, their spread covers the first two (Welch's t on the logarithms of the rounds' medians). With
+fewer, the first comes from the steps (order statistics of autocorrelated steps) and the second from ``noise``.
+Between two sessions, an assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,65 +27,65 @@ from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, SURE, Bou
 from benchtui.sessions.stats.student_t import quantile
 
 MARGIN = 0.005
-"""Share by which a whole interval must lie off 1 before one case is called faster; less isn't worth a word."""
+"""Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
 MOST_ROUNDS = 100
-"""Rounds beyond which more of them are no advice."""
+"""Maximum number of rounds to recommend."""
 BOTH_DISTURBED = 1.1
-"""How many times as fast a disturbed process may be as another that was disturbed as much."""
+"""How many times as fast a disturbed process may be as another that was equally disturbed."""
 
 
 class Verdict(StrEnum):
-    """What a ratio lets one say."""
+    """Conclusion that a ratio allows."""
 
     FASTER = "faster"
     SLOWER = "slower"
-    """The whole 99% interval lies beyond 0.5%, by typical and by fast steps."""
+    """The whole 99% interval lies beyond 0.5%, for typical and for fast steps."""
     SAME = "same"
     """The whole 95% interval lies within the margin of equivalence."""
     UNSURE = "unsure"
-    """Anything else."""
+    """None of the above."""
 
 
 class Doubt(StrEnum):
-    """Why a verdict is UNSURE."""
+    """Reason for an UNSURE verdict."""
 
     NO_INTERVAL = "no interval"
     """Too few steps, or a source that kept none."""
     WIDE = "wide"
-    """The interval holds more than one word."""
+    """The interval allows more than one verdict."""
     STEPS = "steps"
     """Typical and fast steps disagree."""
     TOTALS = "totals"
-    """Typical steps and the time of all steps together disagree."""
+    """Typical steps and the total time of all steps disagree."""
     OUTSIDE = "outside"
-    """Something outside the cases may account for it."""
+    """Something outside the cases may explain the difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as fast: above 1 the new case is the faster one."""
+    """How many times as fast the new case is; above 1 it is faster."""
 
     value: float
     bounds: Bounds | None = None
-    """The ratio of typical steps with its intervals, widened by what ``outside`` may account for."""
+    """Ratio of typical steps with its intervals, widened by the effects in ``outside``."""
     fast: Bounds | None = None
-    """The same of first quartiles; None where no steps were kept."""
+    """Ratio of first quartiles; None if no steps were kept."""
     totals: Bounds | None = None
-    """The same of mean steps, which throughput over all steps goes by."""
+    """Ratio of mean steps, which determine throughput over all steps."""
     inner: Bounds | None = None
-    """The bounds before they were widened; None where nothing outside speaks against them."""
+    """Bounds before widening; None if nothing outside the cases widened them."""
     outside: tuple[str, ...] = ()
-    """What outside the two cases may account for a difference."""
+    """Causes outside the two cases that may explain a difference."""
     same_within: float = 0.0
     """Margin of equivalence."""
     between: float | None = None
-    """Relative standard deviation between processes that the bounds rest on."""
+    """Relative standard deviation between processes behind the bounds."""
     rounds: int = 0
-    """Rounds of the case that has fewer."""
+    """Rounds of the case with fewer."""
     floor: float = 0.0
-    """Half the width, as a logarithm, that no number of rounds makes smaller: the session's noise floor."""
+    """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
     apart: float = 0.0
-    """Variance that no number of rounds makes smaller: between two sessions."""
+    """Variance between two sessions. More rounds don't reduce it."""
 
     @property
     def low(self) -> float | None:
@@ -99,12 +99,12 @@ class Ratio:
 
     @property
     def verdict(self) -> Verdict:
-        """The word that the bounds carry."""
+        """Verdict that the bounds support; UNSURE if there is a doubt."""
         return Verdict.UNSURE if self.doubt else _word(self.bounds, self.same_within)
 
     @property
     def doubt(self) -> Doubt | None:
-        """Why the word is UNSURE; None where it isn't."""
+        """Reason for an UNSURE verdict; None for any other."""
         if self.bounds is None:
             return Doubt.NO_INTERVAL
         own, margin = _word(self.bounds, self.same_within), self.same_within
@@ -119,12 +119,12 @@ class Ratio:
 
     @property
     def contested(self) -> bool:
-        """Whether the interval alone would carry a word, and something speaks against it."""
+        """Whether the interval alone would give a verdict, but something else contradicts it."""
         return self.doubt in (Doubt.STEPS, Doubt.TOTALS, Doubt.OUTSIDE)
 
     @property
     def resolution(self) -> float | None:
-        """The smallest difference that would have been called one, as a share (0.38 is 38%)."""
+        """Smallest difference that would have been detected, as a share (0.38 is 38%)."""
         if self.bounds is None or not self.value > 0 or not self.bounds.sure_low > 0:
             return None
         sure = max(self.bounds.sure_high / self.value, self.value / self.bounds.sure_low)
@@ -132,9 +132,9 @@ class Ratio:
 
     @property
     def rounds_wanted(self) -> int | None:
-        """Rounds of each case that would decide a ratio like this one; None where no number of them would.
+        """Rounds of each case that would decide a ratio like this one; None if no number would.
 
-        Nor would they where something outside the cases may account for the difference.
+        More rounds don't help if something outside the cases may explain the difference.
         """
         if self.doubt is not Doubt.WIDE or self.outside or not self.between or not self.value > 0:
             return None
@@ -149,7 +149,7 @@ class Ratio:
         return None
 
     def times(self, factor: float) -> "Ratio":
-        """The same for so many times the work."""
+        """Return the ratio for this many times the work."""
 
         def scaled(bounds: Bounds | None) -> Bounds | None:
             return bounds.times(factor) if bounds else None
@@ -164,7 +164,10 @@ class Ratio:
         )
 
     def widened(self, down: float, up: float, *why: str) -> "Ratio":
-        """The ratio if something outside the cases made one of them so many times as fast, at the most."""
+        """Return the ratio with its bounds widened for a cause outside the cases.
+
+        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction.
+        """
         if self.bounds is None or max(down, up) <= 1:
             return self
 
@@ -183,34 +186,37 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A case and the one it is held against."""
+    """A base case, a new case and their ratios."""
 
     base: Result
     new: Result
     throughput: Ratio | None
-    """Samples per second at the typical step."""
+    """Ratio of samples per second at the typical step."""
     latency: Ratio | None
-    """Typical steps, the base's over the new one's."""
+    """Ratio of typical steps, base over new."""
 
     @property
     def ratio(self) -> Ratio | None:
-        """How many times as fast the new case is by the time of a sample, or of a step that has no samples."""
+        """How many times as fast the new case is per sample, or per step if a step has no samples."""
         return self.throughput or self.latency
 
     @property
     def verdict(self) -> Verdict:
-        """The word for the pair."""
+        """Verdict on the pair."""
         return self.ratio.verdict if self.ratio else Verdict.UNSURE
 
 
 def comparison(base: Result, new: Result) -> Comparison:
-    """Both ratios of a pair."""
+    """Compare two cases by throughput and latency."""
     latency = latency_ratio(base, new)
     return Comparison(base, new, _per_sample(latency, base, new), latency)
 
 
 def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Comparison:
-    """A pair between whose cases the machine became so many times as fast, at the least and at the most."""
+    """Widen both ratios for a change in the speed of the machine itself.
+
+    ``pace`` is the smallest and the largest factor by which the machine became faster.
+    """
     down, up = max(pace), 1 / min(pace)
     why = "the machine itself ran at another pace"
     throughput, latency = (ratio and ratio.widened(down, up, why) for ratio in (pair.throughput, pair.latency))
@@ -218,7 +224,7 @@ def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Co
 
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """The base's typical step over the new one's; None where a time is no time."""
+    """Return the ratio of typical steps, base over new; None if a time is missing or not positive."""
     one, other = _typical_ms(base), _typical_ms(new)
     if one is None or other is None:
         return None
@@ -226,15 +232,15 @@ def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
 
 
 def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """How many times as many samples the new case handles in a second, at its typical step.
+    """Return the ratio of samples per second at the typical step, new over base.
 
-    Where a source kept no steps, by the rates that it gives.
+    The reported rates are used where a source kept no steps.
     """
     return _per_sample(latency_ratio(base, new), base, new)
 
 
 def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | None:
-    """The ratio of steps as one of samples."""
+    """Convert a ratio of steps to a ratio of samples."""
     samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
     if ratio is None or samples is None:
         return None
@@ -244,7 +250,7 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
-    """How many times as many samples the new case handles with a joule; bounded from three rounds on."""
+    """Return the ratio of samples per joule, new over base; bounded from three rounds on."""
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
@@ -253,7 +259,7 @@ def energy_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
-    """How many times as steady the new case's steps are; bounded from three rounds on."""
+    """Return the ratio of jitter, base over new; bounded from three rounds on."""
     jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
     if not jitter[0] or not jitter[1]:
         return None
@@ -262,7 +268,7 @@ def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def memory_ratio(base: Result, new: Result) -> Ratio | None:
-    """How many times as much memory the base needs at its peak, as wide as the rounds' peaks lie apart."""
+    """Return the ratio of peak memory, base over new. Its bounds span the peaks of the rounds."""
     one, other = base.memory_range_mb, new.memory_range_mb
     if one is None or other is None or not min(one[0], other[0]) > 0:
         return None
@@ -273,7 +279,7 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def bounds_ms(result: Sampled) -> Bounds | None:
-    """Where the typical step of a case lies, fresh processes of it among the steps; None where nothing says."""
+    """Return the bounds of a case's typical step, process-to-process variation included; None if unknown."""
     figures = [each.median for each in result.rounds]
     part = _part(figures, result) if figures and min(each.ms for each in figures) > 0 else None
     if part is None:
@@ -283,12 +289,12 @@ def bounds_ms(result: Sampled) -> Bounds | None:
 
 
 def cold_cost_ms(result: Result) -> float | None:
-    """What the first step took beyond a steady one; with compiling that is the compiler's time."""
+    """Return the time of the first step beyond a steady one; with ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
 
 
 def break_even_steps(pair: Comparison) -> int | None:
-    """Steps after which the new case's first step has paid for itself; None where it isn't surely faster."""
+    """Return the steps after which the new case's first step pays off; None unless it is FASTER."""
     cost_ms, saved_ms = cold_cost_ms(pair.new), pair.base.typical_ms - pair.new.typical_ms
     if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
         return None
@@ -296,7 +302,7 @@ def break_even_steps(pair: Comparison) -> int | None:
 
 
 def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Comparison]:
-    """Every case whose option has another value, against the case that differs from it in this option alone."""
+    """Pair each case that has another value of the option with the case that differs in this option only."""
     rows = tuple(results)
     bases = {result.config: result for result in reversed(rows) if getattr(result.config, option) == base_value}
     wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in rows)
@@ -312,26 +318,26 @@ _Terms = list[tuple[float, float]]
 
 
 def _typical_ms(result: Sampled) -> float | None:
-    """The geometric mean of the rounds' medians; None where there is none, or a time is no time."""
+    """Return the geometric mean of the rounds' medians; None if one is missing or not positive."""
     medians = [each.median.ms for each in result.rounds]
     return geometric_mean(medians) or None if medians and min(medians) > 0 else None
 
 
 def _told_rate(case: CaseState) -> float | None:
-    """Samples per second by the word of a source that kept no steps."""
+    """Return the samples per second reported by a source that kept no steps."""
     reported = case.finished.reported if case.finished and not case.steps_measured else None
     return reported.samples_per_s if reported else None
 
 
 def _mean_clock_mhz(case: CaseState) -> float | None:
-    """Mean clock of the GPU over the rounds; None where any of them has no reading."""
+    """Return the GPU's mean clock over the rounds; None if a round has no reading."""
     clocks = [end.environment.sm_clock_mhz for end in case.ends if end.environment]
     known = [clock for clock in clocks if clock]
     return fmean(known) if known and len(known) == len(case.ends) else None
 
 
 def _ratio(base: Sampled, new: Sampled, value: float) -> Ratio:
-    """A ratio of steps with all that bounds it."""
+    """Build a ratio of steps with all of its bounds."""
     medians = _bounds(base, new, [[each.median for each in result.rounds] for result in (base, new)])
     if medians is None:
         margin = max(base.noise.margin, new.noise.margin)
@@ -360,7 +366,7 @@ def _rounds(base: Sampled, new: Sampled) -> int:
 
 
 def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Figure]]) -> tuple[Bounds, float] | None:
-    """Bounds of a figure of the base over the new case's, and the spread between processes behind them."""
+    """Return the bounds of a ratio, base over new, and the process-to-process spread behind them."""
     if not all(figures) or min(each.ms for side in figures for each in side) <= 0:
         return None
     own = min(map(len, figures)) >= LEAST_ROUNDS
@@ -374,19 +380,20 @@ def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Figure]]) ->
 
 
 def _floor(base: Sampled, new: Sampled) -> float:
-    """The larger noise floor of the two sessions."""
+    """Return the larger noise floor of the two sessions."""
     return max(base.noise.floor or 0.0, new.noise.floor or 0.0)
 
 
 def _apart(base: Sampled, new: Sampled) -> float:
-    """Variance between the sessions of two cases; none within one."""
+    """Return the variance between the sessions of two cases; 0 within one session."""
     return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
 
 
 def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple[float, _Terms] | None:
-    """One case's logarithm with its variances: by its rounds, or by its steps and the machine's noise.
+    """Return a case's mean logarithm and its variances.
 
-    ``own`` says whether the rounds may speak for themselves, where there are enough of them.
+    They come from its rounds, or from its steps and the machine's noise. ``own`` says whether the rounds may be
+    used on their own if there are enough of them.
     """
     n, noise = len(figures), result.noise
     if own and n >= LEAST_ROUNDS:
@@ -398,12 +405,12 @@ def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple
         if each.error is not None:
             within += each.error**2
         elif result.case.steps_measured or not noise.measured:
-            return None  # too few steps, or a source that kept none and repeated nothing
+            return None  # too few steps, or a source with neither steps nor repeats
     return center / n, [(within / n**2, inf), (noise.between**2 / n, noise.freedom)]
 
 
 def _error(terms: _Terms) -> tuple[float, float]:
-    """The standard error of a sum, and its degrees of freedom by Welch and Satterthwaite."""
+    """Return the standard error of a sum, and its degrees of freedom (Welch-Satterthwaite)."""
     total = weighed = 0.0
     for variance, freedom in terms:
         total += variance
@@ -412,7 +419,7 @@ def _error(terms: _Terms) -> tuple[float, float]:
 
 
 def _over_rounds(value: float, rounds: Sequence[Sequence[Figure]], base: Result) -> Ratio:
-    """A ratio of figures that each round has one of; without an interval below three rounds."""
+    """Build a ratio from one value per round. It has no interval below three rounds."""
     if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
         return Ratio(value, same_within=base.noise.margin)
     (one, first, first_n), (other, second, second_n) = (over_rounds(side) for side in rounds)
@@ -421,7 +428,7 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Figure]], base: Result)
 
 
 def _word(bounds: Bounds | None, same_within: float) -> Verdict:
-    """The word that one pair of intervals carries."""
+    """Return the verdict that one set of bounds supports."""
     if bounds is None:
         return Verdict.UNSURE
     if bounds.sure_low > 1 + MARGIN:
@@ -433,7 +440,7 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
 
 
 def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | None:
-    """What fast steps have against the word of typical ones: they say another, or aren't sure either."""
+    """Return the doubt that fast steps cast on a verdict: they give another one, or none."""
     word = _word(witness, same_within)
     if own is Verdict.SAME:
         within = 1 / (1 + same_within) <= witness.value <= 1 + same_within
@@ -445,19 +452,19 @@ def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | Non
 
 
 def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
-    """Whether the time of all steps together says otherwise, by more than the margin of equivalence."""
+    """Return whether the total time contradicts a verdict by more than the margin of equivalence."""
     faster, slower = totals.value > 1 + same_within, totals.value < 1 / (1 + same_within)
     against = {Verdict.FASTER: slower, Verdict.SLOWER: faster, Verdict.SAME: faster or slower}
     return against.get(own, False)
 
 
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
-    """A ratio as wide as the surroundings of both cases ask for."""
+    """Widen a ratio for disturbances and clock differences around the two cases."""
     few = _rounds(base, new) < LEAST_ROUNDS
     one, other = (slowed(each.case, throughout=not few) for each in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
-        return ratio  # rounds in turns: a clock that differs in all of them is the case's own doing
+        return ratio  # rounds alternate: the case itself causes a clock that differs in all of them
     clocks = _mean_clock_mhz(base.case), _mean_clock_mhz(new.case)
     if clocks[0] and clocks[1] and abs(clocks[1] / clocks[0] - 1) > MARGIN:
         pace = clocks[1] / clocks[0]
@@ -467,7 +474,7 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
 
 
 def _disturbed(ratio: Ratio, base: Slowed, new: Slowed, few: bool) -> Ratio:
-    """A ratio of which one case or both may have been slowed down."""
+    """Widen a ratio if either case may have been slowed down."""
     if not base.by > 1 and not new.by > 1:
         return ratio
     rest = BOTH_DISTURBED if few and base.by > 1 and new.by > 1 else 1.0

@@ -1,6 +1,6 @@
-"""The measured cases of a session with their figures, and the series of batch sizes they form."""
+"""Results: the measured cases of a session with their metrics, grouped into batch-size series."""
 
-from __future__ import annotations  # for metrics, whose module imports numpy
+from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,50 +14,42 @@ from benchtui.sessions.stats.evidence import Evidence, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import AXES
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
-SERIES_OPTIONS = (
-    "machine",
-    "device",
-    "precision",
-    "attention",
-    "compile",
-    "threads",
-    "padding",
-    "sequence_length",
-    "label",
-)
-"""Every option but the batch size."""
+SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
+"""All options except the batch size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A case that ended well, with its figures."""
+    """A successful case with its metrics."""
 
     case: CaseState
     metrics: Metrics
     noise: Noise = field(default=Noise(), repr=False)
-    """What is known of the noise of its session."""
+    """Noise of the session that measured it."""
     session: Session | None = field(default=None, repr=False)
-    """The session that it was measured in."""
+    """Session that measured the case."""
 
     @property
     def config(self) -> Config:
-        """The options of the case."""
+        """Options of the case."""
         return self.case.config
 
     @property
     def name(self) -> str:
-        """The readable name of the case."""
+        """Readable name of the case."""
         return self.case.name
 
     @property
     def typical_ms(self) -> float:
-        """The median step in milliseconds: of several rounds the geometric mean of their medians.
+        """Typical step in milliseconds, which ratios are based on.
 
-        The mean where the source kept no steps. It is what ratios are of.
+        The median step; with several rounds, the geometric mean of their medians. The mean if a source that
+        kept no steps reports no median.
         """
         latency, medians = self.metrics.latency_ms, self.metrics.rounds_ms
         if len(medians) > 1 and self.case.steps_measured and min(medians) > 0:
@@ -66,23 +58,23 @@ class Result:
 
     @property
     def token_rate(self) -> tuple[float | None, str]:
-        """Tokens a second with their unit: the real ones, or those with padding where only they are known."""
+        """Tokens per second and the unit: real tokens, or padded ones if only those are known."""
         real, padded = self.metrics.tokens_per_s, self.metrics.padded_tokens_per_s
         return (real, "tokens/s") if real is not None else (padded, "tokens/s with padding")
 
     @property
     def tokens_per_mb(self) -> float | None:
-        """Tokens a second per MB of peak memory; None without either."""
+        """Tokens per second per MB of peak memory; None if either is unknown."""
         return self._over_memory(self.token_rate[0])
 
     @property
     def samples_per_mb(self) -> float | None:
-        """Samples a second per MB of peak memory."""
+        """Samples per second per MB of peak memory; None if either is unknown."""
         return self._over_memory(self.metrics.samples_per_s)
 
     @property
     def per_mb(self) -> tuple[float | None, str]:
-        """The rate per MB with its unit: of tokens, or of samples where the task has no tokens."""
+        """Rate per MB and its unit: tokens, or samples for a task without tokens."""
         if self.tokens_per_mb is None:
             return self.samples_per_mb, "samples/s per MB"
         return self.tokens_per_mb, f"{self.token_rate[1]} per MB"
@@ -93,12 +85,12 @@ class Result:
 
     @property
     def rounds(self) -> tuple[Sample, ...]:
-        """What each round's steps say of the case."""
+        """Summary of each round's steps."""
         return self.metrics.rounds
 
     @property
     def memory_range_mb(self) -> tuple[float, float] | None:
-        """The lowest and the highest peak of memory that a round is known to have had."""
+        """Lowest and highest known peak memory of a round."""
         peak = self.case.peak_memory_mb
         if not peak:
             return None
@@ -108,26 +100,27 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Cases that differ in their batch size alone, the smallest first; never empty."""
+    """Cases that differ only in batch size, smallest first; never empty."""
 
     results: tuple[Result, ...]
 
     @property
     def config(self) -> Config:
-        """The options of the first case; all but the batch size hold for the series."""
+        """Options of the first case; all but the batch size apply to the whole series."""
         return self.results[0].config
 
 
 def measured(session: Session) -> tuple[Result, ...]:
-    """The cases that ended well, in the order of the plan; their figures are computed here and only once.
+    """Return the successful cases in plan order, with their metrics.
 
-    The second case of an A/A pair is left out: it is no choice of its own.
+    Metrics are computed here and nowhere else, so keep the result. The second case of an A/A pair is left out,
+    because it is no separate choice.
     """
     return tuple(each for each in _all(session) if not each.config.repeat)
 
 
 def aa_pair(session: Session) -> tuple[Result, Result] | None:
-    """The two cases of the session's A/A pair, where there is one and both ended well."""
+    """Return the two cases of the session's A/A pair, or None unless both succeeded."""
     if not any(case.config.repeat for case in session.cases):
         return None
     every = {each.case.index: each for each in _all(session)}
@@ -136,9 +129,9 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 
 
 def _all(session: Session) -> list[Result]:
-    """Every case that ended well, with what is known of the session's noise."""
+    """Return every successful case with the noise of the session."""
     from benchtui.sessions.stats.case_metrics import (
-        metrics,  # numpy: a tenth of a second that no screen waits for
+        metrics,  # imports numpy: 0.1 s that screens shouldn't wait for
     )
 
     ended = (case for case in session.cases if case.state == "ok")
@@ -150,7 +143,7 @@ def _all(session: Session) -> list[Result]:
 
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:
-    """The results by everything but their batch size, in the order in which each series begins."""
+    """Group the results by everything but batch size, in order of first appearance."""
     found: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         found.setdefault(series_key(result.config), []).append(result)
@@ -158,18 +151,18 @@ def series(results: Iterable[Result]) -> tuple[Series, ...]:
 
 
 def series_key(config: Config) -> tuple[object, ...]:
-    """What two cases of a series have in common."""
+    """Return the options that all cases of a series share."""
     return tuple(getattr(config, option) for option in SERIES_OPTIONS)
 
 
 def varied(configs: Iterable[Config]) -> tuple[str, ...]:
-    """The options, the batch size aside, that don't have the same value in all of these."""
+    """Return the options, except batch size, that vary among the configurations."""
     columns = zip(*map(series_key, configs), strict=True)
     return tuple(name for name, column in zip(SERIES_OPTIONS, columns, strict=False) if len(set(column)) > 1)
 
 
 def by_length(results: Iterable[Result]) -> dict[int, tuple[Result, ...]]:
-    """The results of each sequence length: another length is other work, and not a choice of configuration."""
+    """Group the results by sequence length. Another length is different work, not another choice."""
     found: dict[int, list[Result]] = {}
     for result in results:
         found.setdefault(result.config.sequence_length, []).append(result)

@@ -1,7 +1,7 @@
-"""What the steps of one round say of their case: three figures, each with the error of a sample this large.
+"""Round summary: median, first quartile and mean of a round's steps, each with its standard error.
 
-Errors are relative: the standard error of a figure's natural logarithm. They cover the steps of one process and
-nothing else; how far fresh processes lie apart is known to ``noise`` and to the rounds themselves.
+Errors are relative: the standard error of a statistic's natural logarithm. They cover the steps of one process
+only; process-to-process variation comes from ``noise`` and from the rounds themselves.
 """
 
 from collections.abc import Sequence
@@ -13,48 +13,49 @@ from typing import Protocol
 from benchtui.sessions.stats.student_t import quantile
 
 LOW = 0.25
-"""The low quantile: what fast steps take. A minimum would be decided by the few steps at boost clock."""
+"""Quantile that represents fast steps. A minimum would depend on the few steps at boost clock."""
 LEAST_STEPS = 6
-"""Steps below which a sample has no error to speak of."""
+"""Minimum number of steps for a standard error."""
 LEAST_ROUNDS = 3
-"""Rounds from which their own spread gives an interval."""
+"""Minimum number of rounds for an interval from their own spread."""
 CONFIDENCE = 0.95
 SURE = 0.99
-"""Confidence of the intervals that are shown, and of those that FASTER and SLOWER rest on."""
+"""Confidence of the intervals that are shown, and of those behind FASTER and SLOWER."""
 
 WIDE = 2.0
-"""Standard deviations of the rank at which an error is read off: nearer ones lie on few steps, and vary."""
+"""Distance in standard deviations of the rank at which an error is read off. A smaller one would depend on few
+steps, and vary."""
 
 _LONG = 20_000
-"""Steps from which numpy is worth importing."""
+"""Number of steps from which importing numpy pays off."""
 _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
-"""Steps of a batch at least, and how many batches a round is cut into."""
+"""Minimum steps per batch, and maximum and minimum number of batches per round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a sample of times."""
+    """A statistic of a sample of times."""
 
     ms: float
     error: float | None = None
-    """Relative standard error; None where the sample is too small, or its source kept no steps."""
+    """Relative standard error; None if the sample is too small, or its source kept no steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The steps of one round of a case, which one process ran."""
+    """Summary of one round's steps, all run by one process."""
 
     n: int
     median: Figure
     low: Figure | None
-    """The first quartile; None where no steps were kept."""
+    """First quartile; None if no steps were kept."""
     mean: Figure
     jitter: float | None = None
-    """Standard deviation of the steps over their mean; None for fewer than two, or where none were kept."""
+    """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
 
 
 class Ordered(Protocol):
-    """Times in ascending order, however they are kept."""
+    """Times in ascending order, in any container."""
 
     def __len__(self) -> int: ...
 
@@ -63,7 +64,7 @@ class Ordered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A value with its 95% and its 99% interval."""
+    """A value with its 95% and 99% intervals."""
 
     value: float
     low: float
@@ -73,29 +74,29 @@ class Bounds:
 
     @classmethod
     def around(cls, center: float, error: float, freedom: float, least: float = 0.0) -> "Bounds":
-        """Bounds by Student's t around a logarithm; ``least`` is the half width they have at least."""
+        """Return the Student's t bounds around a logarithm, with a half-width of at least ``least``."""
         half = max(least, quantile((1 + CONFIDENCE) / 2, freedom) * error)
         sure = max(least, quantile((1 + SURE) / 2, freedom) * error)
         low, high = _exp(center - half), _exp(center + half)
         return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
 
     def times(self, factor: float) -> "Bounds":
-        """The same in another unit."""
+        """Return the bounds multiplied by a factor, such as a change of unit."""
         value, low, high, sure_low, sure_high = self._all
         return Bounds(factor * value, factor * low, factor * high, factor * sure_low, factor * sure_high)
 
     def wider(self, down: float, up: float) -> "Bounds":
-        """Bounds that reach this many times as far: ``down`` and ``up`` are at least 1."""
+        """Return the bounds extended by the factors ``down`` and ``up``, both at least 1."""
         low, sure_low = self.low / down, self.sure_low / down
         return Bounds(self.value, low, self.high * up, sure_low, self.sure_high * up)
 
     def over(self) -> "Bounds":
-        """Bounds of the reciprocal."""
+        """Return the bounds of the reciprocal."""
         value, low, high, sure_low, sure_high = (1 / each if each else float("inf") for each in self._all)
         return Bounds(value, high, low, sure_high, sure_low)
 
     def __mul__(self, other: "Bounds") -> "Bounds":
-        """Bounds of a product whose factors may go together: each end times the other's."""
+        """Return the bounds of a product of factors that may be correlated: each end times the other's."""
         return Bounds(*(one * two for one, two in zip(self._all, other._all, strict=True)))
 
     @property
@@ -104,7 +105,7 @@ class Bounds:
 
 
 def sample(times_ms: Sequence[float]) -> Sample | None:
-    """Sum up the steps of a round, in the order in which they ran; None without any."""
+    """Summarize the steps of a round, given in the order they ran; None if there are none."""
     n = len(times_ms)
     if not n:
         return None
@@ -122,10 +123,10 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
 
 
 def over_rounds(figures: Sequence[Figure]) -> tuple[float, float, float]:
-    """The mean of the rounds' logarithms, its variance by their spread, and the degrees of freedom of that.
+    """Return the mean of the rounds' logarithms, its variance by their spread, and its degrees of freedom.
 
     The variance is at least what the steps within the rounds account for: rounds that happen to agree don't
-    make a case exact. Takes two rounds or more.
+    make a case exact. Needs at least two rounds.
     """
     logs = [log(each.ms) for each in figures]
     n = len(logs)
@@ -135,10 +136,10 @@ def over_rounds(figures: Sequence[Figure]) -> tuple[float, float, float]:
 
 
 def interval(figures: Sequence[Figure]) -> Bounds | None:
-    """Where a case lies in milliseconds by what its own steps and rounds show; None where they can't tell.
+    """Return the bounds of a case by its own steps and rounds; None if they don't suffice.
 
-    From three rounds on the spread between them decides. One round shows what its own process does; two are
-    covered by the widest of both.
+    From three rounds on, the spread between them decides. One round covers its own process only. Two rounds
+    give the span of both intervals.
     """
     if not figures or min(each.ms for each in figures) <= 0:
         return None
@@ -158,7 +159,7 @@ def interval(figures: Sequence[Figure]) -> Bounds | None:
 
 
 def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Figure:
-    """A quantile with the error that order statistics give it (David and Nagaraja, Order Statistics, 7.1)."""
+    """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
     place = share * (len(ordered) - 1)
     value = _at(ordered, place)
     if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
@@ -170,13 +171,13 @@ def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Figu
 
 
 def _at(ordered: Ordered, place: float) -> float:
-    """The value at a place between two ranks, as numpy's default does it."""
+    """Interpolate linearly between two ranks, as numpy does by default."""
     below, above = ordered[floor(place)], ordered[ceil(place)]
     return float(below + (above - below) * (place - floor(place)))
 
 
 def _inflation_of_share(times_ms: Sequence[float], value: float, share: float) -> float:
-    """How many times as much the share of steps below a value varies as that of independent steps."""
+    """Return the variance of the share of steps below a value, relative to that of independent steps."""
     batches, size = _batches(len(times_ms))
     if batches < _LEAST_BATCHES:
         return 1.0
@@ -185,7 +186,7 @@ def _inflation_of_share(times_ms: Sequence[float], value: float, share: float) -
 
 
 def _error_of_mean(times_ms: Sequence[float], mean: float, jitter: float | None) -> float | None:
-    """The relative standard error of the mean, by batches of neighbouring steps where there are enough.
+    """Return the relative standard error of the mean, from batch means if there are enough steps.
 
     Batch means: Law and Kelton, Simulation Modeling and Analysis, section 9.5.3.
     """
@@ -201,15 +202,15 @@ def _error_of_mean(times_ms: Sequence[float], mean: float, jitter: float | None)
 
 
 def _batches(n: int) -> tuple[int, int]:
-    """How many batches a round is cut into, and how many steps each has."""
+    """Return the number of batches in a round, and the number of steps in each."""
     batches = min(_MOST_BATCHES, n // _BATCH)
     return (batches, n // batches) if batches else (0, 0)
 
 
 def _below(times_ms: Sequence[float], value: float, batches: int, size: int) -> list[int]:
-    """How many steps of each batch are below a value."""
+    """Count the steps below a value in each batch."""
     if len(times_ms) >= _LONG:
-        import numpy as np  # a tenth of a second, for long rounds alone
+        import numpy as np  # takes 0.1 s, only worth it for long rounds
 
         found = np.asarray(times_ms)[: batches * size].reshape(batches, size) < value
         return [int(count) for count in found.sum(axis=1)]
@@ -217,23 +218,23 @@ def _below(times_ms: Sequence[float], value: float, batches: int, size: int) -> 
 
 
 def _sorted_by_numpy(times_ms: Sequence[float]) -> Ordered:
-    import numpy as np  # a tenth of a second, for long rounds alone
+    import numpy as np  # takes 0.1 s, only worth it for long rounds
 
     found: Ordered = np.sort(np.asarray(times_ms, dtype=float))
     return found
 
 
 def _spread(times_ms: Sequence[float], mean: float) -> float:
-    """Standard deviation of a sample (n - 1); ``statistics.stdev`` is exact, and ten times as slow."""
+    """Return the sample standard deviation (n - 1). ``statistics.stdev`` is exact, but ten times as slow."""
     if len(times_ms) >= _LONG:
-        import numpy as np  # a tenth of a second, for long rounds alone
+        import numpy as np  # takes 0.1 s, only worth it for long rounds
 
         return float(np.std(np.asarray(times_ms, dtype=float), ddof=1))
     return sqrt(sum((time - mean) ** 2 for time in times_ms) / (len(times_ms) - 1))
 
 
 def _exp(power: float) -> float:
-    """E to a power; infinite where it is too large for a float."""
+    """Return e to a power; infinity if it is too large for a float."""
     try:
         return exp(power)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Steps of one case that aren't all alike: a drift in a round, or two kinds of steps. Pure rules over times."""
+"""Steadiness of a case's steps: drift within a round, or two modes. Pure rules over times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,36 +10,36 @@ import numpy as np
 Bounds = tuple[float, float]
 
 LEAST_SHIFT = 0.05
-"""Share of a time from which a difference is worth a word."""
+"""Smallest relative difference worth reporting."""
 LEAST_APART = 0.005
-"""Share by which its bounds have to lie off nothing."""
+"""Share by which the bounds of a difference must exclude zero."""
 LEAST_STEPS = 40
-"""Steps of a round below which drift and modes can't be told from chance."""
+"""Minimum steps in a round to tell drift and modes from chance."""
 MOST_LOOKED_AT = 10_000
-"""Steps of a round that are looked at, evenly spaced where it has more."""
+"""Maximum steps examined in a round, evenly spaced if it has more."""
 TRIMMED = 0.02
-"""Share of steps left out at either end when looking for modes: outliers are no mode."""
+"""Share of steps dropped at either end when looking for modes: outliers aren't a mode."""
 LEAST_MODE = 0.15
-"""Share of steps that a mode has at least."""
+"""Minimum share of steps in a mode."""
 MOST_BETWEEN = 0.03
-"""Share of steps that two modes may have in the middle third between them; an even spread has 17%."""
+"""Maximum share of steps in the middle third between two modes; an even spread has 17%."""
 QUARTILES = (25, 50, 75)
 
 
 @dataclass(frozen=True, slots=True)
 class Unsteady:
-    """How the steps of a case differ."""
+    """Drift or bimodality of a case's steps."""
 
     kind: Literal["drift", "two modes"]
     share: float
-    """Drift: the median of the last quarter of a round over that of its first, minus 1. Two modes: the slower
-    one's over the faster one's, minus 1."""
+    """Drift: the median of a round's last quarter over that of its first, minus 1. Two modes: the median of the
+    slower one over that of the faster, minus 1."""
     bounds: Bounds
-    """Of that share, by the middle halves of both."""
+    """Bounds of ``share``, from the interquartile ranges of both groups."""
 
 
 def unsteady(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
-    """The drift of the round that drifts most; where none does, the two modes that lie widest apart."""
+    """Return the largest drift of any round; without drift, the two modes that are farthest apart."""
     times = [_looked_at(each) for each in rounds if len(each) >= LEAST_STEPS]
     drifts = [found for each in times if (found := _drift(each))]
     modes = [] if drifts else [found for each in times if (found := _two_modes(each))]
@@ -47,7 +47,7 @@ def unsteady(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
 
 
 def surely_off(share: float, bounds: Bounds) -> bool:
-    """Whether a difference is large enough for a word, and its bounds leave no doubt that there is one."""
+    """Return whether a difference is large enough to report, and its bounds exclude zero."""
     finite = abs(share) < inf and bounds[1] < inf
     return finite and abs(share) >= LEAST_SHIFT and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
 
@@ -63,9 +63,10 @@ def _drift(times: np.ndarray) -> Unsteady | None:
 
 
 def _two_modes(times: np.ndarray) -> Unsteady | None:
-    """Two groups with next to nothing between them, parted where the variance between them is greatest.
+    """Split the steps into two modes with almost nothing between them; None if that isn't possible.
 
-    That is Otsu's threshold (IEEE Transactions on Systems, Man, and Cybernetics 9(1), 1979).
+    The split maximizes the variance between the groups: Otsu's threshold (IEEE Transactions on Systems, Man,
+    and Cybernetics 9(1), 1979).
     """
     trimmed = int(TRIMMED * len(times))
     ordered = np.sort(times)[trimmed : len(times) - trimmed]
@@ -82,7 +83,7 @@ def _two_modes(times: np.ndarray) -> Unsteady | None:
 
 
 def _threshold(ordered: np.ndarray) -> int:
-    """How many of the sorted times make up the lower group."""
+    """Return the size of the lower group among the sorted times."""
     sums, counts = np.cumsum(ordered), np.arange(1, len(ordered))
     rest = len(ordered) - counts
     between = counts * rest * (sums[:-1] / counts - (sums[-1] - sums[:-1]) / rest) ** 2
@@ -90,7 +91,7 @@ def _threshold(ordered: np.ndarray) -> int:
 
 
 def _apart(first: np.ndarray, second: np.ndarray) -> tuple[float, Bounds]:
-    """The second median over the first, minus 1, and the same of the ends of their middle halves."""
+    """Return the second median over the first, minus 1, with bounds from the quartiles of both."""
     one, other = (np.percentile(times, QUARTILES).tolist() for times in (first, second))
     if not one[0] > 0:
         return inf, (inf, inf)

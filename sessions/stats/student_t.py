@@ -5,15 +5,15 @@ from math import cos, exp, floor, inf, log, pi, sin, sqrt
 from statistics import NormalDist
 
 _normal = cache(NormalDist().inv_cdf)
-"""Quantiles of the normal distribution, of which comparisons ask for a handful, very often."""
+"""Quantiles of the normal distribution. Comparisons need the same few of them very often."""
 
 
 def quantile(probability: float, freedom: float) -> float:
-    """The value that a t variable stays below with this probability (0.5 to 1), of 1 degree of freedom or more.
+    """Return the quantile of Student's t for a probability from 0.5 to 1 and at least 1 degree of freedom.
 
-    Hill's approximation (CACM 13(10), 1970, algorithm 396), whose error stays below 0.01% from 3 degrees of
-    freedom on; 1 and 2 are exact. Fractions between these are interpolated: the logarithm over the reciprocal
-    of the degrees of freedom, to 2%.
+    Uses Hill's approximation (CACM 13(10), 1970, algorithm 396), whose error stays below 0.01% from 3 degrees
+    of freedom on; 1 and 2 are exact. Fractions between these are interpolated, to 2%: the logarithm over the
+    reciprocal of the degrees of freedom.
     """
     if freedom == inf:
         return _normal(probability)
@@ -35,7 +35,7 @@ def _quantile(probability: float, freedom: float) -> float:
 
 
 def _hill(tails: float, n: float) -> float:
-    """Hill's algorithm; the names are those of the paper, ``tails`` is the probability in both tails."""
+    """Apply Hill's algorithm. Names are those of the paper; ``tails`` is the probability in both tails."""
     a = 1 / (n - 0.5)
     b = 48 / a**2
     c = ((20700 * a / b - 98) * a - 16) * a + 96.36

@@ -1,20 +1,14 @@
 """A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
 
 from benchtui.sessions.sweep.model import (
-    ATTENTIONS,
-    AXES,
-    COMPILE_MODES,
     LARGEST,
     MOST_CASES,
     MOST_ROUNDS,
     MOST_THREADS,
-    PADDINGS,
-    PRECISIONS,
     SAMPLE,
     SYNTHETIC,
     TASKS,
     UNKNOWN,
-    UNSAID_OF_LABELS,
     Axes,
     Baseline,
     Caches,
@@ -46,20 +40,14 @@ from benchtui.sessions.sweep.plan import (
 )
 
 __all__ = [
-    "ATTENTIONS",
-    "AXES",
-    "COMPILE_MODES",
     "LARGEST",
     "MOST_CASES",
     "MOST_ROUNDS",
     "MOST_THREADS",
-    "PADDINGS",
-    "PRECISIONS",
     "SAMPLE",
     "SYNTHETIC",
     "TASKS",
     "UNKNOWN",
-    "UNSAID_OF_LABELS",
     "Axes",
     "Baseline",
     "Caches",

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from benchtui.sessions.sweep.model import AXES, Axes, Config, Exclusion
+from benchtui.sessions.sweep.model import Axes, Config, Exclusion
+from benchtui.sessions.sweep.options import AXES
 
 Exclusions = tuple[Exclusion, ...]
 

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from benchtui.sessions.sweep.options import AXES
+
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
 Caches = Literal["cold", "shared"]
@@ -19,51 +21,24 @@ SAMPLE = "sample"
 SYNTHETIC = "synthetic"
 """The dataset that is drawn instead of read: token ids without a text behind them."""
 
-PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
-ATTENTIONS = ("auto", "eager", "sdpa", "flash")
-COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
-PADDINGS = ("max", "longest")
-AXES = (
-    "machine",
-    "device",
-    "precision",
-    "attention",
-    "compile",
-    "threads",
-    "padding",
-    "sequence_length",
-    "batch_size",
-)
-"""Every axis, from the outermost to the innermost."""
 UNKNOWN = "unknown"
-"""An option of an imported case that its source doesn't name."""
+"""Value of an option of an imported case that its source doesn't name."""
 ALL_GPUS = "cuda:*"
-"""Stands for every GPU that the measured processes may use; the engine replaces it when it starts."""
+"""Stands for every GPU that the measured processes may use. The engine expands it when it starts."""
 ALL_KINDS = "*"
-"""Stands for every kind of node that the cluster has; the engine replaces it when it starts."""
+"""Stands for every kind of node in the cluster. The engine expands it when it starts."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
 LARGEST = 10**9
-"""Largest number an option may have; more is taken for a slip of the keyboard."""
+"""Largest number an option may have. Larger values are rejected as a likely typo."""
 MOST_CASES = 100_000
-"""Cases a sweep may have."""
+"""Largest number of cases in a sweep."""
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
 MOST_THREADS = 4096
-
-UNSAID_OF_LABELS = (
-    "precision",
-    "attention",
-    "compile",
-    "threads",
-    "padding",
-    "sequence_length",
-    "batch_size",
-)
-"""Options that say nothing of a case that another tool has put into words of its own (``Config.label``)."""
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
 """A whole number from 1 up."""

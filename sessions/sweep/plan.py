@@ -9,7 +9,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
-    AXES,
     MOST_CASES,
     SYNTHETIC,
     Case,
@@ -18,6 +17,7 @@ from benchtui.sessions.sweep.model import (
     Measure,
     Sweep,
 )
+from benchtui.sessions.sweep.options import AXES
 
 
 def cases(sweep: Sweep) -> list[Case]:

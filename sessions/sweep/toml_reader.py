@@ -14,15 +14,11 @@ from benchtui.sessions.sweep import ranges
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
-    ATTENTIONS,
-    COMPILE_MODES,
     LARGEST,
     MOST_CASES,
     MOST_RETRIES,
     MOST_ROUNDS,
     MOST_THREADS,
-    PADDINGS,
-    PRECISIONS,
     TASKS,
     Axes,
     Baseline,
@@ -40,6 +36,7 @@ from benchtui.sessions.sweep.model import (
     WhenLost,
     custom_task,
 )
+from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.sweep.plan import included_configs
 
 Table = dict[str, Any]
@@ -392,16 +389,17 @@ def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
     return tuple(found)
 
 
-_AXES: dict[str, Parser] = {
+_PARSERS: dict[str, Parser] = {
     "machine": _words(_machine_or_all),
     "device": _words(_device_or_all),
-    "precision": _words(ranges.one_of(PRECISIONS)),
-    "attention": _words(ranges.one_of(ATTENTIONS)),
-    "compile": _words(ranges.one_of(COMPILE_MODES)),
     "threads": _threads,
-    "padding": _words(ranges.one_of(PADDINGS)),
     "sequence_length": ranges.whole_numbers,
     "batch_size": _batch_sizes,
+}
+"""Parsers of the options whose values can't be listed."""
+_AXES: dict[str, Parser] = {
+    option.name: _words(ranges.one_of(option.values)) if option.values else _PARSERS[option.name]
+    for option in OPTIONS
 }
 _ONE_CASE: dict[str, Parser] = {
     key: _single(parse)

@@ -1,4 +1,4 @@
-"""What the report calls a configuration, and which words it has for options and outcomes."""
+"""Labels of the report: names of configurations, and words for options and outcomes."""
 
 from collections.abc import Collection
 
@@ -7,6 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
+from benchtui.sessions.sweep.options import OPTIONS
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -22,16 +23,16 @@ STATES = {
     "running": "unfinished",
     "queued": "not started",
 }
-"""Where the report's word isn't the session's own."""
+"""States whose wording differs from the session's own."""
 
 
 def precision(config: Config) -> str:
-    """The precision in words."""
+    """Return the precision in words."""
     return PRECISIONS.get(config.precision, config.precision)
 
 
 def series_title(config: Config, varied: Collection[str]) -> str:
-    """Heading of a series: device, precision, and those other options that vary in the session."""
+    """Return the heading of a series: device, precision, and the other options that vary in the session."""
     if config.label:
         return config.name
     shown = (
@@ -50,7 +51,7 @@ def series_title(config: Config, varied: Collection[str]) -> str:
 
 
 def case_label(config: Config, varied: Collection[str]) -> str:
-    """A case in a sentence: device, precision, batch size, and those other options that vary in the session."""
+    """Return a case's label for a sentence: device, precision, batch size, and the other options that vary."""
     if config.label:
         return config.name
     length = [f"seq={config.sequence_length}"] if "sequence_length" in varied else []
@@ -58,40 +59,39 @@ def case_label(config: Config, varied: Collection[str]) -> str:
 
 
 def machine_label(config: Config) -> str:
-    """Device and, where nodes of a cluster were asked for, these."""
+    """Return the device, after the cluster nodes if any were requested."""
     return f"{_machine(config)}{config.device}"
 
 
 def choices_label(config: Config, varied: Collection[str]) -> str:
-    """Precision and those other choices that vary in the session."""
+    """Return the precision and the other choices that vary in the session."""
     shown = (
-        ("attention", f"attn={config.attention}"),
-        ("compile", f"compile={config.compile}"),
-        ("threads", f"threads={config.threads or 'default'}"),
-        ("padding", f"pad={config.padding}"),
+        (each.name, f"{each.prefix}{getattr(config, each.name) or 'default'}")
+        for each in OPTIONS
+        if each.prefix and not each.work
     )
     return " ".join([config.precision, *(text for key, text in shown if key in varied)])
 
 
 def _machine(config: Config) -> str:
-    """The nodes of a cluster that were asked for, before the device."""
+    """Return the requested cluster nodes as a prefix of the device."""
     return f"{config.machine} " if config.machine else ""
 
 
 def outcome(case: CaseState) -> str:
-    """How a case ended, in words."""
+    """Return how a case ended, in words."""
     if case.state == "queued" and case.rounds:
         return STATES["running"]
     return STATES.get(case.state, case.state)
 
 
 def applied(known: bool | None) -> str:
-    """Whether an option was in force, in words."""
+    """Return whether an option was applied, in words."""
     return {True: "yes", False: "no", None: "not verified"}[known]
 
 
 def pair_in_force(pair: Comparison, option: str) -> bool | None:
-    """Whether both cases of a pair ran with the option as it was asked for; None where nothing says."""
+    """Return whether both cases of a pair ran with the requested option; None if unknown."""
     both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:
         return False
@@ -99,7 +99,7 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
 
 
 def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
-    """The values of those options, defaults aside, that weren't surely in force: False for surely not."""
+    """Return the non-default values that weren't certainly applied: False for not applied, None for unknown."""
     asked = {
         "precision": result.config.precision not in ("fp32", UNKNOWN),
         "compile": result.config.compile not in ("off", UNKNOWN),

@@ -1,4 +1,4 @@
-"""Text of sessions made harmless in markdown and HTML."""
+"""Escaping of session text for Markdown and HTML."""
 
 import re
 
@@ -7,25 +7,25 @@ from benchtui.sessions.sanitize import visible
 MISSING = "–"
 LONGEST = 2_000
 LONGEST_CELL = 300
-"""Characters shown of a text, in a paragraph and in a table; a longer one ends in an ellipsis."""
+"""Maximum characters shown in a paragraph and in a table cell; longer text ends in an ellipsis."""
 _SPECIAL = re.compile(r"[\\`*\[\]{}|~$#]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _LINE_START = re.compile(r"^(\d{0,9})([-+=.)])(?=[\s=-]|$)")
 _HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 =,/()-]*(?<! )|[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
-"""Most cells: words and numbers in which nothing below has anything to do."""
+"""Matches most cells: words and numbers that need no escaping."""
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 class Markdown(str):
-    """Text that is markdown already, and passes the template as it is."""
+    """Text that is already Markdown and passes through the template unchanged."""
 
     __slots__ = ()
 
 
 def plain(text: object, longest: int = LONGEST) -> Markdown:
-    """The text as markdown that renders as this very text, in one line; markdown itself passes unchanged.
+    """Escape text so that Markdown renders it literally, on one line. Markdown itself passes unchanged.
 
     Nothing in it can begin a table cell, a link, a tag, an entity, emphasis, code, a formula, a list or a
-    heading; what can't be seen or printed is replaced.
+    heading. Invisible and unprintable characters are replaced.
     """
     if isinstance(text, Markdown):
         return text
@@ -37,7 +37,7 @@ def plain(text: object, longest: int = LONGEST) -> Markdown:
 
 
 def in_one_line(text: object, longest: int = LONGEST) -> str:
-    """The text as a reader sees it: in one line, with nothing in it that can't be seen."""
+    """Return the text as a reader sees it: on one line, with nothing invisible in it."""
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable():
         return text.strip()
     return visible(_shortened(str(text), longest))

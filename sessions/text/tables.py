@@ -1,4 +1,4 @@
-"""Tables of the report: columns declared once, cells as text, columns without data left out."""
+"""Report tables: columns declared once, cells as text, empty columns left out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_
 T = TypeVar("T")
 
 MOST_PADDED = 1_000
-"""Rows from which a table in markdown isn't padded: nobody reads so many before they are rendered."""
+"""Number of rows up to which a Markdown table is padded. Nobody reads longer ones before they are rendered."""
 MOST_ROWS = 1_000
-"""Rows of a table in HTML, which costs a browser much memory for each cell; the others follow as plain text."""
+"""Rows of an HTML table, each cell of which costs a browser much memory. The others follow as plain text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """One column: its title with the unit, and what it shows of a record."""
+    """A column: its title with the unit, and its text for a record."""
 
     title: str
     cell: Callable[[T], str | None]
     right: bool = True
-    """Numbers stand right, words left."""
+    """Whether to align right: numbers are, words aren't."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text, before it is laid out; None is a cell without data."""
+    """A table as text, before layout. None is a cell without data."""
 
     titles: tuple[str, ...]
     right: tuple[bool, ...]
@@ -37,7 +37,7 @@ class Table:
 
 
 def table(columns: Sequence[Column[T]], records: Iterable[T]) -> Table | None:
-    """The records in those columns that have data in at least one row; None without records."""
+    """Build a table of the columns that have data in at least one row; None if there are none."""
     kept = list(records)
     cells = [[column.cell(record) for record in kept] for column in columns]
     full = [
@@ -55,13 +55,13 @@ def table(columns: Sequence[Column[T]], records: Iterable[T]) -> Table | None:
 
 
 def markdown(shown: Table) -> Markdown:
-    """The table in GitHub's markdown, every cell escaped."""
+    """Render the table as GitHub Markdown, with every cell escaped."""
     rows = [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
     if len(rows) > MOST_PADDED:
         rules = ["-:" if right else ":-" for right in shown.right]
         lines = chain((map(plain, shown.titles), rules), rows)
         return Markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    import pandas  # half a second that only an export pays
+    import pandas  # takes 0.5 s, only paid by exports
 
     frame = pandas.DataFrame(rows, columns=[plain(title) for title in shown.titles], dtype=object)
     align = tuple("right" if right else "left" for right in shown.right)
@@ -69,7 +69,7 @@ def markdown(shown: Table) -> Markdown:
 
 
 def html(shown: Table) -> str:
-    """The table in HTML, as markdown-it writes it, in a box of its own; of very many rows the rest as text."""
+    """Render the table as markdown-it does, in its own box. Rows beyond ``MOST_ROWS`` follow as text."""
     styles = ["right" if right else "left" for right in shown.right]
     titles, rows = [in_one_line(title) for title in shown.titles], shown.rows[:MOST_ROWS]
     lines = [
@@ -95,7 +95,7 @@ def _cells(tag: str, styles: Iterable[str], texts: Iterable[str]) -> Iterable[st
 
 
 def _rest(shown: Table) -> str:
-    """The rows that the table has no room for, in lines that a reader can open."""
+    """Render the rows that don't fit in the table as collapsible text."""
     rest = shown.rows[MOST_ROWS:]
     if not rest:
         return ""

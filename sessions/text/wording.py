@@ -1,4 +1,4 @@
-"""Pieces of sentences: a figure with its unit, a ratio with how sure it is, a choice with its runner-up."""
+"""Sentence fragments: a metric with its unit, a ratio with its certainty, a choice with its runner-up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ MILLION = 1_000_000
 NEAR_ONE = 0.1
 SMALL = 0.1
 HUNDRED = 100
-"""Tokens a second from which decimals aren't worth their room."""
+"""Tokens per second from which decimals are left out."""
 MULTIPLE = 10
 """Share from which a multiple has no decimals."""
 FAR = 1.5
-"""Ratio from which a distance is told as a multiple, and not in percent."""
+"""Ratio from which a lag is given as a multiple rather than in percent."""
 SMALLEST_COST = 0.02
-"""Share of the memory below which a difference isn't worth a word."""
+"""Smallest relative difference in memory worth mentioning."""
 MOST_NAMES = 3
-"""Cases named in a sentence before the rest is only counted."""
+"""Number of cases named in a sentence; the rest are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Finding:
 
 
 def figure(result: Result, need: Need) -> str:
-    """The figures of a case that a need looks at, with their units."""
+    """Format the metrics of a case that matter for a need, with their units."""
     match need:
         case "throughput":
             return _rates(result)
@@ -57,7 +57,7 @@ def figure(result: Result, need: Need) -> str:
 
 
 def _rates(result: Result) -> str:
-    """Throughput in samples, and in tokens where the task is about these: new ones where it generates."""
+    """Format throughput in samples, and in tokens for a task about these: new ones if it generates."""
     rate = number(result.metrics.samples_per_s)
     samples = f"{rate} samples/s" if rate else "no rate"
     new = result.metrics.new_tokens_per_s
@@ -71,20 +71,20 @@ def _rates(result: Result) -> str:
 
 
 def _kind(result: Result) -> str:
-    """What a typical step is: a median, over rounds where there are several, or the mean of a source."""
+    """Name the typical step: a median, over rounds if there are several, or the mean of a source."""
     if len(result.metrics.rounds_ms) > 1 and result.case.steps_measured:
         return "median over rounds"
     return "mean" if result.metrics.latency_ms.median is None else "median"
 
 
 def cost_of_a_million(result: Result, per_hour: float | None) -> float | None:
-    """What a million samples cost at a price for an hour, in its currency."""
+    """Return the cost of a million samples at a price per hour, in its currency."""
     rate = result.metrics.samples_per_s
     return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
 
 
 def times(ratio: Ratio | None) -> str:
-    """A ratio with its 95% interval, or the word that it has none; near 1 with a digit more."""
+    """Format a ratio with its 95% interval, or note that it has none; near 1 with one more digit."""
     if ratio is None:
         return "an unknown multiple"
     interval = between(ratio)
@@ -92,25 +92,25 @@ def times(ratio: Ratio | None) -> str:
 
 
 def against(ratio: Ratio | None, other: str) -> str:
-    """A ratio to something else, with the reason where it isn't sure."""
+    """Format a ratio to something else, with the reason if it is unsure."""
     why = why_unsure(ratio) if ratio else None
     return f"{value(ratio)} × {other}, but {why}" if ratio and why else f"{times(ratio)} {other}"
 
 
 def value(ratio: Ratio) -> str | None:
-    """A ratio without its interval."""
+    """Format a ratio without its interval."""
     return number(ratio.value, ratio_digits(ratio))
 
 
 def between(ratio: Ratio) -> str | None:
-    """The bounds of a ratio's 95% interval, or None where it has none."""
+    """Format the bounds of a ratio's 95% interval; None if it has none."""
     if ratio.low is None or ratio.high is None:
         return None
     return f"{number(ratio.low, ratio_digits(ratio))} to {number(ratio.high, ratio_digits(ratio))}"
 
 
 def why_unsure(ratio: Ratio) -> str | None:
-    """Why a ratio isn't called anything, and what would decide it; None where it is called something."""
+    """Explain why a ratio is unsure, and what would decide it; None if it isn't."""
     match ratio.doubt:
         case None:
             return None
@@ -130,7 +130,7 @@ def why_unsure(ratio: Ratio) -> str | None:
 
 
 def verdict_cell(ratio: Ratio | None) -> str | None:
-    """The word for a ratio as a cell of a table; of one that is unsure with the reason in a few words."""
+    """Return the verdict on a ratio as a table cell, with a brief reason if it is unsure."""
     if ratio is None:
         return None
     if ratio.doubt is None:
@@ -147,7 +147,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
 
 
 def _wide(ratio: Ratio) -> str:
-    """The interval that is too wide: of typical steps, or of fast ones where typical ones alone would do."""
+    """Format the interval that is too wide: of typical steps, or of fast ones if only those are in the way."""
     if _hidden(ratio) or ratio.fast is None:
         return f"the interval ({between(ratio)} ×)"
     low, high = (number(end, ratio_digits(ratio)) for end in (ratio.fast.low, ratio.fast.high))
@@ -155,13 +155,13 @@ def _wide(ratio: Ratio) -> str:
 
 
 def _hidden(ratio: Ratio) -> bool:
-    """Whether the ratio lies nearer to 1 than what can be resolved."""
+    """Return whether the ratio is closer to 1 than can be resolved."""
     seen = ratio.resolution
     return seen is not None and ratio.value > 0 and max(ratio.value, 1 / ratio.value) - 1 <= seen
 
 
 def _seen(ratio: Ratio) -> str:
-    """Which differences can't be resolved; nothing where that at hand can, and something else is in doubt."""
+    """Say which differences can't be resolved; empty if this one can, and the doubt is about something else."""
     if ratio.resolution is None or not _hidden(ratio):
         return ""
     return f"; differences below {_share(ratio.resolution)} can't be resolved"
@@ -175,21 +175,21 @@ def _more(ratio: Ratio) -> str:
 
 
 def _share(share: float) -> str:
-    """A share in percent, with a digit where it is small; a large one as a multiple."""
+    """Format a share in percent, with a decimal if it is small, or as a multiple if it is large."""
     if share >= 1:
         return f"{number(1 + share, 0 if share >= MULTIPLE else 1)} ×"
     return f"{number(100 * share, 0 if share >= NEAR_ONE else 1)} %"
 
 
 def ratio_digits(ratio: Ratio) -> int:
-    """Decimals that a ratio is shown with: more near 1, where they matter, and for the smallest."""
+    """Return the decimals to show for a ratio: more near 1, where they matter, and for the smallest."""
     if ratio.value < SMALL:
         return 4
     return 3 if abs(ratio.value - 1) < NEAR_ONE else 2
 
 
 def against_baseline(result: Result, baseline: Result | None, need: Need, kinds: Sequence[str]) -> str | None:
-    """How a case stands to its baseline; None without one, or for a need that isn't compared."""
+    """Describe how a case compares with its baseline; None without one, or for a need that isn't compared."""
     if baseline is None:
         return None
     if baseline is result:
@@ -209,14 +209,14 @@ def against_baseline(result: Result, baseline: Result | None, need: Need, kinds:
 
 
 def _though(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
-    """Says so where typical steps say the contrary of the figures that stand beside their ratio."""
+    """Add a note if typical steps contradict the throughputs shown next to their ratio."""
     rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     contrary = need == "throughput" and (ratio.value - 1) * (rates[1] - rates[0]) < 0
     return " at typical steps, though not by all steps together" if contrary else ""
 
 
 def against_others(choice: Decision, kinds: Sequence[str]) -> str:
-    """Whether the best case is surely the best."""
+    """Describe how certain it is that the best case is the best."""
     if choice.runner_up is None or choice.ahead is None or choice.best is None:
         return "There is no other case to choose from"
     if choice.leader is not None:
@@ -235,7 +235,7 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
 
 
 def sureness(choice: Decision) -> str:
-    """Whether the best case is surely the best, in a few words."""
+    """Describe in a few words how certain it is that the best case is the best."""
     if choice.runner_up is None or choice.ahead is None:
         return "the only case"
     if choice.ties:
@@ -250,13 +250,13 @@ def sureness(choice: Decision) -> str:
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:
-    """What a case asks for beyond its baseline: memory, time of its first step, results that may differ."""
+    """List what a case costs beyond its baseline: memory, time of its first step, results that may differ."""
     found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
     return ", ".join(part for part in found if part) or None
 
 
 def doubt(result: Result) -> str | None:
-    """Which of the options of a case weren't surely in force."""
+    """List the options of a case that weren't certainly applied."""
     words = {False: "Not applied", None: "Not verified"}
     found = {
         word: [value for value, known in doubts(result) if known is state] for state, word in words.items()
@@ -265,7 +265,7 @@ def doubt(result: Result) -> str | None:
 
 
 def sentences(*parts: str | None) -> str:
-    """The parts that there are, each closed by a full stop."""
+    """Join the parts that aren't empty, each ending in a period."""
     return " ".join(f"{part}." for part in parts if part)
 
 
@@ -278,7 +278,7 @@ def _tied(choice: Decision, kinds: Sequence[str]) -> str:
 
 
 def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
-    """Why a simpler case was chosen in place of the one with the best figure."""
+    """Explain why a simpler case was chosen over the one with the best metric."""
     leader, ahead = choice.leader, choice.ahead
     if leader is None or ahead is None:
         return ""
@@ -291,13 +291,13 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
 
 
 def _how(choice: Decision) -> str:
-    """Of figures that are compared round by round, and not as quoted: that they are."""
+    """Return a note if the metrics are compared round by round, and not as shown."""
     by_rounds = choice.objective.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
     return " round by round" if by_rounds else ""
 
 
 def _lead(ahead: Ratio, how: str) -> str:
-    """What the lead of a case is worth over a simpler one, which is so many times as good."""
+    """Describe the lead of a case over a simpler one that is ``ahead`` times as good."""
     leads = 0 < ahead.value < 1
     lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better figure"
     if ahead.verdict is Verdict.SAME or ahead.doubt is Doubt.NO_INTERVAL:
@@ -306,7 +306,7 @@ def _lead(ahead: Ratio, how: str) -> str:
 
 
 def _behind(ratio: Ratio) -> str:
-    """How far a case is behind one that is this many times as good."""
+    """Describe how far a case is behind one that is this many times as good."""
     if ratio.value >= FAR or ratio.low is None or ratio.high is None:
         return f"behind by {times(ratio)}"
     low, middle, high = (percent(1 - 1 / each, 1) for each in (ratio.low, ratio.value, ratio.high))
@@ -327,7 +327,7 @@ def _others(choice: Decision) -> str:
 
 def _more_memory(result: Result, baseline: Result | None) -> str | None:
     if baseline is None or (result.config.device == "cpu") != (baseline.config.device == "cpu"):
-        return None  # a worker's resident memory is no measure of a device's
+        return None  # resident memory of a worker isn't comparable with device memory
     mine, theirs = result.case.peak_memory_mb, baseline.case.peak_memory_mb
     if not mine or not theirs or mine / theirs - 1 < SMALLEST_COST:
         return None

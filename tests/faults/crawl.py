@@ -43,7 +43,7 @@ FIGURES_CPU_S = 10.0
 WALL_S = 20.0
 ENGINE_S = 90.0
 """The same of a command that may start an engine."""
-MOST_LINES = 6
+MOST_LINES = 7
 """Lines on standard error of a call that fails."""
 MOST_GROWN_MB = 400
 """Memory of a call beyond what the program takes when loaded."""

@@ -22,7 +22,8 @@ from msgspec import inspect
 from benchtui import themes
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
-from benchtui.sessions.sweep import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS, TASKS, Sweep, toml_reader
+from benchtui.sessions.sweep import TASKS, Sweep, toml_reader
+from benchtui.sessions.sweep.options import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS
 from benchtui.themes import user_themes
 from benchtui.tui.shell.settings import Settings
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.sweep.options import READ_BACK
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]
-
-CHECKED = ("precision", "attention", "compile", "threads", "padding")
-"""Options that are read back."""
 
 
 def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
@@ -124,7 +122,7 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
     """Each option with what was read back of it, whether it was in force in words, and whether it was."""
     effective = case.effective
     if effective is None:
-        return [(option, "", "not read back", None) for option in CHECKED]
+        return [(option, "", "not read back", None) for option in READ_BACK]
     compiled = None if effective.compiled is None else "compiled" if effective.compiled else "not compiled"
     dtypes = (
         effective.weights_dtype,
@@ -141,7 +139,9 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "padding": format.clean(effective.padding or ""),
     }
     words = {True: "in force", False: "not in force", None: "not read back"}
-    return [(option, said[option], words[so], so) for option in CHECKED for so in (was_applied(case, option),)]
+    return [
+        (option, said[option], words[so], so) for option in READ_BACK for so in (was_applied(case, option),)
+    ]
 
 
 def _ended(case: CaseState) -> Facts:

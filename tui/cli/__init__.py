@@ -1,4 +1,4 @@
-"""The command line: its commands, each loaded when it is called, and how errors end the process."""
+"""Root command: subcommands imported on demand, and exit handling for errors."""
 
 import errno
 import io
@@ -45,21 +45,21 @@ COMMANDS = {
     ),
     "themes": ("setup", "list_themes", "List the themes of the app, and where each is from."),
 }
-"""Each command with its module, the name it has there, and the sentence that stands for it in the list.
+"""Module, attribute and summary of each command.
 
-The sentence is the first of the command's own help; it is here so that the list loads none of them.
+The summary is the first sentence of the command's own help, repeated so that the list imports no command.
 """
 
 
 class LazyGroup(click.Group):
-    """The commands, loaded when they are called; a first word that is none of them names a sweep to show."""
+    """Click group that imports commands on use. An unknown first word is a sweep to open."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands but the hidden one."""
+        """Return the names of all commands except the hidden one."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, whose module is imported; None where there is none."""
+        """Import and return a command; None if there is none of this name."""
         if cmd_name not in COMMANDS and cmd_name != "open":
             return None
         module, name, _ = COMMANDS.get(cmd_name, ("run", "open_app", ""))
@@ -70,25 +70,25 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names, or else the one that shows a sweep."""
+        """Return the command named by the first word, or else the hidden one that opens a sweep."""
         if args[0] in COMMANDS:
             return super().resolve_command(ctx, args)
         words = args[1:] if args[0] == "open" else args
         return "open", self.get_command(ctx, "open"), words
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write how the program is called."""
+        """Write the usage line."""
         formatter.write_usage(ctx.command_path, "[SWEEP] | COMMAND [ARGS]...")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, none of which is loaded for it."""
+        """Write the list of commands without importing any."""
         limit = formatter.width - 6 - max(map(len, COMMANDS))
         rows = [(name, _short(name, limit)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What a first word can be completed to."""
+        """Return completions of the first word."""
         own = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
         return [*own, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -98,8 +98,10 @@ def _short(name: str, limit: int = 45) -> str:
 
 
 def main() -> None:
-    """Run the command line and end the process; every error a user can mend is one line and an exit status."""
-    from benchtui.sessions.errors import BenchtuiError  # here, as everything of ours: --help is to be quick
+    """Run the command line and exit. User errors are printed as one line and set the exit status."""
+    from benchtui.sessions.errors import (
+        BenchtuiError,  # imported late to keep --help fast
+    )
 
     _open_closed_streams()
     try:
@@ -116,7 +118,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read us has gone; there is nobody to tell
+        sys.stderr.close()  # the reading end of the pipe is closed: no one to report to
         sys.exit(CASE_FAILED)
     except OSError as error:
         fail(_refused(error), USAGE)
@@ -140,16 +142,16 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     looks = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), looks)
     if context.invoked_subcommand is None:
-        from benchtui.tui.cli.run import open_app  # as any other command: after it is known
+        from benchtui.tui.cli.run import open_app  # imported on use, like any other command
 
         context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
 
 
 def _open_closed_streams() -> None:
-    """Put streams in the place of closed ones, so that no file that is opened later takes their numbers.
+    """Replace closed standard streams, so that files opened later don't get their descriptors.
 
-    Standard output refuses all text, as it does on a full disk. Standard input has none, and nobody reads what
-    goes to standard error.
+    Reading standard input returns nothing, writing to standard output fails as on a full disk, and standard
+    error is discarded.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
@@ -157,17 +159,17 @@ def _open_closed_streams() -> None:
             if nothing != number:
                 os.dup2(nothing, number)
                 os.close(nothing)
-            lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (as long as the process)
+            lasting = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (open until the process exits)
             setattr(sys, name, lasting)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈", and the rest is worth reading
+        sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no "≈"; print the rest anyway
 
 
 def _refused(error: OSError) -> str:
-    """What the system refused. An error without a file is one of standard output, which is given up then."""
+    """Describe an OS error. One without a file is from stdout, which is then redirected to /dev/null."""
     if error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is written once more as the process ends
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output is flushed once more at exit
     if error.errno == errno.EBADF:
         return "standard output is closed"
     return f"standard output can't be written: {error.strerror}"

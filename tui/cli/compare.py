@@ -1,4 +1,4 @@
-"""``benchtui compare``: sessions case by case, and a gate for CI."""
+"""``benchtui compare``: compare sessions case by case, with a gate for CI."""
 
 import sys
 from pathlib import Path
@@ -71,7 +71,7 @@ def compare(
 
 def _laid_out(found: "SessionComparison", form: str) -> str:
     if form == "json":
-        from benchtui.sessions.report.compare_json import as_json  # each form loads what it alone needs
+        from benchtui.sessions.report.compare_json import as_json  # import only what this format needs
 
         return as_json(found)
     if form == "md":
@@ -84,7 +84,7 @@ def _laid_out(found: "SessionComparison", form: str) -> str:
 
 
 def _gate(found: "SessionComparison", threshold: float, unsure_fails: bool) -> None:
-    """Say on standard error which cases fail and how many are unsure, and exit accordingly."""
+    """Print failing cases and the number of UNSURE ones to stderr. Exit with 1 if the gate fails."""
     from benchtui.tui.cli.text.compare import gate_line
 
     failed = [line for each in found.against if (line := gate_line(each, threshold))]

@@ -1,4 +1,4 @@
-"""``benchtui stop``, ``pause`` and ``continue``: commands to a running sweep."""
+"""``benchtui stop``, ``pause`` and ``continue``: control a running sweep."""
 
 import time
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from benchtui.engine.client import Engine
 
 END_S = 45.0
-"""How long to wait for the end of an engine, which may have to wait for what it has killed."""
+"""Seconds to wait for an engine to exit; it may itself be waiting for processes it killed."""
 _LOOK_S = 0.05
 
 _running_argument = click.argument("session", required=False, shell_complete=complete_session)
@@ -57,7 +57,7 @@ def go_on(session: str | None) -> None:
 
 
 def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | None":
-    """Start an engine that goes on with a session; None, said in a line, where nothing of it is left."""
+    """Start an engine that resumes a session. If no case is left, print a line and return None."""
     try:
         return client.resume(paths.resolve(session), retry_failed=retry_failed, anyway=anyway)
     except NothingLeftError as error:
@@ -66,7 +66,7 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
 
 
 def _meant(session: str | None) -> "Engine":
-    """The engine that is meant: the only one that runs, or the one that writes this session."""
+    """Return the engine that writes this session, or else the only one. Raises BenchtuiError if unclear."""
     running = client.running()
     if session:
         wanted = paths.resolve(session).absolute()

@@ -1,4 +1,4 @@
-"""Exit statuses, and the line with which a command ends."""
+"""Exit statuses, and the error line printed before exiting."""
 
 import sys
 from contextlib import suppress
@@ -15,7 +15,7 @@ USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
 
 
 def of_session(session: "Session") -> int:
-    """The exit status of a sweep: a recorded out-of-memory or a skipped case is a result, and no failure."""
+    """Return the exit status of a sweep. Out-of-memory and skipped cases are results, not failures."""
     states = {case.state for case in session.cases}
     if session.finished and session.finished.outcome == "interrupted":
         return INTERRUPTED
@@ -24,7 +24,7 @@ def of_session(session: "Session") -> int:
 
 
 def fail(text: str, status: int) -> NoReturn:
-    """Print an error as one line and end the process."""
-    with suppress(OSError):  # standard error may be on a full disk too
+    """Print a one-line error and exit."""
+    with suppress(OSError):  # stderr may be on a full disk, too
         click.echo(f"benchtui: {printable(text)}", err=True)
     sys.exit(status)

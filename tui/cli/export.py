@@ -1,4 +1,4 @@
-"""What ``benchtui export`` writes: a form of a session, to a file or to standard output, and its figures."""
+"""``benchtui export``: write the report, results, steps or plots of a session."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ import click
 
 from benchtui.sessions import events
 from benchtui.sessions.compare.align import compared, loaded
-from benchtui.sessions.errors import BenchtuiError  # nothing heavier, as in ``cli``
+from benchtui.sessions.errors import BenchtuiError  # keep imports light, as in ``cli``
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.state.session import Session
@@ -35,14 +35,14 @@ REPORTS = ("md", "html")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the user asked for."""
+    """Options of an export."""
 
     form: str
     output: Path | None
     steps: bool
     figures: Path | None
     price: float | None
-    """Of an hour of the machine, in any currency."""
+    """Price of an hour of the machine, in any currency."""
     judging: "Judging"
 
 
@@ -89,14 +89,14 @@ _OPTIONS = (
 
 
 def options(command: Command) -> Command:
-    """Gives a command what ``Wanted`` is made of."""
+    """Add the options that fill ``Wanted`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def check(wanted: Wanted, sessions: int) -> None:
-    """Raise BenchtuiError for what doesn't go together."""
+    """Raise BenchtuiError for options that exclude each other."""
     form, steps, several = wanted.form, wanted.steps, sessions > 1
     alone = f"{sessions} sessions: --format {form}, --steps and --figures take one"
     no_steps = f"--steps with --format {form}: steps come as {', '.join(STEP_FORMS)}"
@@ -114,7 +114,7 @@ def check(wanted: Wanted, sessions: int) -> None:
 
 
 def schema(of: str) -> str:
-    """The JSON Schema of results, of steps or of a session file."""
+    """Return the JSON Schema of results, steps or a session file."""
     from benchtui.sessions.export import case_export
     from benchtui.sessions.export import step_export as steps
 
@@ -123,7 +123,7 @@ def schema(of: str) -> str:
 
 
 def export_one(path: Path, wanted: Wanted) -> None:
-    """Write one session in the form that is wanted; raises BenchtuiError where it can't be read or written."""
+    """Export one session. Raises BenchtuiError if it can't be read or written."""
     if wanted.steps:
         _export_steps(path, wanted)
     else:
@@ -132,7 +132,7 @@ def export_one(path: Path, wanted: Wanted) -> None:
 
 
 def _export_steps(path: Path, wanted: Wanted) -> None:
-    from benchtui.sessions.export import step_export as steps  # this form alone needs it
+    from benchtui.sessions.export import step_export as steps  # only this format needs it
 
     recorded = steps.recorded(path)
     if wanted.form == "parquet" and wanted.output:
@@ -148,7 +148,7 @@ def _export_results(path: Path, wanted: Wanted) -> None:
     session.judge_by(wanted.judging)
     found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
     if wanted.form == "parquet" and wanted.output:
-        from benchtui.sessions.export.case_export import write_parquet  # this form alone needs it
+        from benchtui.sessions.export.case_export import write_parquet  # only this format needs it
 
         write_parquet(session, wanted.output, (path,))
         return
@@ -158,8 +158,8 @@ def _export_results(path: Path, wanted: Wanted) -> None:
 
 
 def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[RenderedPlot]":
-    """The figures, written into their folder where one is named; those without data are told of."""
-    from benchtui.sessions.plots import render  # matplotlib is loaded for figures alone
+    """Return the plots, written to a folder if one is given. Print those without data to stderr."""
+    from benchtui.sessions.plots import render  # import matplotlib only for plots
 
     found, lacking = render.pictures(session, png=wanted.figures is not None)
     if wanted.figures:
@@ -171,9 +171,9 @@ def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[RenderedP
 
 
 def _pieces(session: "Session", wanted: Wanted, found: "list[RenderedPlot]") -> Iterable[str]:
-    """The text to write, the page in parts."""
+    """Return the text to write, the HTML page in chunks."""
     if wanted.form in ("csv", "json"):
-        from benchtui.sessions.export import case_export  # each form loads what it alone needs
+        from benchtui.sessions.export import case_export  # import only what this format needs
 
         return [case_export.as_csv(session) if wanted.form == "csv" else case_export.as_json(session)]
     from benchtui.sessions.report.document import markdown, report
@@ -192,7 +192,7 @@ def _pieces(session: "Session", wanted: Wanted, found: "list[RenderedPlot]") -> 
 
 @contextmanager
 def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
-    """The file to write, which isn't the session, or standard output."""
+    """Open the output file, which must not be the session, or standard output."""
     if output is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""``benchtui import``: results of another tool as a session."""
+"""``benchtui import``: convert another tool's results to a session."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``benchtui optimal``: which of the measured cases to run."""
+"""``benchtui optimal``: choose which of the measured cases to run."""
 
 import re
 import sys
@@ -44,7 +44,7 @@ _Callback = Callable[[click.Context, click.Parameter, str | None], float | None]
 
 
 def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
-    """A check of a number with one of these units; it gives how many of the unit whose factor is 1."""
+    """Return an option callback that parses a number with a unit into the unit whose factor is 1."""
 
     def convert(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
         match = _NUMBER.fullmatch((text or "").strip())
@@ -75,7 +75,7 @@ _power = _quantity("power", _POWERS_W, "300W")
 
 
 class _Limits(TypedDict):
-    """The constraints as options."""
+    """Constraints, as options."""
 
     vram_mb: float | None
     p99_ms: float | None
@@ -132,14 +132,14 @@ def optimal(
 
 
 class BestCaseOptions(TypedDict):
-    """A case of a recorded session as what to run."""
+    """Options that select the best case of a recorded session."""
 
     chosen: str | None
     need: "Need"
 
 
 def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[BestCaseOptions]) -> "Sweep":
-    """The sweep that a command is to run: the one named, or the best case of a session."""
+    """Return the sweep to run: the named one, or the best case of a session."""
     session = choice["chosen"]
     if (sweep is None) is (session is None):
         raise click.UsageError("give a SWEEP, --optimal-from SESSION or --resume SESSION, one of them")
@@ -150,14 +150,14 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
 
 
 def _by_length(objective: "Objective", lengths: tuple[int, ...]) -> list["Objective"]:
-    """One wish for each sequence length: another length is other work, and no choice."""
+    """Split an objective by sequence length. Cases of different lengths do different work."""
     if objective.sequence_length or len(lengths) < 2:
         return [objective]
     return [replace(objective, sequence_length=length) for length in lengths]
 
 
 def _sweep_text(session: "Session", objective: "Objective", overrides: tuple[str, ...] = ()) -> str:
-    """The best case as a sweep, checked with the overrides; raises BenchtuiError where it can't be run."""
+    """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
     known = lengths(session)
@@ -175,7 +175,7 @@ def _sweep_text(session: "Session", objective: "Objective", overrides: tuple[str
 
 
 def _require_named(session: "Session", sweep: "Sweep") -> None:
-    """Raises BenchtuiError for a sweep from another tool's results that lacks what they don't say."""
+    """Raise BenchtuiError for a sweep from imported results that lack its model or dataset."""
     unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
     if unsaid:
         settings = " ".join(f"--set {key}=…" for key in unsaid)
@@ -186,7 +186,7 @@ def _require_named(session: "Session", sweep: "Sweep") -> None:
 
 
 def _write(text: str, path: str) -> None:
-    """Print a document, or write it to a file that isn't there yet."""
+    """Print a document, or write it to a new file."""
     if path == "-":
         click.echo(text, nl=False)
         return

@@ -1,4 +1,4 @@
-"""Options and arguments of several commands; imports click alone, since the root command has some of them."""
+"""Shared options and arguments. Imports only click, because the root command uses some of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def printable(text: str) -> str:
-    """Text of a session without the characters that could command a terminal."""
+    """Replace characters that could control a terminal with U+FFFD."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    """What a sweep can be named by: presets and files."""
-    from click.shell_completion import CompletionItem  # needed while completing alone
+    """Complete a sweep: presets and files."""
+    from click.shell_completion import CompletionItem  # needed only for completion
 
     from benchtui.sessions.sweep.toml_reader import preset_names
 
@@ -25,8 +25,8 @@ def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: s
 
 
 def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    """What a session can be named by."""
-    from click.shell_completion import CompletionItem  # needed while completing alone
+    """Complete a session: names in the library and files."""
+    from click.shell_completion import CompletionItem  # needed only for completion
 
     from benchtui.sessions.library import paths
 
@@ -68,8 +68,8 @@ session_option = click.option(
 
 
 def known_theme(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    """Check a theme before anything is started on its account."""
-    from benchtui.themes import user_themes  # after the command is known
+    """Check the theme before anything is started."""
+    from benchtui.themes import user_themes  # imported late to keep start-up fast
 
     if name is not None and (refusal := user_themes.unknown_reason(name)):
         raise click.BadParameter(refusal)
@@ -98,7 +98,7 @@ baseline_option = click.option(
 
 
 def share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-    """A percentage such as ``5%`` as a share."""
+    """Parse a percentage such as ``5%`` into a fraction of 1."""
     if text is None:
         return None
     try:
@@ -120,22 +120,22 @@ same_within_option = click.option(
 
 
 class Judged(TypedDict):
-    """By what the reader wants cases judged."""
+    """Baseline and equivalence margin chosen by the user."""
 
     baseline: tuple[str, ...]
     same_within: float | None
 
 
 def judging(judged: Judged) -> "Judging":
-    """The same, checked; raises BenchtuiError naming the option."""
-    from benchtui.sessions.state.judging import Judging  # after the command is known
+    """Parse the options of ``Judged``. Raises BenchtuiError naming the invalid option."""
+    from benchtui.sessions.state.judging import Judging  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
     return Judging(baseline_from(judged["baseline"]), judged["same_within"])
 
 
 class Resume(TypedDict):
-    """A session to go on with, and how."""
+    """Session to resume, and how."""
 
     resumed: str | None
     retry_failed: bool
@@ -143,7 +143,7 @@ class Resume(TypedDict):
 
 
 class Look(TypedDict):
-    """How the screen is to look."""
+    """Appearance of the app."""
 
     theme: str | None
     ascii_only: bool

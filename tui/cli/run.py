@@ -1,4 +1,4 @@
-"""``benchtui run``, ``benchtui SWEEP`` and ``benchtui plan``: start a sweep, or say what it would measure."""
+"""``benchtui run``, ``benchtui SWEEP`` and ``benchtui plan``: start a sweep, or list what it would measure."""
 
 import platform
 import signal
@@ -38,7 +38,7 @@ from benchtui.tui.cli.watch import require_terminal, show, start_engine
 
 
 class RunOptions(BestCaseOptions, Resume):
-    """What can be run instead of a sweep file."""
+    """Values that ``run`` accepts besides a sweep file."""
 
 
 @click.command()
@@ -71,7 +71,7 @@ def run(
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _stop(engine))
-    if early:  # it was still coming up
+    if early:  # signaled while the engine was starting
         _stop(engine)
     session = Session(keep_steps=False)
     for event in progress.follow(engine, session):
@@ -86,7 +86,7 @@ def run(
 def _begin(
     sweep: str | None, overrides: tuple[str, ...], session_path: Path | None, asked: RunOptions
 ) -> "Engine | None":
-    """Start an engine on what is asked for; None where a session is to be resumed that has nothing left."""
+    """Start the requested engine; None if the session to resume has no case left."""
     if asked["resumed"] is None:
         if asked["retry_failed"] or asked["anyway"]:
             raise click.UsageError("--retry-failed and --anyway need --resume SESSION")
@@ -101,8 +101,8 @@ def _begin(
 
 
 def _stop(engine: "Engine") -> None:
-    """Ask for the end of the sweep; the record then says that it was stopped."""
-    with suppress(BenchtuiError):  # an engine that is gone has stopped already
+    """Request the end of the sweep. The journal then records that it was stopped."""
+    with suppress(BenchtuiError):  # an engine that is gone has already stopped
         engine.stop()
 
 

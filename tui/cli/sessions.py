@@ -22,7 +22,7 @@ _LONGEST_ANSWER = 100
 
 
 def write(text: str, output: Path | None, inputs: Collection[Path]) -> None:
-    """Print a document made of ``inputs``, or write it to a file; raises BenchtuiError where that can't be."""
+    """Print a document, or write it to a file, never over ``inputs``. Raises BenchtuiError if that fails."""
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
@@ -73,7 +73,10 @@ def add(file: Path) -> None:
 
 
 def _require_yes(question: str) -> None:
-    """Ask; raises click.Abort for any other answer. Of one without end, as from /dev/zero, a part is read."""
+    """Ask for confirmation; raises click.Abort unless the answer is yes.
+
+    Reads a limited number of bytes, because standard input may be endless, such as /dev/zero.
+    """
     click.echo(f"{question} [y/N]: ", nl=False, err=True)
     answer = sys.stdin.buffer.readline(_LONGEST_ANSWER)
     if not answer.endswith(b"\n"):
@@ -83,7 +86,7 @@ def _require_yes(question: str) -> None:
 
 
 def _busy() -> set[Path]:
-    """The session files that engines write."""
+    """Return the session files that engines are writing."""
     return {engine.path for engine in client.running()}
 
 
@@ -103,7 +106,7 @@ def _list() -> None:
 
 
 def _line(entry: "SessionFile", summary: "Summary | None") -> str:
-    """A session in a line; without a summary it is one that runs."""
+    """Format a session as one line; ``summary`` is None for a running one."""
     state = "running" if summary is None else "finished" if entry.finished else "cut off"
     started = entry.started
     fields = [

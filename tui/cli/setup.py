@@ -1,4 +1,4 @@
-"""``benchtui doctor``, ``themes``, ``keys`` and ``completion``: what there is on this machine."""
+"""``benchtui doctor``, ``themes``, ``keys`` and ``completion``: what is available on this machine."""
 
 import sys
 
@@ -45,8 +45,8 @@ def keys() -> None:
     """List what every key does, by the id under which config.toml can map it anew."""
     from benchtui.tui.app import key_owners
     from benchtui.tui.shell import (
-        keymap,  # after the command is known
-        settings,  # after the command is known
+        keymap,  # imported late to keep start-up fast
+        settings,  # imported late to keep start-up fast
     )
 
     known, problems = settings.read(settings.path())

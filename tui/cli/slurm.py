@@ -1,4 +1,4 @@
-"""``benchtui slurm``: have Slurm run a sweep."""
+"""``benchtui slurm``: print or submit a batch script that runs a sweep."""
 
 import shlex
 import shutil
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Resources(TypedDict):
-    """What Slurm is asked for: the fields of ``batch_script.Resources``."""
+    """Resources requested from Slurm: the fields of ``slurm_script.Resources``."""
 
     partition: str | None
     account: str | None
@@ -100,13 +100,13 @@ def slurm(
 
 
 def _lasting(sweep: str) -> str:
-    """A preset's name, or the path of a file from wherever it is read."""
+    """Return a preset's name, or the absolute path of a file."""
     path = Path(sweep)
     return sweep if sweep in preset_names() and not path.is_file() else str(path.absolute())
 
 
 def _commands() -> Path:
-    """The folder of the command that runs."""
+    """Return the folder of the running ``benchtui`` command."""
     beside = Path(sys.executable).parent
     return beside if (beside / "benchtui").exists() else Path(sys.argv[0]).absolute().parent
 
@@ -120,14 +120,14 @@ def _require_ray(nodes: int) -> None:
 
 
 def _lacking(sweep: "Sweep", resources: _Resources) -> str | None:
-    """What a job may have to do without."""
+    """Return a warning if cases on a GPU may not get one; None otherwise."""
     device = next((each for each in sweep.axes.device if each != "cpu"), None)
     asked = resources["gpus"] or any(each.startswith("--g") for each in resources["further"])
     return None if device is None or asked else f"cases on {device}, and no --gpus: the job may get no GPU"
 
 
 def _submit(text: str) -> str:
-    """Hand a script to sbatch; gives the job's number. Raises BenchtuiError where it isn't taken."""
+    """Submit a script with sbatch and return the job ID. Raises BenchtuiError if it is refused."""
     sbatch = shutil.which("sbatch")
     if sbatch is None:
         raise BenchtuiError(

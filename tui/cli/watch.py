@@ -1,4 +1,4 @@
-"""``benchtui attach``, ``replay`` and ``demo``: watch a sweep that runs, or one that was recorded."""
+"""``benchtui attach``, ``replay`` and ``demo``: watch a running sweep, or replay a recorded one."""
 
 import gc
 import os
@@ -42,11 +42,11 @@ FAREWELLS = {
     "closed": "session {path}",
     "lost": "the terminal is gone; session {path}",
 }
-"""What is said when the app ends, by how it did."""
+"""Message printed when the app exits, by exit reason."""
 
 
 def start_engine(sweep: "Sweep", session_path: Path | None) -> "Engine":
-    """Start an engine on a sweep, which writes this file or a new one of the library."""
+    """Start an engine on a sweep, writing to this file or to a new one in the library."""
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
     return client.start(sweep, path)
 
@@ -58,9 +58,9 @@ def show(
     judging: "Judging | None" = None,
     **look: Unpack[Look],
 ) -> None:
-    """Show a session in the app, and end the process with what came of it."""
-    gc.disable()  # until the first picture stands: there is nothing to collect in what is being loaded
-    from benchtui.tui.app import run_app  # Textual is imported only when something is shown
+    """Show a session in the app, then exit with the sweep's exit status."""
+    gc.disable()  # until the first frame: the objects being loaded contain no garbage
+    from benchtui.tui.app import run_app  # import Textual only if something is shown
 
     ascii_only = look["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
     ending = run_app(
@@ -75,7 +75,7 @@ def show(
         return
     click.echo(printable(FAREWELLS[ending.how].format(path=ending.path)), err=True)
     if ending.how in ("finished", "stopped"):
-        from benchtui.sessions.state.session import Session  # the outcome is asked for only here
+        from benchtui.sessions.state.session import Session  # only the exit status needs it
 
         sys.exit(of_session(Session.load(ending.path)))
     sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
@@ -84,7 +84,7 @@ def show(
 def print_session(
     path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
 ) -> "Session":
-    """Print a session as lines, and give what it came to."""
+    """Print a session's events as lines and return the session."""
     session = Session(keep_steps=False)
     for line in progress.lines(path, engine, session, progress.when(path, moment), speed):
         click.echo(printable(line))
@@ -95,13 +95,13 @@ def print_session(
 
 
 def check_plain(as_lines: bool, judged: Judged) -> None:
-    """Refuse what changes ratios where none are printed."""
+    """Reject ``--plain`` with options that change ratios, since it prints none."""
     if as_lines and any(judged.values()):
         raise click.UsageError("--plain prints no ratios: --baseline and --same-within have no effect there")
 
 
 def require_terminal() -> None:
-    """End the process where the app can't draw."""
+    """Exit with an error if the app can't draw on this terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         fail("the app needs a terminal; without one use `benchtui run SWEEP`", USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":

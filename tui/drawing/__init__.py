@@ -1,1 +1,1 @@
-"""Drawing with characters; knows no Textual."""
+"""Drawing with characters, independent of Textual."""

@@ -1,10 +1,10 @@
-"""Long columns of figures: ordered, summed, cut into parts. Numpy is imported for long ones alone.
+"""Merge, sum, group and filter columns of numbers. NumPy is imported only for long ones.
 
-It takes a tenth of a second and 15 MB, and is worth them from tens of thousands of figures on, which plain
-Python takes tenths of a second to order.
+Importing it takes 0.1 s and 15 MB. That pays off from tens of thousands of values, which plain Python takes
+tenths of a second to sort.
 """
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # before Python 3.12, array[float] exists only for type checkers
 
 from array import array
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ MANY = 50_000
 
 
 def merged(ordered: array[float], values: Sequence[float]) -> array[float]:
-    """All values in order, some of which are already."""
+    """Merge values into a sorted array."""
     if len(ordered) + len(values) < MANY:
         every = [*ordered, *values]
         every.sort()
         return array("d", every)
-    import numpy as np  # see above
+    import numpy as np  # see module docstring
 
     both = np.concatenate((ordered, values))
     both.sort(kind="stable" if len(ordered) > len(values) else "quicksort")
@@ -28,20 +28,20 @@ def merged(ordered: array[float], values: Sequence[float]) -> array[float]:
 
 
 def summed(values: Sequence[float]) -> float:
-    """The sum of a column."""
+    """Return the sum of the values."""
     if len(values) < MANY:
         return sum(values)
-    import numpy as np  # see above
+    import numpy as np  # see module docstring
 
     return float(np.sum(values))
 
 
 def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[float, float]]:
-    """The least and the most of each group of ``steps`` among the first ``count`` values."""
+    """Return (min, max) of each group of ``steps`` among the first ``count`` values."""
     if count < MANY:
         groups = (values[at : min(at + steps, count)] for at in range(0, count, steps))
         return [(min(group), max(group)) for group in groups]
-    import numpy as np  # see above
+    import numpy as np  # see module docstring
 
     first = np.asarray(values)[:count]
     starts = range(0, count, steps)
@@ -50,10 +50,10 @@ def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[floa
 
 
 def outside(values: Sequence[float], count: int, low: float, high: float) -> Sequence[int]:
-    """The places of those among the first ``count`` values that lie below one bound or above the other."""
+    """Return the indices of values below ``low`` or above ``high`` among the first ``count``."""
     if count < MANY:
         return [place for place, value in enumerate(values[:count]) if not low <= value <= high]
-    import numpy as np  # see above
+    import numpy as np  # see module docstring
 
     first = np.asarray(values)[:count]
     places: list[int] = np.flatnonzero((first < low) | (first > high)).tolist()

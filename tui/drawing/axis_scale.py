@@ -1,4 +1,4 @@
-"""Scales with round ticks; knows no Textual."""
+"""Axis scales with round ticks, independent of Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 ROUND = (1, 2, 5)
-"""Ticks stand at these times a power of ten."""
+"""Ticks are at these multiples of a power of ten."""
 DOUBLING = 4.0
-"""Values that grow by at least 1.5 times each, and by this much in all, are drawn by their logarithm."""
+"""Max/min ratio from which values get a log scale, if each is at least 1.5 times the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From which to which value a picture reaches, and where the ticks are."""
+    """Range and ticks of an axis."""
 
     low: float
     high: float
@@ -21,7 +21,7 @@ class Scale:
     logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value stands between the ends, 0 at the low one and 1 at the high one; kept within them."""
+        """Return a value's position on the axis: 0 at ``low``, 1 at ``high``, clamped."""
         if self.logarithmic:
             share = (log10(max(value, self.low)) - log10(self.low)) / (log10(self.high) - log10(self.low))
         else:
@@ -30,7 +30,7 @@ class Scale:
 
 
 def linear(least: float, most: float, count: int, *, from_zero: bool = True) -> Scale:
-    """A scale that holds the values with at most ``count`` ticks, at round steps."""
+    """Return a linear scale covering the values, with at most ``count`` round ticks."""
     low = min(0.0, least) if from_zero else least
     step = round_step((most - low) / max(count - 1, 1))
     first, last = floor(low / step + 1e-9), ceil(most / step - 1e-9)
@@ -43,7 +43,7 @@ def linear(least: float, most: float, count: int, *, from_zero: bool = True) -> 
 
 
 def logarithmic(least: float, most: float, count: int) -> Scale:
-    """A scale of logarithms that holds the values, all above zero, with at most about ``count`` ticks."""
+    """Return a log scale covering the values, all positive, with at most about ``count`` ticks."""
     first, last = floor(log10(least)), ceil(log10(most))
     steps = [factor * 10.0**power for power in range(first, last + 1) for factor in ROUND]
     low = max((step for step in steps if step <= least * (1 + 1e-9)), default=steps[0])
@@ -54,7 +54,7 @@ def logarithmic(least: float, most: float, count: int) -> Scale:
 
 
 def of_values(values: Iterable[float]) -> Scale:
-    """A scale with a tick at each of the values; of logarithms where they double or nearly so."""
+    """Return a scale with a tick at each value; a log scale if they about double."""
     ticks = tuple(sorted(set(values)))
     low, high = (ticks[0], ticks[-1]) if len(ticks) > 1 else (ticks[0] - 1, ticks[0] + 1)
     grows = ticks[0] > 0 and all(after >= 1.5 * before for before, after in pairwise(ticks))
@@ -62,7 +62,7 @@ def of_values(values: Iterable[float]) -> Scale:
 
 
 def tick_text(value: float) -> str:
-    """A round number in few characters."""
+    """Format a round number in few characters."""
     size = abs(value)
     if not isfinite(value):
         return ""
@@ -75,7 +75,7 @@ def tick_text(value: float) -> str:
 
 
 def labels(ticks: Sequence[float], place: Callable[[float], int], width: int) -> list[tuple[int, str]]:
-    """Text of each tick and the cell at which it begins: those that fit beside each other, the ends first."""
+    """Return the start cell and text of the tick labels that fit, placing both ends first."""
     kept: list[tuple[int, str]] = []
     for tick in [*ticks[-1:], *ticks[:1], *ticks[1:-1]]:
         text = tick_text(tick)
@@ -86,7 +86,7 @@ def labels(ticks: Sequence[float], place: Callable[[float], int], width: int) ->
 
 
 def _thinned(steps: list[float], count: int) -> tuple[float, ...]:
-    """All steps, or the powers of ten among them, or every so many of those."""
+    """Reduce steps to about ``count``: all, the powers of ten, or every n-th of those."""
     if len(steps) <= count:
         return tuple(steps)
     powers = [step for step in steps if abs(log10(step) - round(log10(step))) < 1e-9]
@@ -96,7 +96,7 @@ def _thinned(steps: list[float], count: int) -> tuple[float, ...]:
 
 
 def round_step(width: float) -> float:
-    """The nearest of 1, 2 and 5 times a power of ten that isn't smaller."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     if width <= 0:
         return 1.0
     power = 10.0 ** floor(log10(width))

@@ -1,4 +1,4 @@
-"""Bars and histories in parts of a character; knows no Textual."""
+"""Bars and sparklines at sub-cell resolution, independent of Textual."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,23 +9,23 @@ from benchtui.tui.drawing.styled_text import Span
 
 
 def bar(fraction: float | None, width: int, symbols: Symbols, role: str = "accent") -> list[Span]:
-    """A bar of ``width`` cells, filled to a fraction from 0 to 1 in half cells; None leaves it empty."""
+    """Draw a bar of ``width`` cells, filled to a fraction (0 to 1) in half cells; None leaves it empty."""
     halves = round(min(max(fraction or 0.0, 0.0), 1.0) * 2 * max(width, 0))
     fill = symbols.bar * (halves // 2) + symbols.half * (halves % 2)
     return [(fill, role), (symbols.track * (width - len(fill)), "faint")]
 
 
 def history(values: Sequence[float], most: float, width: int, symbols: Symbols) -> str:
-    """One row of columns on a scale from 0 to ``most``, the newest at the right; NaN leaves a gap."""
+    """Draw a one-line sparkline on a scale from 0 to ``most``, newest value at the right; NaN leaves a gap."""
     shown = values[-width:]
     return "".join(_column(value, most, symbols.up) for value in shown).rjust(width)
 
 
 def buckets(at_s: Sequence[float], values: Sequence[float], width: int, bucket_s: float) -> list[float]:
-    """Means of readings over spans of ``bucket_s``, the newest ``width`` of them; NaN where there was none.
+    """Return mean readings per ``bucket_s`` seconds for the newest ``width`` buckets; NaN if there were none.
 
-    One span without a reading shows the reading before it: the sampler was late. The spans begin at whole
-    multiples of their length, so that a picture moves on only when one is complete.
+    A single empty bucket repeats the one before, because the sampler was late. Buckets start at multiples of
+    their length, so that a plot moves only when one is complete.
     """
     if not at_s:
         return []

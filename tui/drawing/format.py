@@ -1,4 +1,4 @@
-"""Words and figures for the screen: cleaned text, and numbers with as many digits as they are worth."""
+"""Text and number formatting for the screen: sanitized text, units and significant digits."""
 
 from rich.cells import cell_len, set_cell_size
 
@@ -6,14 +6,14 @@ from benchtui.themes.symbols import Symbols
 
 
 def clean(text: str) -> str:
-    """Text of a session or of another program, with all that a terminal could obey taken out."""
+    """Remove characters that could control the terminal from external text."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else " " * letter.isspace() for letter in text)
 
 
 def fit(text: str, width: int, symbols: Symbols) -> str:
-    """Text padded on the right, or shortened with a sign that it was, to a width in cells."""
+    """Pad text on the right, or shorten it with an ellipsis, to a width in cells."""
     if cell_len(text) <= width:
         return text + " " * (width - cell_len(text))
     room = width - len(symbols.ellipsis)
@@ -21,7 +21,7 @@ def fit(text: str, width: int, symbols: Symbols) -> str:
 
 
 def milliseconds(value: float | None, symbols: Symbols) -> str:
-    """A time in milliseconds, without its unit."""
+    """Format a time in milliseconds, without the unit."""
     if value is None:
         return symbols.absent
     if 0 < value < 1:
@@ -30,19 +30,19 @@ def milliseconds(value: float | None, symbols: Symbols) -> str:
 
 
 def rate(value: float | None, symbols: Symbols) -> str:
-    """A rate in 1/s, without its unit."""
+    """Format a rate per second, without the unit."""
     if value is None:
         return symbols.absent
     return f"{value:,.1f}" if value < 100_000 else f"{value:,.0f}"
 
 
 def whole(value: float | None, symbols: Symbols) -> str:
-    """A figure without decimals."""
+    """Format a number without decimals."""
     return symbols.absent if value is None else f"{value:,.0f}"
 
 
 def megabytes(value: float | None, symbols: Symbols) -> str:
-    """A size given in units of 10**6 bytes, with the unit that suits it."""
+    """Format a size given in MB (10**6 bytes) as MB or GB."""
     if value is None:
         return symbols.absent
     if value < 1000:
@@ -51,12 +51,12 @@ def megabytes(value: float | None, symbols: Symbols) -> str:
 
 
 def amount(count: int, noun: str) -> str:
-    """So many of something."""
+    """Format a count with its noun, plural if needed."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def duration(seconds: float) -> str:
-    """A span of time in the two units that matter."""
+    """Format a duration in its two most significant units."""
     total = round(seconds)
     if total < 60:
         return f"{total} s"
@@ -66,7 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def percent(value: float | None, symbols: Symbols) -> str:
-    """A share in percent, without its sign; two digits that count below ten."""
+    """Format a percentage without the sign, with two significant digits below 10."""
     if value is None:
         return symbols.absent
     return f"{value:.2f}" if value < 1 else f"{value:.1f}"

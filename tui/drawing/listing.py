@@ -1,4 +1,4 @@
-"""A short table: its header, and as many rows around the chosen one as there is room for; knows no Textual."""
+"""Short table: a header and the rows around the selected one, independent of Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 GAP = 2
 NARROWEST = 14
-"""Cells that the column of words keeps at least; before it gives way further, columns are left out."""
+"""Minimum width of the text column in cells; columns are dropped before it shrinks further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a table shows. Columns are named the most important first: the last give way."""
+    """Content of a table. Columns are in order of importance: the last are dropped first."""
 
     titles: tuple[str, ...]
     rows: tuple[tuple[Span, ...], ...]
     words: int
-    """The column that stands at the left of its room and is shortened where it has to be."""
+    """Index of the text column, which is left-aligned and shortened if needed."""
     chosen: int | None = None
 
 
 def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The header and the rows; where not all are in view, the header tells how many there are."""
+    """Render header and rows. If some are hidden, the header shows the position and row count."""
     room = height - 1
     top = max(0, min((listing.chosen or 0) - room // 2, len(listing.rows) - room))
     shown = listing.rows[top : top + max(room, 0)]
@@ -66,7 +66,7 @@ def _line(
 
 
 def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
-    """Width of each column that there is room for."""
+    """Return the width of each column that fits."""
     columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]
     while len(sizes) > listing.words + 2 and _excess(sizes, listing.words, width) > 0:
@@ -77,6 +77,6 @@ def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
 
 
 def _excess(sizes: Sequence[int], words: int, width: int) -> int:
-    """Cells by which the columns don't fit, though that of words gives all it can."""
+    """Return by how many cells the columns overflow with the text column at its minimum."""
     least = min(sizes[words], NARROWEST)
     return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width

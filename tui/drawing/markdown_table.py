@@ -1,12 +1,12 @@
-"""What a screen copies to the clipboard: small tables in GitHub's markdown."""
+"""Small tables for the clipboard, in GitHub-flavored Markdown."""
 
 from collections.abc import Iterable, Sequence
 
 
 def pipe_table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> str:
-    """A table, every cell escaped; the column of words stands at the left, figures at the right."""
+    """Format a table with escaped cells. Column ``words`` is left-aligned, the others right-aligned."""
     from benchtui.sessions.text.markdown import (
-        plain,  # the report's words are read only when something is copied
+        plain,  # needed only when something is copied
     )
 
     rule = "|".join(" :--- " if column == words else " ---: " for column in range(len(titles)))
@@ -15,7 +15,7 @@ def pipe_table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int 
 
 
 def heading(text: str) -> str:
-    """A line of bold text, escaped."""
-    from benchtui.sessions.text.markdown import plain  # the same
+    """Format a line of bold text, escaped."""
+    from benchtui.sessions.text.markdown import plain  # needed only when something is copied
 
     return f"**{plain(text)}**"

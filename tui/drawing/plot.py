@@ -1,4 +1,4 @@
-"""Lines over an axis, with a letter at each point and its interval; knows no Textual."""
+"""Line plot with a letter and an interval at each point, independent of Textual."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
 
 ROOMY = 14
-"""Lines from which the horizontal axis has a title of its own."""
+"""Height in lines from which the horizontal axis has a title."""
 MARGIN = 3
-"""Cells between an edge of the field and the first or last value."""
+"""Cells between an edge of the plot and the first or last value."""
 WIDE_RANGE = 10.0
-"""Values on a free axis that differ by more than this ratio are drawn by their logarithm."""
+"""Max/min ratio from which a continuous axis is logarithmic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point."""
+    """Data point."""
 
     x: float
     y: float
     low: float | None = None
     high: float | None = None
-    """The interval of ``y``."""
+    """Interval of ``y``, from ``low`` to ``high``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points of one kind."""
+    """Series of points."""
 
     letter: str
     role: str
@@ -41,7 +41,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Cases of one place on the axis that have no value: how they ended, and on which lines."""
+    """Marker for cases without a value at one x position: their outcome and curves."""
 
     x: float
     sign: str
@@ -51,16 +51,16 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What to draw."""
+    """Content of a plot."""
 
     curves: tuple[Curve, ...]
-    """The last lies above the others."""
+    """Curves in drawing order; the last is on top."""
     lost: tuple[Lost, ...]
     title: str
-    """Of the vertical axis, with its unit."""
+    """Title of the vertical axis, with its unit."""
     x_title: str
     x_values: tuple[float, ...] | None
-    """Where the horizontal axis has its ticks; None where the axis is free."""
+    """Ticks of the horizontal axis; None if it is continuous."""
     logarithmic: bool = False
     chosen: Dot | None = None
     hint: str = ""
@@ -69,34 +69,34 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A canvas and the scales of its two axes."""
+    """Canvas with the scales of its two axes."""
 
     canvas: Canvas
     x: Scale
     y: Scale
 
     def column(self, x: float) -> int:
-        """The cell in which a value of the horizontal axis stands."""
+        """Return the column of a value on the horizontal axis, in cells."""
         return self.place(x) // self.canvas.across
 
     def place(self, x: float) -> int:
-        """The dot at which a value of the horizontal axis stands, counted from the left."""
+        """Return the position of a value on the horizontal axis, in dots from the left."""
         margin = min(MARGIN, self.canvas.width // 4)
         cells = self.canvas.width - 2 * margin - 1
         return round((margin + self.x.share(x) * cells + 0.5) * self.canvas.across - 0.5)
 
     def level(self, y: float) -> int:
-        """The dot at which a value of the vertical axis stands, counted from above."""
+        """Return the position of a value on the vertical axis, in dots from the top."""
         dots = self.canvas.height * self.canvas.down - 1
         return round((1 - self.y.share(y)) * dots)
 
     def row(self, y: float) -> int:
-        """The cell of that dot."""
+        """Return the row of a value on the vertical axis, in cells."""
         return self.level(y) // self.canvas.down
 
 
 def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """The picture: title, field with its scale, axis with what was lost, labels."""
+    """Render the plot: title, canvas with scale, axis with outcome markers, labels."""
     if plot.hint:
         return [BLANK] * max(0, height // 2 - 1) + [line(("  ", "plain"), (plot.hint, "muted"))]
     titled = height >= ROOMY
@@ -119,7 +119,7 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
 
 
 def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Where each line has but one point: a bar each, from zero."""
+    """Render a plot with a single x value as bars from zero."""
     most = linear(0.0, max(dot.y for curve in plot.curves for dot in curve.dots), 5).high
     bars = [
         line((f" {curve.letter} ", curve.role), *bar(dot.y / most, width - 4, symbols, curve.role))
@@ -174,7 +174,7 @@ def _field(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
 
 
 def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
-    """The horizontal axis with what was lost, and its labels."""
+    """Render the horizontal axis with outcome markers and labels."""
     width = frame.canvas.width
     axis: list[Span] = [(symbols.track, "faint")] * width
     for tick in frame.x.ticks:
@@ -188,7 +188,7 @@ def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Li
 
 
 def _mark(axis: list[Span], column: int, lost: Lost) -> None:
-    """A sign at its place on the axis, and behind it the letters of the lines, as far as they have room."""
+    """Put an outcome marker on the axis, followed by as many curve letters as fit."""
     for offset, letter in enumerate(lost.sign + lost.letters):
         free = column + offset < len(axis) and (offset == 0 or axis[column + offset][1] == "faint")
         if not free or offset > MARGIN:
@@ -197,7 +197,7 @@ def _mark(axis: list[Span], column: int, lost: Lost) -> None:
 
 
 def _written(texts: Sequence[tuple[int, str]], held: int | None) -> list[Span]:
-    """The labels at their places, that of the chosen point brought out."""
+    """Position the labels, highlighting that of the selected point."""
     pieces: list[Span] = []
     for start, text in texts:
         chosen = held is not None and start <= held < start + len(text)

@@ -1,4 +1,4 @@
-"""Lines made of pieces in roles, and where two versions of a line differ; knows no Textual."""
+"""Lines of styled text, and the diff between two versions of a line; independent of Textual."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat, zip_longest
@@ -9,18 +9,18 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 
 Span = tuple[str, str]
-"""A text and its role."""
+"""Text and its role."""
 Line = tuple[Span, ...]
 
 BLANK: Line = ()
 GAP = "   "
-"""Between two facts of a line."""
+"""Separator between the facts of a line."""
 WORTH_SKIPPING = 12
-"""Unchanged cells between two changed ones that cost more bytes to jump over than half a jump."""
+"""Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
 
 
 def line(*pieces: Span) -> Line:
-    """A line of pieces; empty ones are left out and neighbours in the same role are joined."""
+    """Build a line: drop empty spans and join neighbors of the same role."""
     joined: list[Span] = []
     for text, role in pieces:
         if text and joined and joined[-1][1] == role:
@@ -31,12 +31,12 @@ def line(*pieces: Span) -> Line:
 
 
 def width_of(pieces: Iterable[Span]) -> int:
-    """Cells that the pieces take."""
+    """Return the width of the spans in cells."""
     return sum(cell_len(text) for text, _ in pieces)
 
 
 def crop(pieces: Iterable[Span], width: int, symbols: Symbols) -> Line:
-    """The pieces up to a width in cells; what is cut shows a sign of it."""
+    """Cut the spans to a width in cells, with an ellipsis if shortened."""
     kept: list[Span] = []
     room = width
     for text, role in pieces:
@@ -49,7 +49,7 @@ def crop(pieces: Iterable[Span], width: int, symbols: Symbols) -> Line:
 
 
 def flowing(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
-    """Facts beside each other, each of them whole, and those for which a line has no room in the next one."""
+    """Wrap facts into lines without splitting any of them."""
     lines: list[list[Span]] = [[]]
     for fact in facts:
         beside = [(GAP, "plain"), *fact]
@@ -63,14 +63,14 @@ def flowing(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
 
 
 def justify(left: Sequence[Span], right: Sequence[Span], width: int, symbols: Symbols) -> Line:
-    """Pieces at both ends of a line; the left ones give way when there is no room for all."""
+    """Align spans to both ends of a line. The left ones are shortened if space is short."""
     room = width - width_of(right)
     head = crop(left, max(0, room - 1), symbols)
     return line(*head, (" " * (room - width_of(head)), "plain"), *right)
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], width: int) -> list[Line]:
-    """Lines of columns beside each other, each column but the last filled up to a width in cells."""
+    """Lay out columns of lines side by side, all but the last padded to ``width`` cells."""
     return [
         line(*(piece for drawn in beside[:-1] for piece in _filled(drawn, width)), *beside[-1])
         for beside in zip_longest(*columns, fillvalue=BLANK)
@@ -82,7 +82,7 @@ def _filled(drawn: Line, width: int) -> Line:
 
 
 def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
-    """Spans of cells (from, up to) in which a line differs from what was drawn before."""
+    """Return the cell ranges (start, stop) in which a line differs from its previous version."""
     if old == new:
         return []
     spans: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
 
 
 def _cells(pieces: Line, width: int) -> list[Span]:
-    """One entry a cell; a wide character fills two, one without width joins the cell before."""
+    """Return one entry per cell. A wide character fills two; a zero-width one is dropped."""
     cells: list[Span] = []
     for text, role in pieces:
         cells += zip(text, repeat(role)) if text.isascii() else _spelled(text, role)

@@ -7,7 +7,6 @@ from typing import Literal
 
 from benchtui.sessions.estimates.history import HistoryEstimator, Prediction
 from benchtui.sessions.sweep import (
-    AXES,
     Axes,
     Config,
     Sweep,
@@ -15,6 +14,7 @@ from benchtui.sessions.sweep import (
     incompatible_reason,
     unsupported_reason,
 )
+from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import duration
 

@@ -4,19 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from benchtui.sessions.sweep import (
-    ATTENTIONS,
-    COMPILE_MODES,
-    PADDINGS,
-    PRECISIONS,
-    TASKS,
-    Caches,
-    ExecutorKind,
-    Mode,
-    Sweep,
-    Weights,
-    WhenLost,
-)
+from benchtui.sessions.sweep import TASKS, Caches, ExecutorKind, Mode, Sweep, Weights, WhenLost
+from benchtui.sessions.sweep.options import OPTIONS, Option
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import Texts
 from benchtui.tui.drawing.format import clean
@@ -60,26 +49,21 @@ class FormField:
         return GROUPS.get(self.key.partition(".")[0], "Sweep")
 
 
+def _of_axis(option: Option) -> FormField:
+    """Return the form field of a case option."""
+    known = ("cpu", "cuda:0") if option.name == "device" else option.values
+    help_text = f"{option.help}; {RANGE}" if option.numeric else option.help
+    unset = "any" if option.name == "machine" else "none"
+    return FormField(f"axes.{option.name}", help_text, known, several=not option.numeric, unset=unset)
+
+
 _DESCRIBED = (
     FormField("name", "what the session file is named after"),
     FormField("model", "hub id, local folder, or a bundled architecture"),
     FormField("weights", "random: the same architecture without a download", get_args(Weights)),
     FormField("task", 'what a step is; "file.py:function" for one of your own', TASKS),
     FormField("dataset", "sample: bundled text; synthetic: drawn token ids; hub id, file or folder"),
-    FormField(
-        "axes.machine",
-        "nodes of a cluster: H100, zone=a, a resource, * for every kind",
-        several=True,
-        unset="any",
-    ),
-    FormField("axes.device", "cpu, cuda:N, cuda:* for all GPUs", ("cpu", "cuda:0"), several=True),
-    FormField("axes.precision", "int8 on cpu alone, tf32 on cuda alone", PRECISIONS, several=True),
-    FormField("axes.attention", "auto: transformers chooses", ATTENTIONS, several=True),
-    FormField("axes.compile", "off, or a mode of torch.compile", COMPILE_MODES, several=True),
-    FormField("axes.threads", f"of torch inside one operation, 0: torch chooses; {RANGE}"),
-    FormField("axes.padding", "longest: to the batch's longest sample", PADDINGS, several=True),
-    FormField("axes.sequence_length", f"tokens a sample; {RANGE}"),
-    FormField("axes.batch_size", f"samples a step; auto: the largest that fits; {RANGE}"),
+    *map(_of_axis, OPTIONS),
     FormField("measure.warmup", "steps that aren't counted; auto: until they are stable"),
     FormField("measure.iterations", "measured steps; with until the least number of them"),
     FormField("measure.until", "go on until the 95% interval is this narrow: 1%, or auto"),

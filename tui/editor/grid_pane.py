@@ -10,8 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
-from benchtui.sessions.sweep import AXES, Axes, Exclusion, Sweep
+from benchtui.sessions.sweep import Axes, Exclusion, Sweep
 from benchtui.sessions.sweep.exclusions import naming
+from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop

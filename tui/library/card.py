@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
-from benchtui.sessions.sweep import AXES, Axes
+from benchtui.sessions.sweep import Axes
+from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, duration, rate
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line

@@ -1,1 +1,1 @@
-"""A session as it grows: reading it, and figures of cases that still change."""
+"""Live sessions: reading a growing session file, and metrics of unfinished cases."""

@@ -1,4 +1,4 @@
-"""The word for each case of a session against its baseline, while cases still end; the words of the report."""
+"""Case verdicts against the baseline, by the report's rules, while cases are still ending."""
 
 from msgspec import structs
 
@@ -15,31 +15,31 @@ from benchtui.tui.live.step_cache import MANY
 
 
 class Judge:
-    """Compares the cases of a session that ended well with their baseline."""
+    """Compares successfully measured cases with their baseline."""
 
     def __init__(self, session: Session, judging: Judging) -> None:
         self._session = session
         self._judging = judging
         self._measured: dict[int, CaseState] = {}
-        """Cases that ended well, by their number."""
+        """Successfully measured cases, by index."""
         self._bases: dict[int, CaseState | None] = {}
-        """The baseline of each sequence length, as far as it was asked for since a case ended."""
+        """Baseline per sequence length; computed on demand, cleared when a case ends."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
-        """The rounds of cases that ended well, summed up when they are first compared."""
+        """Summarized rounds per case, computed when the case is first compared."""
         self._noise: tuple[int, dict[str, Noise]] = (-1, {})
-        """What is known of the noise, and of how many cases the rounds were summed up then."""
+        """Noise estimates, and the number of cases with summarized rounds they were computed from."""
 
     def take_in(self, case: CaseState) -> None:
-        """Take in a case that has ended; another may be the baseline from now on."""
+        """Record a case that has ended. The baseline may change as a result."""
         if case.state == "ok":
             self._measured[case.index] = case
             self._rounds.pop(case.index, None)
             self._bases, self._noise = {}, (-1, {})
 
     def verdict(self, case: CaseState) -> Ratio | None:
-        """How many times as fast a case is as its baseline, with the word for it; None where nothing says.
+        """Return a case's throughput or latency ratio to its baseline, with the verdict.
 
-        Of a case that hasn't ended there is no word yet, and of the baseline itself none is needed.
+        Returns None without evidence, for a case that hasn't ended well, and for the baseline itself.
         """
         base = self.base_of(case)
         if base is None or base is case or case.state != "ok":
@@ -48,7 +48,7 @@ class Judge:
         return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
 
     def base_of(self, case: CaseState) -> CaseState | None:
-        """The measured case to hold one against, by the rule of the report (``sessions.baseline``)."""
+        """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
         length = case.config.sequence_length
         if length not in self._bases:
             measured = (self._measured[index] for index in sorted(self._measured))
@@ -56,17 +56,17 @@ class Judge:
         return self._bases[length]
 
     def is_base(self, case: CaseState) -> bool:
-        """Whether others are held against this case."""
+        """Return whether this case is a baseline for others."""
         return self.base_of(case) is case
 
     def why_no_base(self, case: CaseState) -> str:
-        """Why a case that ended well has no ratio; empty where it has one."""
+        """Return why a case that ended well has no ratio. Empty if it has one."""
         if case.state != "ok" or case.config.repeat or self.base_of(case) is not None:
             return ""
         return f"no ratio: {why_none(case.config, self._session.cases, self._named)}"
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
-        """The rounds of a case that ended well, summed up; none while its steps are left to a thread."""
+        """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""
         if case.index not in self._rounds and (case.figures or len(case.measured) <= MANY):
             self._rounds[case.index] = rounds_of(case)
         return self._rounds.get(case.index, ())
@@ -77,7 +77,7 @@ class Judge:
         return Evidence(case, rounds, noise, self._session) if rounds else None
 
     def _known_noise(self) -> dict[str, Noise]:
-        """The noise of the session, as far as its cases have ended; only what was repeated says anything."""
+        """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise[0] != len(self._rounds):
             start, measured = self._session.start, list(self._measured.values())
             repeated = start.sweep.measure.rounds > 1 or start.source is not None
@@ -88,7 +88,7 @@ class Judge:
         return self._noise[1]
 
     def _pair(self) -> tuple[Evidence, Evidence] | None:
-        """The A/A pair, where the session has one."""
+        """Return the A/A pair; None if the session has none."""
         measured = self._measured.values()
         twins = {structs.replace(case.config, repeat=0) for case in measured if case.config.repeat}
         both = (case for case in measured if structs.replace(case.config, repeat=0) in twins) if twins else ()

@@ -1,4 +1,4 @@
-"""How far a sweep is and how long it still takes; renewed whenever a case has ended."""
+"""Time remaining: sweep progress and ETA, updated whenever a case ends."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,38 +10,41 @@ from benchtui.sessions.state.session import Session
 
 
 class RemainingTime:
-    """Estimates for a session, made when they are asked for: of one that is over nobody does."""
+    """Time estimates for a session. Computed on demand, since a finished session never needs them."""
 
     def __init__(self, session: Session, needed: Callable[[CaseState], StepsLeft | None]) -> None:
         self._session = session
         self._needed = needed
-        """What the round of a running case still needs."""
+        """Returns what the round of a running case still needs."""
         self._experience = StepTimeModel()
         self._queue: Estimate | None = None
         self._done = 0
         self._new: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
-        """Cases that have ended since the last estimate; of very many the newest say enough."""
+        """Cases that ended since the last estimate; bounded, since the newest ones suffice."""
         self._stale = True
 
     def renew(self, ended: Sequence[CaseState]) -> None:
-        """Take in the cases that have ended since the last time."""
+        """Record the cases that have ended since the last call."""
         self._done += len(ended)
         self._new.extend(ended)
         self._stale = self._stale or bool(ended)
 
     def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
-        """Time until a running case ends; ``needed`` says what its round still needs, where that is known."""
+        """Estimate the time until a running case ends. ``needed`` is what its round still needs, if known."""
         self._learn()
         return eta.case_left(case, self._session.start.sweep.measure, self._experience, now_s, needed)
 
     def sweep_left(self, now_s: float) -> Estimate | None:
-        """Time until the sweep ends; None before anything is known."""
+        """Estimate the time until the sweep ends; None before anything is known."""
         self._learn()
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
         return eta.remaining_time(running, self._queue)
 
     def progress(self, now_s: float, left: Estimate | None) -> float:
-        """Share of the sweep's time that is behind, from 0 to 1; of its cases, where times aren't known."""
+        """Return the elapsed fraction of the sweep's time, from 0 to 1.
+
+        Falls back to the fraction of cases that have ended if times are unknown.
+        """
         if left is None or now_s + left.seconds <= 0:
             return self._done / max(len(self._session.cases), 1)
         return now_s / (now_s + left.seconds)

@@ -1,4 +1,4 @@
-"""Where the screen's knowledge comes from: a session file read on as it grows, and word of its engine."""
+"""Session feed: tails a growing session file and tracks whether its engine is alive."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,42 +19,42 @@ from benchtui.tui.live.step_cache import LoadedCase, StepCache
 
 BATCH_BYTES = 1 << 16
 PATIENCE_S = 0.02
-"""Reading on for longer than this would keep keys waiting."""
+"""Time budget of one read in seconds. Longer reads would delay key presses."""
 LOOK_S = 1.0
-"""How often to look whether the engine still lives."""
+"""Seconds between checks that the engine is alive."""
 
 Clock = Callable[[], float]
 Find = Callable[[Path], Engine | None]
-"""Looks for the engine that writes a session file."""
+"""Function that finds the engine writing a session file."""
 
 
 class Feed:
-    """A session as far as its file tells, and whether its engine is still there to tell more."""
+    """A session as read so far, and the state of its engine."""
 
     replayed = False
-    """Whether the session is played again, by a clock of its own."""
+    """Whether this is a replay, with its own clock."""
 
     def __init__(self, path: Path, engine: Engine | None, clock: Clock, find: Find = lambda path: None) -> None:
-        """Open the file; raises BenchtuiError where it can't be read."""
+        """Open the file; raises BenchtuiError if it can't be read."""
         self.path = path
         self.engine = engine
         self.session = Session()
         self.problem: str | None = None
         """Why the file can't be read any further."""
         self.ended: list[CaseState] = []
-        """The cases that have ended, in whatever way, in that order."""
+        """Cases that have ended, with any outcome, in order."""
         self.caught_up = False
-        """Whether all that has been written so far has been read."""
+        """Whether everything written so far has been read."""
         self.cache = StepCache(path, lets_go=not self.replayed)
-        """Which steps are held, of cases that have ended."""
+        """Cache of the steps of ended cases."""
         self.judging = LEFT_TO_THE_SWEEP
-        """By what the reader wants cases judged."""
+        """The user's verdict settings: baseline and margin."""
         self.last_words: str | None = None
-        """Why the engine gave up, where it did and said so."""
+        """Reason the engine gave for failing; None if it gave none."""
         self._clock = clock
         self._find = find
         self._orphaned = False
-        """Whether the session was resumed by an engine that isn't known yet."""
+        """Whether the session was resumed by an engine that hasn't been found yet."""
         self._tail = Tail(path)
         self._read_bytes = 0
         self._engine_lives = engine is not None
@@ -62,7 +62,7 @@ class Feed:
         self._newest = (clock(), 0.0)
 
     def poll(self) -> None:
-        """Read on, for a moment at most, and look after the engine now and then."""
+        """Read new events within a time budget, and check on the engine periodically."""
         began_s = self._clock()
         if began_s - self._looked_s >= LOOK_S:
             self._looked_s = began_s
@@ -71,51 +71,51 @@ class Feed:
             self._read(began_s)
         except BenchtuiError as error:
             self.problem = str(error)
-        with suppress(BenchtuiError):  # without the runtime folder there is no engine to be found
+        with suppress(BenchtuiError):  # without the runtime folder there is no engine to find
             self._look_for_engine()
 
     @property
     def done(self) -> int:
-        """How many cases have ended."""
+        """Number of cases that have ended."""
         return len(self.ended)
 
     @property
     def running(self) -> bool:
-        """Whether an engine is at work on the session."""
+        """Whether an engine is working on the session."""
         return self._engine_lives and self.session.finished is None
 
     @property
     def reading(self) -> bool:
-        """Whether what has been written so far is still being read."""
+        """Whether events written so far are still being read."""
         return not self.caught_up and self.problem is None
 
     @property
     def cut_off(self) -> bool:
-        """Whether the record ends without its last event, and nobody is there to write one."""
+        """Whether the file ends without its final event, with no engine left to write it."""
         return self.session.finished is None and not self._engine_lives and self.caught_up
 
     @property
     def now_s(self) -> float:
-        """Session time: that of the newest event, going on by the clock while the engine is at work."""
+        """Session time in seconds. Continues from the newest event while the engine is running."""
         seen_s, t = self._newest
         return t + (self._clock() - seen_s) if self.running else self.session.now_s
 
     def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
-        """Estimates of the time that is left, by what the rounds of running cases still need."""
+        """Return a time estimator. ``needed`` returns what the round of a running case still needs."""
         return RemainingTime(self.session, needed)
 
     def looked_at(self, case: CaseState) -> LoadedCase | None:
-        """A case with what had been let go of; None while that is read again from now on."""
+        """Return a case with its evicted data. If that isn't loaded, schedule a reload and return None."""
         return self.cache.looked_at(case, self.session.ran_on(case))
 
     @property
     def measuring(self) -> bool:
-        """Whether a case is at work at this moment."""
+        """Whether a case is being measured right now."""
         return self.running and self.session.current is not None
 
     @property
     def processors(self) -> int | None:
-        """Logical processors of the machine that measures."""
+        """Number of logical processors of the measured machine."""
         return self.session.started.host.cpu_count if self.session.started else None
 
     def close(self) -> None:
@@ -148,12 +148,12 @@ class Feed:
             case = self.session.cases[event.case]
             self.ended.append(case)
             self.cache.take_in(case)
-        elif isinstance(event, Resumed):  # another session: what was made of its cases doesn't hold any more
+        elif isinstance(event, Resumed):  # data derived from the previous session's cases is no longer valid
             self.session, self.ended = copy(self.session), still_ended(self.ended, event)
             self._orphaned = not self._engine_lives
 
     def _look_for_engine(self) -> None:
-        """Have the engine that goes on with a session take the place of the one that is gone."""
+        """Attach to the engine that resumed the session, replacing the previous one."""
         if self._orphaned and self.caught_up and self.session.finished is None:
             self._orphaned = False
             self.engine = self._find(self.path)
@@ -163,4 +163,4 @@ class Feed:
         try:
             return self.path.stat().st_size
         except OSError:
-            return self._read_bytes  # taken away while we read; what was open can still be read
+            return self._read_bytes  # deleted while being read; the open file is still readable

@@ -1,4 +1,4 @@
-"""Figures of a session's cases, computed away from the keys: once for a case that has ended."""
+"""Case metrics, computed in a thread to keep the UI responsive. Ended cases are computed once."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AT_ONCE = 200
-"""Cases computed between two pictures."""
+"""Maximum number of cases computed between two frames."""
 STEPS_AT_ONCE = 1_000_000
 WORTH_IT = 1.02
-"""How many times the steps of a running case must have become for its figures to be computed again."""
+"""Growth factor in steps that triggers recomputing a running case."""
 
 
 class Seen:
-    """Which cases, in which state, something was computed of."""
+    """Tracks which cases have been computed, and at which state."""
 
     def __init__(self) -> None:
         self._steps: dict[int, tuple[int, bool]] = {}
-        """Steps of each case at that time, and whether it had ended."""
+        """Number of steps when a case was computed, and whether it had ended."""
 
     def is_due(self, case: CaseState) -> bool:
-        """Whether there is something new to compute of a case."""
+        """Return whether a case has data not computed yet."""
         steps, ended = self._steps.get(case.index, (0, False))
         if case.finished is not None:
             return not ended
@@ -35,30 +35,30 @@ class Seen:
         return now > 0 and (now < steps or now >= WORTH_IT * max(steps, 1))
 
     def note(self, case: CaseState) -> None:
-        """Take down that all of a case is being computed."""
+        """Record that all steps of a case so far are being computed."""
         self._steps[case.index] = (len(case.measured), case.finished is not None)
 
     def has_ended(self, index: int) -> bool:
-        """Whether a case was computed after it had ended: there will be nothing new."""
+        """Return whether a case was computed after it had ended. Its result is final."""
         return self._steps.get(index, (0, False))[1]
 
 
 class CaseFigures:
-    """The metrics of all cases, as far as they are computed."""
+    """Metrics of all cases, as far as computed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[int, Metrics | None] = {}
         self._seen = Seen()
         self._at = 0
-        """All cases before this one have ended and are known."""
+        """All cases before this index have ended and are computed."""
 
     def of(self, case: CaseState) -> "Metrics | None":
-        """The newest metrics of a case; None where there are none, or none yet."""
+        """Return the newest metrics of a case. None if there are none, or none yet."""
         return self._known.get(case.index)
 
     async def renew(self) -> bool:
-        """Compute what is new, some of it at once; whether there was anything."""
+        """Compute a batch of outdated metrics. Return whether there were any."""
         due = self._due()
         for case in due:
             self._seen.note(case)
@@ -81,17 +81,17 @@ class CaseFigures:
 
 
 async def compute(cases: Sequence[CaseState], figure: Callable[[CaseState], T]) -> list[T]:
-    """A figure of each case, computed in a thread; raises what the function raises."""
+    """Apply ``figure`` to each case in a thread; its exceptions propagate."""
     still = [case if case.finished else _still(case) for case in cases]
     return await asyncio.to_thread(lambda: [figure(case) for case in still]) if still else []
 
 
 def _still(case: CaseState) -> CaseState:
-    """A case with columns of its own: those of a running one can't grow while a thread computes with them."""
+    """Return a copy with its own columns. Those of a running case would grow while the thread reads them."""
     return case.first(case.sizes())
 
 
 def _metrics(case: CaseState) -> "Metrics | None":
-    from benchtui.sessions.stats.case_metrics import metrics  # numpy: a tenth of a second that no key waits for
+    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (0.1 s), off the UI thread
 
     return metrics(case)

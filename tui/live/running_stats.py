@@ -1,10 +1,10 @@
-"""The spread of step times that keep coming: kept in order, so that a new batch costs little.
+"""Running statistics of step times: kept sorted, so that appending a batch is cheap.
 
-The figures are those of ``sessions.metrics`` (a test compares them), which needs numpy: a tenth of a second and
-15 MB that a screen can do without.
+The results equal those of ``sessions.stats.case_metrics`` (a test compares them), which needs numpy: 0.1 s and
+15 MB that the UI can do without.
 """
 
-from __future__ import annotations  # for metrics, whose module imports numpy
+from __future__ import annotations  # the module of Metrics imports numpy
 
 from collections.abc import Sequence
 from math import floor, sqrt
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
 LEAST_FOR_P99 = 100
-"""Steps below which a p99 would be the last value and little else."""
+"""Minimum number of steps for a p99. With fewer it would be little more than the maximum."""
 
 
 class RunningStats:
-    """The ordered values of a growing sample of times, in milliseconds."""
+    """Sorted values of a growing sample of times, in milliseconds."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
         self._ordered = Ordered()
@@ -31,39 +31,39 @@ class RunningStats:
         self.extend(values)
 
     def extend(self, values: Sequence[float]) -> None:
-        """Take more values in."""
+        """Add values to the sample."""
         if len(values):
             self._ordered.extend(values)
             self.total += summed(values)
 
     @property
     def n(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return len(self._ordered)
 
     @property
     def least(self) -> float | None:
-        """The smallest value."""
+        """Minimum, or None if empty."""
         return self._ordered[0] if self._ordered else None
 
     @property
     def most(self) -> float | None:
-        """The largest value."""
+        """Maximum, or None if empty."""
         return self._ordered[-1] if self._ordered else None
 
     @property
     def median(self) -> float | None:
-        """The median."""
+        """Median, or None if empty."""
         return self._quantile(0.5) if self._ordered else None
 
     @property
     def p99(self) -> float | None:
-        """The 99th percentile, or None below 100 values."""
+        """99th percentile, or None below 100 values."""
         return self._quantile(0.99) if self.n >= LEAST_FOR_P99 else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% interval of the median by order statistics (Conover, section 3.2), or None below 6 values."""
+        """95% interval of the median by order statistics (Conover, section 3.2), or None below 6 values."""
         rank = floor((self.n + 1) / 2 - 0.98 * sqrt(self.n)) if self.n else 0
         return (self._ordered[rank - 1], self._ordered[self.n - rank]) if rank >= 1 else None
 
@@ -76,16 +76,16 @@ class RunningStats:
         return 50 * (high - low) / self.median
 
     def below(self, value: float) -> int:
-        """How many values are smaller than this one."""
+        """Return the number of values smaller than this one."""
         return self._ordered.below(value)
 
     @property
     def usual(self) -> tuple[float, float] | None:
-        """From where to where values are no outliers, or None before there are any."""
+        """Bounds beyond which values are outliers, or None if empty."""
         return usual(self._ordered) if self._ordered else None
 
     def outliers(self) -> int:
-        """How many values are outliers."""
+        """Return the number of outliers."""
         if self.usual is None:
             return 0
         low, high = self.usual
@@ -99,7 +99,7 @@ class RunningStats:
 
 
 class Summed:
-    """The spread of steps that have been summed up, as their figures tell it."""
+    """Statistics of summarized steps, taken from their metrics."""
 
     def __init__(self, figures: Metrics) -> None:
         latency = figures.latency_ms
@@ -112,10 +112,10 @@ class Summed:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% interval of the median, or None below 6 values."""
+        """95% interval of the median, or None below 6 values."""
         low, high = self._figures.latency_ms.low, self._figures.latency_ms.high
         return None if low is None or high is None else (low, high)
 
     def outliers(self) -> int:
-        """How many values are outliers."""
+        """Return the number of outliers."""
         return len(self._figures.outliers)

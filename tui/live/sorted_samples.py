@@ -1,6 +1,6 @@
-"""Figures kept in order while more come, in chunks: a few more among ten millions move a few thousand."""
+"""Sorted sample, stored in chunks. Inserting into ten million values moves only a few thousand."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
@@ -11,23 +11,23 @@ from benchtui.tui.drawing.array_ops import merged
 
 CHUNK = 4096
 MANY_MORE = 0.01
-"""From this share of new figures on, ordering all of them anew takes less time than putting in each."""
+"""Fraction of new values above which re-sorting everything is faster than inserting each."""
 
 
 class Ordered:
-    """A growing sample in order; figures are reached by their place, and places by a figure."""
+    """A growing sorted sample, with lookup by index and by value."""
 
     def __init__(self) -> None:
         self._chunks: list[array[float]] = []
-        """None is empty, and none holds more than twice ``CHUNK``."""
+        """Sorted chunks; none is empty or longer than twice ``CHUNK``."""
         self._lows: list[float] = []
-        """The first figure of each chunk."""
+        """First value of each chunk."""
         self._starts: list[int] = []
-        """The place of each chunk's first figure."""
+        """Index of each chunk's first value."""
         self._count = 0
 
     def extend(self, values: Sequence[float]) -> None:
-        """Take in more figures."""
+        """Add values to the sample."""
         if len(values) > MANY_MORE * self._count:
             self._order_anew(values)
         else:
@@ -37,17 +37,17 @@ class Ordered:
         self._starts = [0, *accumulate(map(len, self._chunks))]
 
     def below(self, value: float) -> int:
-        """How many figures are smaller than this one."""
+        """Return the number of values smaller than this one."""
         chunk = bisect_left(self._lows, value) - 1
         return 0 if chunk < 0 else self._starts[chunk] + bisect_left(self._chunks[chunk], value)
 
     def up_to(self, value: float) -> int:
-        """How many figures are no larger than this one."""
+        """Return the number of values no larger than this one."""
         chunk = bisect_right(self._lows, value) - 1
         return 0 if chunk < 0 else self._starts[chunk] + bisect_right(self._chunks[chunk], value)
 
     def __getitem__(self, place: int) -> float:
-        """The figure at a place, counted from 0, or with a negative one from the end."""
+        """Return the value at an index from 0. Negative indices count from the end."""
         place += self._count if place < 0 else 0
         if not 0 <= place < self._count:
             raise IndexError(place)

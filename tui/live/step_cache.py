@@ -1,8 +1,8 @@
-"""Which steps and readings the screen holds.
+"""Step cache: which steps and readings the UI keeps in memory.
 
-Cases that have ended are summed up, and most of their steps let go of; so are the oldest readings. A case that
-is looked at later has both read once more. That happens in a thread, as summing up does, since a million steps
-take tenths of a second; nothing else waits for it.
+Ended cases are summarized and most of their steps evicted; so are the oldest readings. Both are reloaded from
+the file when such a case is viewed later. Summarizing and reloading run in a thread, since a million steps take
+tenths of a second; nothing else waits for them.
 """
 
 import asyncio
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
 MOST_STEPS = 250_000
-"""Steps of ended cases that are held; of 8 bytes in each of some columns."""
+"""Maximum number of steps of ended cases in memory. Each takes 8 bytes in each of several columns."""
 MOST_READINGS = 1_000_000
-"""Readings that are held, of 8 bytes each: five hours of a GPU, an hour of eight."""
+"""Maximum number of readings in memory, 8 bytes each. Five hours of one GPU, or one of eight."""
 KEPT = 0.75
-"""Part of them that is left when some are let go of."""
+"""Fraction of ``MOST_READINGS`` left after an eviction."""
 LEAST_READINGS_S = 90.0
-"""The newest are held in any case, since gauges show their past."""
+"""Seconds of newest readings that are never evicted. Gauges show their history."""
 FEW = 200
-"""Up to so many steps a case keeps them: its figures would take no less memory."""
+"""Cases with up to this many steps keep them. Their metrics would take no less memory."""
 MANY = 20_000
-"""From so many on the figures of an ended case are left to the thread, even where its steps are held."""
+"""Above this many steps, an ended case's metrics are computed in the thread, even with its steps in memory."""
 AT_ONCE = 50
-"""Cases summed up between two pictures."""
+"""Maximum number of cases summarized between two frames."""
 APART_BYTES = 2**18
-"""How far apart the known spots of the file are."""
+"""Minimum distance between recorded file positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A case that is looked at, with what had been let go of: its steps with their spread, and readings."""
+    """A viewed case with evicted data reloaded: steps, their statistics, and the machine's readings."""
 
     case: CaseState
     spread: RunningStats
@@ -50,32 +50,32 @@ class LoadedCase:
 
 
 class StepCache:
-    """The steps of a session's cases, as far as they are held."""
+    """Steps of a session's cases, as far as they are in memory."""
 
     def __init__(self, path: Path, lets_go: bool = True) -> None:
-        """``lets_go``: whether steps may be let go of; a replay needs all of them."""
+        """Create a cache; ``lets_go`` allows evicting steps. A replay needs all of them."""
         self._path = path
         self._lets_go = lets_go
         self._spots: list[tuple[float, FilePosition]] = []
-        """Session time so far at places of the file, for where to read a case again."""
+        """Session time at recorded file positions: where to start when reloading a case."""
         self._held: dict[int, CaseState] = {}
-        """Ended cases whose steps are held, but for small ones, in the order in which they ended."""
+        """Ended cases with more than ``FEW`` steps in memory, in order of ending."""
         self._steps = 0
         self._due: dict[int, CaseState] = {}
-        """Cases to be summed up."""
+        """Cases waiting to be summarized, by index."""
         self._wanted: tuple[CaseState, MachineState] | None = None
         self.looked: LoadedCase | None = None
-        """The case that was read again last."""
+        """The case reloaded last."""
         self.problem = ""
-        """Why steps couldn't be read again, for the screen to say."""
+        """Why a reload failed; shown by the screen."""
         self._busy = self._closed = False
 
     def close(self) -> None:
-        """Have nobody wait any more for what a thread still does."""
+        """Abandon work still running in a thread."""
         self._closed = True
 
     def pass_by(self, session: Session, position: FilePosition) -> None:
-        """Take down, some way behind the last one, a spot up to which the file was read; thin out readings."""
+        """Record the file position, if far enough past the last one. Evict old readings."""
         if self._spots and position.offset - self._spots[-1][1].offset < APART_BYTES:
             return
         self._spots.append((session.now_s, position))
@@ -83,9 +83,9 @@ class StepCache:
             self._thin_out(session.machines, session.now_s)
 
     def take_in(self, case: CaseState) -> None:
-        """Take in a case that has ended; the oldest are summed up, so that not too many steps are held.
+        """Record a case that has ended, and evict the oldest steps beyond the limit.
 
-        One that didn't end well keeps its steps: a resumed session may go on with it.
+        A case that didn't end well keeps its steps: a resumed session may continue it.
         """
         if case.state != "ok":
             return
@@ -98,23 +98,23 @@ class StepCache:
 
     @property
     def idle(self) -> bool:
-        """Whether all is summed up and read that is to be."""
+        """Whether nothing is left to summarize or reload."""
         return not self._due and self._wanted is None
 
     @property
     def waits(self) -> bool:
-        """Whether something is to be summed up or read, and nobody is at it."""
+        """Whether there is work to do and none is in progress."""
         return not self.idle and not self._busy
 
     def looked_at(self, case: CaseState, machine: MachineState) -> LoadedCase | None:
-        """A case with its steps and the readings of its machine; None while they are read again from now on."""
+        """Return a case with its steps and readings. If not loaded, schedule a reload and return None."""
         if self.looked is not None and self.looked.case.index == case.index:
             return self.looked
         self._wanted = case, machine
         return None
 
     async def go_on(self) -> None:
-        """Read again what is wanted, and sum up some of what is due, unless that is being done."""
+        """Reload the requested case and summarize a batch of others. No-op if already in progress."""
         if self._busy:
             return
         self._busy = True
@@ -130,7 +130,7 @@ class StepCache:
             self._busy = False
 
     def _thin_out(self, machines: Sequence[MachineState], now_s: float) -> None:
-        """Let go of the oldest readings, where there are too many."""
+        """Evict the oldest readings if there are too many."""
         held = sum(trace.numbers for machine in machines for trace in machine.traces)
         if held <= MOST_READINGS:
             return
@@ -162,13 +162,13 @@ class StepCache:
 
     def _figures(self, cases: Iterable[CaseState]) -> "list[tuple[CaseState, Metrics | None]]":
         from benchtui.sessions.stats.case_metrics import (
-            metrics,  # numpy: a tenth of a second that no key waits for
+            metrics,  # imports numpy (0.1 s), off the UI thread
         )
 
         return [(case, metrics(case)) for case in cases if not self._closed]
 
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
-        from benchtui.sessions.replay.loading import read_again  # most cases are never read again
+        from benchtui.sessions.replay.loading import read_again  # lazy import: most cases are never reloaded
 
         position = self._spot_before(case)
         read, there = read_again(case, machine, self._path, position, lambda: not self._closed)
@@ -176,7 +176,7 @@ class StepCache:
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 
     def _spot_before(self, case: CaseState) -> FilePosition:
-        """A place of the file before a case's first step; with several rounds the beginning."""
+        """Return a file position before a case's first step. With several rounds that is the file's start."""
         if case.rounds or case.repeated or case.started is None:
             return FilePosition()
         place = bisect_left(self._spots, case.started.t, key=lambda passed: passed[0]) - 1

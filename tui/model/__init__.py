@@ -1,1 +1,1 @@
-"""What the pages of a session show of it, as plain snapshots; knows no Textual."""
+"""View models: plain snapshots of a session for its pages. Independent of Textual."""

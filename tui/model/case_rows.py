@@ -1,4 +1,4 @@
-"""Figures of cases for the screen: computed when steps have come, kept when they can't change any more."""
+"""Case rows: metrics of each case for the UI. Cached once they can't change any more."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -40,22 +40,22 @@ ROLES = {
     "interrupted": "warning",
     "failed": "bad",
 }
-"""Role of each state of a case."""
+"""Color role of each case state."""
 PENDING = ("queued", "running")
-"""States of cases whose figures are still to come."""
+"""States of cases whose metrics are still to come."""
 SIGNS: dict[Verdict, Span] = {
     Verdict.FASTER: ("", "good"),
     Verdict.SLOWER: ("", "bad"),
     Verdict.SAME: ("= ", "plain"),
     Verdict.UNSURE: ("? ", "muted"),
 }
-"""Sign before a ratio, and its role, by the word for it."""
+"""Prefix of a ratio and its color role, by verdict."""
 MOST_SPREADS = 200
-"""Spreads that are kept; they hold each step once more."""
+"""Maximum number of cached statistics. Each holds a second copy of its case's steps."""
 
 
 class CaseRows:
-    """What the screen says of each case of a session."""
+    """Everything the UI shows about each case of a session."""
 
     def __init__(
         self,
@@ -64,35 +64,35 @@ class CaseRows:
         before: "CaseRows | None" = None,
         judging: Judging = LEFT_TO_THE_SWEEP,
     ) -> None:
-        """``before`` is the book of another moment of the session: what holds for both is taken over."""
+        """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
         self._session = session
         self._symbols = symbols
         self._spreads: dict[int, RunningStats] = before.lasting(session) if before else {}
         self._sums: dict[int, tuple[int, dict[str, float]]] = {}
-        """Steps seen of each case, and the sum of each part over them."""
+        """Number of steps summed for each case, and the sum of each part over them."""
         self._behind: set[int] = set()
-        """Cases of which there are more new steps than one picture takes in."""
+        """Cases with more new steps than one frame processes."""
         self._rows: dict[int, tuple[object, TableRow]] = {}
-        """Rows, each with what it was made of."""
+        """Cached rows, each with the state it was built from."""
         self._turns: dict[int, tuple[int, RunningStats]] = {}
-        """The round that each case is in, and the spread of its measured steps."""
+        """Current round of each case, and statistics of its measured steps."""
         self._signs: dict[int, tuple[object, Signs]] = {}
-        """Signs of each case, and what they were made of."""
+        """Annotations of each case, with the state they were built from."""
         self._memory = MemoryForecast()
         same = before is not None and before._named == len(session.cases)
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
         self._named: int = before._named if before and same else 0
-        """Cases that the names have room for."""
+        """Number of cases the names were laid out for."""
         self.over = False
-        """Whether the record ends here: what seems to run was cut short."""
+        """Whether the recording ends here: cases still running were cut short."""
         self.judge = Judge(session, judging)
-        """The words for the cases that have ended."""
+        """Verdicts of the cases that have ended."""
         self._common: frozenset[str] | None = None
-        """Marks of all cases, which the heading tells; a row tells those that are its own."""
+        """Marks shared by all cases. The header shows them once; rows leave them out."""
 
     @property
     def names(self) -> CaseNames:
-        """How cases are written; renewed when cases have been added."""
+        """Display names of the cases, recomputed when cases are added."""
         if self._named != len(self._session.cases):
             self._names = CaseNames.of([case.config for case in self._session.cases])
             self._named = len(self._session.cases)
@@ -100,15 +100,16 @@ class CaseRows:
         return self._names
 
     def spread(self, case: CaseState) -> RunningStats | Summed:
-        """The spread of a case's measured steps so far; of very many new ones each picture takes in some.
+        """Return statistics of a case's measured steps so far.
 
-        Of a case that ended with that many it is nothing, until they are summed up.
+        Each frame adds at most ``MANY`` new steps. If a case ends with more than that outstanding, the result
+        is empty until it has been summarized.
         """
         if case.figures:
             self._spreads.pop(case.index, None)
             return Summed(case.figures)
         spread = self._spreads.get(case.index)
-        if spread is None or spread.n > len(case.measured):  # a round that is repeated has dropped its steps
+        if spread is None or spread.n > len(case.measured):  # a repeated round has dropped its steps
             spread = self._begin_spread(case.index)
         if len(case.measured) - spread.n > MANY:
             if case.finished:
@@ -127,7 +128,7 @@ class CaseRows:
         return spread
 
     def figures(self, case: CaseState) -> Figures | None:
-        """Latency and throughput of a case, or None before anything was measured."""
+        """Return latency and throughput of a case, or None before anything was measured."""
         spread = self.spread(case)
         if not spread.n:
             return _reported(case)
@@ -140,7 +141,7 @@ class CaseRows:
         )
 
     def _interval_percent(self, case: CaseState, spread: RunningStats | Summed) -> float | None:
-        """Half the width of the median's interval, in percent; of several rounds that of the rounds."""
+        """Return the half-width of the median's interval in percent. With several rounds, use their medians."""
         if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
             return spread.interval_percent
         bounds = interval([each.median for each in self.judge.rounds(case)])
@@ -150,7 +151,7 @@ class CaseRows:
         return 50 * (high - low) / spread.median
 
     def needed(self, case: CaseState) -> StepsLeft | None:
-        """What the round that a case is measured in still needs; None where a fixed number of steps ends it."""
+        """Return what a case's round still needs. None for a fixed number of steps, or once ended."""
         measure = self._session.start.sweep.measure
         if not (measure.until_auto or measure.until_percent is not None) or case.finished is not None:
             return None
@@ -160,18 +161,18 @@ class CaseRows:
         return steps_left(done, measure)
 
     def predicted(self, case: CaseState) -> Prediction | None:
-        """Peak memory that a case which hasn't ended is expected to need."""
+        """Return the predicted peak memory of a case that hasn't ended."""
         return None if case.finished else self._memory.predict(case.config)
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
-        """The timed parts of a case's steps, with what each adds to the whole."""
+        """Return the timed parts of a case's steps, with each part's share of the total."""
         if case.figures:
             return _parts(case.figures)
         n, total = len(case.measured), summed(case.measured.wall_ms)
         if not total:
             return ()
         seen, sums = self._sums.get(case.index, (0, {}))
-        if seen > n:  # a round that is repeated has dropped its steps
+        if seen > n:  # a repeated round has dropped its steps
             seen, sums = 0, {}
         for name, times in case.measured.parts_ms.items():
             sums[name] = sums.get(name, 0.0) + summed(times[seen:])
@@ -179,7 +180,7 @@ class CaseRows:
         return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
 
     def band(self, case: CaseState, measure: Measure, caption: str = "") -> Band:
-        """A case's steps for the band; the scale is that of the measured ones as soon as there are any."""
+        """Return a case's step band. Once there are measured steps, they set the scale."""
         spread = self.spread(case)
         return Band(
             warmup=case.warmup.wall_ms,
@@ -194,12 +195,12 @@ class CaseRows:
         )
 
     def histogram(self, case: CaseState, spread: RunningStats, caption: str = "") -> Histogram:
-        """A case's measured steps by their time."""
+        """Return the histogram of a case's measured step times."""
         scale = _scale(spread, spread.usual[1] if spread.usual else None)
         return Histogram(spread.n, scale, spread.below, spread.median, spread.p99, caption)
 
     def value(self, case: CaseState, key: str) -> float | str | None:
-        """What a case stands in a column with, in the column's unit; None where nothing is known."""
+        """Return a case's value in a column, in the column's unit; None if unknown."""
         if key == "node":
             return case.node
         if key in ("case", "state"):
@@ -207,7 +208,7 @@ class CaseRows:
         return self._ratio(case) if key == "base" else self._figure(case, key)
 
     def row(self, index: int) -> TableRow:
-        """A case's row in the table."""
+        """Return a case's table row, rebuilt only if the case has changed."""
         case, spread = self._session.cases[index], self._spreads.get(index)
         n = len(case.measured)
         seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.figures is None)
@@ -218,12 +219,12 @@ class CaseRows:
         return row
 
     def renew(self, ended: Iterable[CaseState]) -> None:
-        """Take in cases that have ended, and begin anew with rows: others may be held against them."""
+        """Record ended cases and discard all rows, since their baseline may have changed."""
         self.take_in(ended)
         self._rows.clear()
 
     def take_in(self, ended: Iterable[CaseState]) -> None:
-        """Take in cases that have ended, of which more are about to come, and begin another picture."""
+        """Record ended cases while more are expected. Rows are kept, and a new frame begins."""
         self._behind.clear()
         for case in ended:
             self.judge.take_in(case)
@@ -234,7 +235,7 @@ class CaseRows:
                 self._common = marks if self._common is None else self._common & marks
 
     def rate(self, case: CaseState) -> float | None:
-        """Throughput of a case in samples/s, found without ordering its steps."""
+        """Return a case's throughput in samples/s, computed without sorting its steps."""
         if case.figures:
             return case.figures.samples_per_s
         n, spread = len(case.measured), self._spreads.get(case.index)
@@ -242,7 +243,7 @@ class CaseRows:
         return rate(case, n, total_ms)
 
     def lasting(self, session: Session) -> dict[int, RunningStats]:
-        """The spreads of cases that can't change any more, and are the same in another session."""
+        """Return statistics of the ended cases that another session shares with this one."""
         own, others = self._session.cases, session.cases
         shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
         return {index: self._spreads[index] for index in shared if own[index].finished}
@@ -290,7 +291,7 @@ class CaseRows:
         return (written, "plain")
 
     def _figure(self, case: CaseState, key: str) -> float | None:
-        """A figure of a case by its column."""
+        """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
         if key == "interval":
@@ -307,7 +308,7 @@ class CaseRows:
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
 
     def _against_base(self, case: CaseState) -> Span:
-        """The ratio to the baseline with the sign and the colour of its verdict."""
+        """Format the ratio to the baseline with the prefix and color of its verdict."""
         if self.judge.is_base(case):
             return ("base", "muted")
         found = self.judge.verdict(case)
@@ -320,7 +321,7 @@ class CaseRows:
         return (f"{value:.2f}x", "muted")
 
     def _ratio(self, case: CaseState) -> float | None:
-        """The ratio to the baseline without a word; of a running case by the steps so far."""
+        """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""
         base = self.judge.base_of(case)
         if base is None:
             return None
@@ -333,7 +334,7 @@ class CaseRows:
 
 
 def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
-    """A case's state as shape and word; of one that runs, or waits for its next round, how far it is."""
+    """Format a case's state as symbol and word. Progress is added while running and between rounds."""
     shape = str(getattr(symbols, case.state))
     if case.state != "running" and not case.resting:
         return f"{shape} {case.state}"
@@ -345,7 +346,7 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
 
 
 def note(case: CaseState, told: frozenset[str] = frozenset()) -> str:
-    """Why a case ended as it did and what to know before believing it, but for what is ``told`` elsewhere."""
+    """Join a case's outcome reason and marks (caveats), except those in ``told``."""
     reason = case.finished.reason if case.finished else None
     return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in told))
 
@@ -367,7 +368,7 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
 
 
 def _scale(spread: RunningStats | Summed, most: float | None = None) -> Scale | None:
-    """A scale for a spread, up to its largest value or to another one."""
+    """Build a scale from step statistics, up to the lower of their maximum and ``most``."""
     if spread.least is None or spread.median is None or spread.most is None:
         return None
     return Scale.around(spread.least, spread.median, spread.most if most is None else min(most, spread.most))

@@ -1,4 +1,4 @@
-"""Gauges out of the readings of a session."""
+"""Machine gauges, built from the readings of a session."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,24 +15,23 @@ from benchtui.tui.drawing.bars import buckets
 from benchtui.tui.panels.gauges import Gauge, Machine, Machines, shares
 
 LONGEST_PAST = 80
-"""Spans of history that are kept ready, at most as many as a gauge has cells."""
+"""Maximum number of history buckets per gauge, one per cell."""
 BUCKET_S = 1.0
 
 FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
-"""Readings of a GPU that have no gauge."""
+"""GPU readings shown without a gauge."""
 Reading = tuple[str, str, Callable[[float | None, Symbols], str]]
-"""What has a gauge: its label, the name of its column, and how it is written with its unit."""
+"""A reading with a gauge: label, column, and a formatter that adds the unit."""
 ALARMING = frozenset(THROTTLES)
-"""Reasons for a low clock that make a measurement doubtful; a cap on power or clock is a setting."""
+"""Throttle reasons that make a measurement doubtful. A power or clock cap is a setting instead."""
 
 
 def machines_of(
     session: Session, symbols: Symbols, name: Callable[[Config], str], node: str | None = None
 ) -> Machines:
-    """All devices of a machine with readings, and its host; without a device, why there is none.
+    """Return a machine's devices and host, or why there is no device.
 
-    Where cases run on the nodes of a cluster and none of them is meant, each node is one of the devices.
-    ``name`` says of the cases on it what they are.
+    On a cluster without a selected ``node``, each node is one device. ``name`` formats the cases running on it.
     """
     if node in session.nodes:
         machine = session.nodes[node]
@@ -57,14 +56,14 @@ def _whole(machine: MachineState, host: Host, symbols: Symbols, title: str) -> M
 
 
 def _gpus(machine: MachineState, host: Host) -> list[Gpu]:
-    """The GPUs of a machine, one that it doesn't describe but has readings of included."""
+    """Return the GPUs of a machine, including those known only from readings."""
     described = {gpu.index: gpu for gpu in host.gpus}
     indices = sorted({*machine.gpus, *described})
     return [described.get(index) or Gpu(index=index, name="") for index in indices]
 
 
 def _node(node: NodeState, at_work: Mapping[str | None, list[str]], symbols: Symbols) -> Machine:
-    """A node in short: what its GPUs draw and hold together, or what its processors do."""
+    """Summarize a node: total power and memory of its GPUs, or its host's gauges."""
     gpus = _gpus(node, node.host)
     lost = f"lost: {format.clean(node.lost.reason)}" if node.lost else ""
     said = [(gpu.index, *_word(_readings(node, gpu.index))) for gpu in gpus]
@@ -96,7 +95,7 @@ def _gpu(machine: MachineState, gpu: Gpu, symbols: Symbols) -> Machine:
 
 
 def _readings(machine: MachineState, index: int) -> GpuReadings:
-    """The newest of a GPU."""
+    """Return the newest readings of a GPU."""
     return machine.gpu_readings.get(index, GpuReadings(index=index))
 
 
@@ -105,13 +104,13 @@ def _absent(readings: GpuReadings) -> dict[str, str]:
 
 
 def _word(readings: GpuReadings) -> tuple[str, bool]:
-    """What is to be said of a GPU, and whether it needs the eye."""
+    """Return the remark on a GPU, and whether it is an alarm."""
     gone = readings.absent.get("gpu")
     return held_down(readings.throttle) if gone is None else (format.clean(gone), True)
 
 
 def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
-    """What GPUs draw and hold, all together."""
+    """Return the power and memory gauges of several GPUs, summed."""
     newest = [(_readings(machine, gpu.index), gpu) for gpu in gpus]
     traces = [machine.gpus.get(gpu.index, Trace()) for gpu in gpus]
     watts = _sum(read.power_limit_w or gpu.power_limit_w for read, gpu in newest)
@@ -124,7 +123,7 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
 
 
 def _gpu_figures(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tuple[tuple[str, str], ...]:
-    """Utilisation, clock and temperature; where one can't be read, the reason once for all of them."""
+    """Format utilization, clock, and temperature; each reason for a missing value appears once."""
     use, clock, heat = (trace.latest(name) for name in FIGURES)
     figures = (
         ("use", f"{format.whole(use, symbols):>3} %"),
@@ -136,7 +135,7 @@ def _gpu_figures(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tupl
 
 
 def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
-    """Why the clock is held down, by the newest sample that says, and whether that makes figures doubtful."""
+    """Return the latest known throttle reasons, and whether they make metrics doubtful."""
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
     words = format.clean(f"clock held by {', '.join(reasons).replace('_', ' ')}") if reasons else ""
@@ -156,7 +155,7 @@ def _host(trace: Trace, host: Host, symbols: Symbols, title: str, alone: bool) -
 
 
 def _shares(trace: Trace, alone: bool, symbols: Symbols) -> tuple[tuple[str, str], ...]:
-    """Processor time of worker, engine and all others; 100 is one whole processor."""
+    """Format the CPU time of worker, engine, and all others. 100% is one logical processor."""
     every, worker, engine = (
         trace.latest(name) for name in ("cpu_percent", "worker_cpu_percent", "engine_cpu_percent")
     )
@@ -177,7 +176,7 @@ def _gauge(
     absent: Mapping[str, str],
     symbols: Symbols,
 ) -> Gauge:
-    """A reading of one or several devices, summed up; nothing where one of them has none."""
+    """Build a gauge of a reading summed over devices. No value if one of them has none."""
     label, name, write = reading
     value = _sum(trace.latest(name) for trace in traces)
     reason = absent.get(name, "") if value is None else ""
@@ -198,7 +197,7 @@ def _gauge(
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """All of them together; None where one isn't known."""
+    """Sum the values; None if one is unknown."""
     known = list(values)
     return None if None in known else sum(value for value in known if value is not None)
 

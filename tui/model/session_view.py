@@ -1,4 +1,4 @@
-"""What the upper part of the Monitor says of a session: plain snapshots out of the fold."""
+"""Session view: plain snapshots of a session for the Monitor's panels."""
 
 from collections import Counter
 
@@ -23,11 +23,11 @@ from benchtui.tui.table.columns import USUAL, USUAL_OF_CLUSTERS
 from benchtui.tui.table.layout import Rows
 
 READING = "reading its steps again"
-"""What stands in place of steps that were let go of, until they are there."""
+"""Caption in place of evicted steps while they are reloaded."""
 
 
 def heading_of(feed: Feed, outlook: RemainingTime, marks: tuple[str, ...], notes: tuple[str, ...]) -> Heading:
-    """Where the sweep is."""
+    """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
     left = outlook.sweep_left(feed.now_s) if feed.running else None
@@ -49,7 +49,7 @@ def heading_of(feed: Feed, outlook: RemainingTime, marks: tuple[str, ...], notes
 
 
 def current_of(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState | None) -> Current:
-    """The case to show in the upper panel; None while the first one isn't started."""
+    """Build the case panel; ``case`` is None until the first case starts."""
     total = len(feed.session.cases)
     if case is None:
         word = "starting" if feed.running else _state(feed)
@@ -70,7 +70,7 @@ def current_of(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseSta
 
 
 def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
-    """What stands in the upper panel when the session has ended: the outcome, and what to do with it."""
+    """Build the case panel of an ended session: outcome and next steps."""
     session = feed.session
     outcomes = Counter("cut short" if case.state == "running" else case.state for case in session.cases)
     counts = f" {symbols.dot} ".join(f"{count} {state}" for state, count in sorted(outcomes.items()))
@@ -86,7 +86,7 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
 
 
 def phase_of(case: CaseState) -> str:
-    """What a running case is doing in its round, in words."""
+    """Return the phase of a running case within its round, in words."""
     turn = turn_of(case)
     if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
         return "loading model"
@@ -129,7 +129,7 @@ def _running(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState
 
 
 def _expected(book: CaseRows, case: CaseState) -> str:
-    """The memory that a case is expected to need, in words."""
+    """Format the predicted peak memory of a case; empty if unknown."""
     prediction = book.predicted(case)
     return f"expected peak {prediction.peak_mb:,.0f} MB {prediction.quantity}" if prediction else ""
 
@@ -178,35 +178,35 @@ def _about(session: Session) -> str:
 
 
 class View:
-    """Snapshots of a session for the Monitor's panels; what takes long is renewed when a case has ended."""
+    """Panel snapshots of a session. Expensive ones are recomputed only when a case ends."""
 
     def __init__(self, feed: Feed, symbols: Symbols, name: str, before: "View | None" = None) -> None:
-        """``before`` shows another moment of the session: what holds for both isn't computed again."""
+        """Create a view. ``before`` is the same session at another moment, reused where still valid."""
         self.session = feed.session
-        """What is shown; a feed that goes back in time has another one."""
+        """Session shown; a feed that seeks back has a different one."""
         self._feed = feed
         self._symbols = symbols
         self._name = name
-        """What the command line knows the session by."""
+        """Name of the session on the command line."""
         self.book: CaseRows = CaseRows(feed.session, symbols, before.book if before else None, feed.judging)
         self._outlook = feed.remaining(self.book.needed)
         self._machines: tuple[object, Machines] | None = None
-        """The gauges, and what they were made of."""
+        """Cached gauges, with the state they were built from."""
         self._band: tuple[CaseState, object, Band] | None = None
-        """The band, and the case and what else it was made of."""
+        """Cached band, with the case and the state it was built from."""
         self._taken = 0
-        """How many of the cases that have ended were taken in."""
+        """Number of ended cases already processed."""
         self._seen: tuple[int, int, bool] | None = None
         self._best: tuple[float, str] | None = None
-        """The highest throughput, and with which case."""
+        """Highest throughput in samples/s, and the name of its case."""
         self._marks: dict[str, None] = {}
-        """Marks of all cases that have ended, in the order in which they came."""
+        """Marks of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
-        """The case that ended last, of those with steps."""
+        """Last case to end that has steps."""
         self._summary: Current | None = None
 
     def renew(self) -> None:
-        """Take in what has ended or come since then; while a long record is read, no more than that."""
+        """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
         self._take_in(feed.ended[self._taken :])
         over = self.session.finished is not None or feed.cut_off
@@ -230,7 +230,7 @@ class View:
         self._last = next((case for case in reversed(ended) if case.steps_measured), self._last)
 
     def _compete(self, case: CaseState) -> None:
-        """Remember a case that has a higher throughput than all before."""
+        """Remember a case if its throughput is the highest so far."""
         rate = self.book.rate(case)
         if rate is not None and (self._best is None or rate > self._best[0]):
             self._best = (rate, format.clean(case.name))
@@ -241,19 +241,19 @@ class View:
         return f"most samples/s: {self._best[0]:,.1f} with {self._best[1]}"
 
     def heading(self, notes: tuple[str, ...]) -> Heading:
-        """Where the sweep is."""
+        """Return the header. Marks are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
         return heading_of(self._feed, self._outlook, known, notes)
 
     def case(self, chosen: int | None) -> CaseState | None:
-        """The case that the upper panel is about: the chosen, the newest of the running, or the last one."""
+        """Return the case to show: selected, else newest running, else last ended."""
         session = self._feed.session
         return session.cases[chosen] if chosen is not None else session.current or self._last
 
     def current(self, chosen: int | None) -> Current:
-        """The case that runs or was chosen; the outcome of a session that has ended."""
+        """Return the case panel: the selected or running case, or an ended session's outcome."""
         session = self._feed.session
         if self._summary is not None and chosen is None:
             return self._summary
@@ -261,7 +261,7 @@ class View:
         return current_of(self._feed, self.book, self._outlook, case)
 
     def band(self, chosen: int | None) -> Band:
-        """The steps of the case shown, or of the one before it while it has none."""
+        """Return the band of the shown case. Until that has steps, show the previous case."""
         case = self._drawn(chosen)
         if case is None:
             return Band((), (), (0, 0), 0, None)
@@ -275,7 +275,7 @@ class View:
         return self._band[2]
 
     def histogram(self, chosen: int | None) -> Histogram:
-        """The measured steps of the case that the band shows, by their time."""
+        """Return the step-time histogram of the case that the band shows."""
         case = self._drawn(chosen)
         spread = self._spread(case) if case else RunningStats()
         if case is None or spread is None:
@@ -283,12 +283,12 @@ class View:
         return self.book.histogram(case, spread, self._caption(case, chosen))
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
-        """The parts of the steps that the band shows."""
+        """Return the step parts of the case that the band shows."""
         drawn = self._drawn(chosen)
         return () if drawn is None else self.book.parts(drawn)
 
     def machines(self, chosen: int | None) -> Machines:
-        """The gauges: of the chosen case's node, or of all nodes, or of the machine where there are none."""
+        """Return the gauges of the selected case's node, else all nodes, else the machine."""
         session = self._feed.session
         node = session.cases[chosen].node if chosen is not None else None
         nodes = [(machine.newest_s, machine.lost) for machine in session.nodes.values()]
@@ -298,11 +298,11 @@ class View:
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:
-        """All that the engine has said."""
+        """Return all engine messages."""
         return tuple(self._feed.session.messages)
 
     def rows(self, arranging: TableOrder) -> Rows:
-        """The table."""
+        """Return the table rows in the given order."""
         session, order = self._feed.session, arranging.order
         return Rows(
             count=len(order),
@@ -315,7 +315,7 @@ class View:
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that the reader has chosen; without a choice the nodes of a cluster stand among them."""
+        """Return the selected columns; the default set on a cluster includes the node."""
         return USUAL_OF_CLUSTERS if chosen == USUAL and self._feed.session.nodes else chosen
 
     def _caption(self, drawn: CaseState, chosen: int | None) -> str:
@@ -329,14 +329,14 @@ class View:
         return self._last
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
-        """A case with its steps; None while they are read again."""
+        """Return a case with its steps; None while they are reloaded."""
         if case.steps_held:
             return case
         looked = self._feed.looked_at(case)
         return looked.case if looked else None
 
     def _spread(self, case: CaseState) -> RunningStats | None:
-        """The spread of all steps of a case; None while it is made."""
+        """Return statistics of all steps of a case; None while they are reloaded."""
         spread = self.book.spread(case)
         if isinstance(spread, RunningStats):
             return spread

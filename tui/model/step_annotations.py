@@ -1,4 +1,4 @@
-"""What happened along the measured steps of a case, out of the record."""
+"""Step annotations: what happened during the measured steps of a case."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from benchtui.tui.panels.signs import Signs
 
 
 def signs_of(session: Session, case: CaseState, spread: RunningStats | Summed) -> Signs:
-    """Outliers, throttling, work of the compiler, and where rounds begin."""
+    """Return outliers, throttling, compilation, and round starts of a case."""
     starts = round_starts(case)
     return Signs(
         outliers=tuple(_outliers(case, spread)),
@@ -22,17 +22,17 @@ def signs_of(session: Session, case: CaseState, spread: RunningStats | Summed) -
 
 
 def round_starts(case: CaseState) -> dict[int, int]:
-    """The first measured step of each round."""
+    """Return the index of the first measured step of each round."""
     return {turn: first for turn, first, _ in reversed(case.measured.spans())}
 
 
 def in_round(columns: Columns, turn: int) -> int:
-    """How many steps a round has."""
+    """Return the number of steps in a round."""
     return columns.of_round(turn)
 
 
 def turn_of(case: CaseState) -> int:
-    """The round that a case is in, or was in last."""
+    """Return the current or last round of a case, counted from 0."""
     return case.started.round if case.started else 0
 
 
@@ -45,7 +45,7 @@ def _outliers(case: CaseState, spread: RunningStats | Summed) -> Sequence[int]:
 
 
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
-    """Spans of steps in which heat or the power supply held the clock of the case's GPU down."""
+    """Yield spans of steps in which heat or power supply throttled the case's GPU."""
     index = session.gpu_of(case)
     held = session.ran_on(case).held.get(index, []) if index is not None else []
     spans = [span for span in held if span.throttled]
@@ -58,7 +58,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
 
 
 def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
-    """The steps that the worker named, counted over all rounds."""
+    """Yield the steps that the worker reported as compiling, indexed over all rounds."""
     ended = [(each.round, each.compiling) for each in case.rounds]
     if case.finished is not None:
         ended.append((max(starts, default=0), case.finished.compiling))

@@ -1,4 +1,4 @@
-"""Which cases the table shows, in what order, and which of them is chosen: plain state, knows no Textual."""
+"""Table order: which cases are shown, how they are sorted, which is selected. Independent of Textual."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,18 +9,18 @@ from benchtui.tui.table.columns import USUAL
 from benchtui.tui.table.layout import Sorting
 
 Value = float | str | None
-"""What a case stands in a column with; None where nothing is known."""
+"""Value of a case in a column; None if unknown."""
 
 PATIENCE_S = 0.02
-"""Arranging for longer than this at once would keep keys waiting."""
+"""Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
-"""Cases looked at between two looks at the clock."""
+"""Number of cases processed between two checks of the clock."""
 PASSING = ("state", "base")
-"""Columns in which an ended case may come to stand with something else."""
+"""Columns whose values may change after a case has ended."""
 
 
 class TableOrder:
-    """The order of the table's rows. Cases that run stand first, those of which nothing is known last."""
+    """Order of the table's rows. Sorting puts running cases first and unknown values last."""
 
     def __init__(
         self,
@@ -32,26 +32,26 @@ class TableOrder:
         self._value = value
         self._clock = clock
         self.chosen: int | None = None
-        """Number of the case that the reader has chosen."""
+        """Index of the selected case."""
         self.columns: tuple[str, ...] = USUAL
         self.sorting: Sorting | None = None
-        """None: as the cases are queued."""
+        """None for queue order."""
         self.filter = ""
-        """Words that a case has to contain, in any order."""
+        """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
         self._places: dict[int, int] | None = None
         self._asked: object = None
-        """By what the rows are arranged."""
+        """Sorting and filter that were requested."""
         self._known: object = None
-        """What the order was made of."""
+        """State that the order was built from."""
         self._course: Iterator[None] | None = None
-        """Arranges anew, a slice at each step; None once that is done."""
+        """Sort in progress, one slice per step; None when done."""
         self._texts: dict[int, str] = {}
         self._values: dict[str, dict[int, Value]] = {}
-        """What ended cases stand in each column with."""
+        """Column values of ended cases, cached."""
 
     def take_over(self, before: "TableOrder") -> None:
-        """Show another moment of the same session as the one before was shown."""
+        """Copy columns, sorting, filter, and selection from another moment of the session."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
         if max(before._order, default=0) < len(self._session.cases):
             self._order = before._order
@@ -59,9 +59,9 @@ class TableOrder:
 
     @property
     def order(self) -> Sequence[int]:
-        """Numbers of the cases that are shown, from the first row to the last.
+        """Indices of the shown cases, from the first row to the last.
 
-        Of very many cases it is the order before, until a new one is ``complete``.
+        For very many cases this is the previous order until the new one is ``complete``.
         """
         session = self._session
         running = tuple(case.index for case in session.running)
@@ -75,11 +75,11 @@ class TableOrder:
 
     @property
     def complete(self) -> bool:
-        """Whether the order is the one that was asked for."""
+        """Whether the order reflects the requested sorting and filter."""
         return self._course is None
 
     def go_on(self) -> None:
-        """Arrange for a moment more."""
+        """Continue sorting for up to ``PATIENCE_S``."""
         began_s = self._clock()
         for _ in self._course or ():
             if self._clock() - began_s > PATIENCE_S:
@@ -87,7 +87,7 @@ class TableOrder:
         self._course = None
 
     def place(self, index: int | None) -> int | None:
-        """The row of a case, or None where it isn't shown."""
+        """Return the row of a case, or None if it isn't shown."""
         if index is None:
             return None
         order = self.order
@@ -96,7 +96,7 @@ class TableOrder:
         return self._places.get(index)
 
     def change(self, what: str, shown: CaseState | None) -> None:
-        """Go to the ``next`` or ``previous`` row, ``sort`` by another column, or ``reverse`` the order."""
+        """Select the ``next`` or ``previous`` row, ``sort`` by the next column, or ``reverse``."""
         if what in ("next", "previous"):
             self.match(1 if what == "next" else -1, shown)
         elif what == "sort":
@@ -105,7 +105,7 @@ class TableOrder:
             self.reverse()
 
     def move(self, rows: int, shown: CaseState | None) -> None:
-        """Choose another row; the first move begins at the case that is shown above."""
+        """Move the selection by rows. If none is selected, start at the case shown above."""
         order = self.order
         if not order:
             return
@@ -114,14 +114,14 @@ class TableOrder:
         self.chosen = order[min(max(place, 0), len(order) - 1)]
 
     def match(self, step: int, shown: CaseState | None) -> None:
-        """Choose the next row, and after the last one the first."""
+        """Move the selection by ``step`` rows, wrapping around at the ends."""
         order = self.order
         at = self._place_of_chosen(shown)
         if order:
             self.chosen = order[((-1 if at is None else at) + step) % len(order)]
 
     def sort_by_next(self) -> Sorting | None:
-        """Sort by the next column, the options first; after the last one as the cases are queued."""
+        """Sort by the next column, starting with the case's options. After the last, restore queue order."""
         keys = (None, "case", *(key for key in self.columns if key != "notes"))
         at = keys.index(self.sorting.key) if self.sorting and self.sorting.key in keys else 0
         key = keys[(at + 1) % len(keys)]
@@ -129,7 +129,7 @@ class TableOrder:
         return self.sorting
 
     def reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the sort order."""
         if self.sorting is not None:
             self.sorting = Sorting(self.sorting.key, not self.sorting.reverse)
 

@@ -1,1 +1,1 @@
-"""The Monitor."""
+"""Monitor: the screen of a running or recorded sweep."""

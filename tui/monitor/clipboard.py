@@ -1,4 +1,4 @@
-"""What a reader takes away: a row or the whole report as markdown."""
+"""Markdown export of a table row or the whole report, to clipboard or file."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ MOST_S = 120.0
 
 
 def row_markdown(case: CaseState, book: CaseRows, keys: tuple[str, ...]) -> str:
-    """A case as a table of one row, in the columns that the reader sees."""
+    """Return a case as a one-row markdown table, with the visible columns."""
     titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
     cells = book.row(case.index).cells
     state = case.state
@@ -28,12 +28,12 @@ def row_markdown(case: CaseState, book: CaseRows, keys: tuple[str, ...]) -> str:
 
 
 def report_markdown(path: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> str:
-    """The report of a session, made in a process of its own: what it needs would double the screen's memory.
+    """Generate the report of a session in a subprocess.
 
-    It judges as the screen does.
+    In-process, its imports would double the UI's memory. Verdicts use the same settings as on the screen.
 
     Raises:
-        BenchtuiError: in the words of the command that makes it.
+        BenchtuiError: the export command failed (with its message) or timed out.
     """
     command = [sys.executable, "-P", "-c", EXPORT, "export", *_as_options(judging), "--", str(path)]
     try:
@@ -47,14 +47,18 @@ def report_markdown(path: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> str:
 
 
 def write_report(session: Path, target: Path, judging: Judging = LEFT_TO_THE_SWEEP) -> None:
-    """Write the report of a session to a file. Raises BenchtuiError where that fails, or it is a session."""
+    """Write the report of a session to a file.
+
+    Raises:
+        BenchtuiError: writing failed, or the target is a session file.
+    """
     check_output(target, (session,))
     text = report_markdown(session, judging)
     write_text(target, text, (session,))
 
 
 def _as_options(judging: Judging) -> list[str]:
-    """What the reader wants cases judged by, as options of a command."""
+    """Return verdict settings as command-line options."""
     named = judging.baseline.named if judging.baseline else {}
     options = [f"--baseline={option}={value}" for option, value in named.items()]
     if judging.same_within is not None:

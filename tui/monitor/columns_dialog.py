@@ -1,4 +1,4 @@
-"""Which columns the table of cases shows, and in what order."""
+"""Column dialog: which columns the case table shows, and in what order."""
 
 from typing import ClassVar
 
@@ -34,7 +34,7 @@ ABOUT = {
 
 
 class ColumnsPage(Screen[tuple[str, ...]]):
-    """A list of columns; gives the keys of those that were left switched on."""
+    """List of columns; dismissed with the keys of the enabled ones."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -57,23 +57,23 @@ class ColumnsPage(Screen[tuple[str, ...]]):
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        """The list, and the keys below it."""
+        """Lay out the list and the key bar."""
         yield Panel[tuple[Line, ...]](_as_they_are, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
-        """Show the list."""
+        """Show the list and its keys."""
         keys = (("space", "show or hide"), ("K J", "move it"), ("u", "the usual ones"), ("enter", "done"))
         self.query_one("#keys", Panel).show(((self._symbols.arrows, "choose"), *keys))
         self._show()
 
     def action_move(self, rows: int) -> None:
-        """Choose another column."""
+        """Move the selection by rows."""
         self._at = min(max(self._at + rows, 0), len(self._all) - 1)
         self._show()
 
     def action_switch(self) -> None:
-        """Show the chosen column, or hide it; the last one stays."""
+        """Toggle the selected column; the last visible one stays."""
         key = self._all[self._at]
         if key not in self._on:
             self._on.append(key)
@@ -82,19 +82,19 @@ class ColumnsPage(Screen[tuple[str, ...]]):
         self._show()
 
     def action_shift(self, places: int) -> None:
-        """Move the chosen column."""
+        """Move the selected column by places."""
         to = min(max(self._at + places, 0), len(self._all) - 1)
         self._all.insert(to, self._all.pop(self._at))
         self._at = to
         self._show()
 
     def action_usual(self) -> None:
-        """Begin anew with the usual columns."""
+        """Restore the default columns and their order."""
         self._on, self._all, self._at = list(USUAL), list(KEYS), 0
         self._show()
 
     def action_leave(self) -> None:
-        """Give what was chosen."""
+        """Close the dialog with the enabled columns."""
         self.dismiss(tuple(key for key in self._all if key in self._on))
 
     def _show(self) -> None:

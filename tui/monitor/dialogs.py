@@ -1,4 +1,4 @@
-"""What opens beside the Monitor: pages to read, the choice of columns, and what goes into the clipboard."""
+"""What opens from the Monitor: case page, help, column dialog, clipboard."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_detail(monitor: "Monitor") -> None:
-    """All that is known of the case that is shown."""
+    """Open the page of the shown case."""
     case = monitor.shown_case
     if case is None:
         monitor.say("no case to show yet")
@@ -23,12 +23,12 @@ def show_detail(monitor: "Monitor") -> None:
 
 
 def show_help(monitor: "Monitor") -> None:
-    """What the keys and signs mean, as they are mapped now."""
+    """Open the help page with the current key bindings."""
     open_help(monitor, monitor.symbols, monitor_help)
 
 
 def choose_columns(monitor: "Monitor") -> None:
-    """Have the reader choose the columns of the table, and remember them."""
+    """Open the column dialog; apply and save the result."""
     table_order = monitor.table_order
     if table_order is None:
         return
@@ -43,7 +43,7 @@ def choose_columns(monitor: "Monitor") -> None:
 
 
 def copy_row(monitor: "Monitor") -> None:
-    """Put the row of the case that is shown into the clipboard."""
+    """Copy the row of the shown case to the clipboard."""
     case, view = monitor.shown_case, monitor.view
     if case is None or view is None or monitor.table_order is None:
         monitor.say("no case to copy yet")
@@ -53,7 +53,7 @@ def copy_row(monitor: "Monitor") -> None:
 
 
 def copy_report(monitor: "Monitor") -> None:
-    """Put the session's report into the clipboard, once it has been made."""
+    """Generate the session's report in the background and copy it to the clipboard."""
     monitor.say("making the report")
     monitor.run_worker(monitor.wait_for(lambda: _copy_report(monitor), "the report is in the clipboard"))
 
@@ -70,4 +70,4 @@ OPEN: dict[str, Callable[["Monitor"], None]] = {
     "row": copy_row,
     "report": copy_report,
 }
-"""What opens, by its name in a binding."""
+"""Functions by the name used in key bindings."""

@@ -1,4 +1,4 @@
-"""Help for the Monitor: its figures and states."""
+"""Monitor help: its metrics and states."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def monitor_help(symbols: Symbols) -> Sequence[Section]:
-    """Figures and signs of the Monitor."""
+    """Return the help sections on metrics, signs, and states."""
     readings = (
         ("p50", "median of the measured steps, tokenizing included"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),

@@ -1,4 +1,4 @@
-"""The keys of the Monitor, by the id under which a user can map them anew."""
+"""Key bindings of the Monitor, by the ID under which users can remap them."""
 
 from benchtui.tui.shell import keymap
 

@@ -1,4 +1,4 @@
-"""What the Monitor's panels show of a session, and which of them fills the screen."""
+"""Monitor layout: what its panels show, and which of them fills the screen."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ Steps = Band | Histogram
 
 
 def panels(symbols: Symbols) -> dict[str, Widget]:
-    """Every panel of the Monitor, by its id."""
+    """Create every panel of the Monitor, by ID."""
     made: list[Widget] = [
         Panel[str](small_lines, symbols, id="small"),
         Panel[Heading](heading_lines, symbols, id="heading"),
@@ -45,21 +45,21 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
 
 
 class MonitorLayout:
-    """Fills the panels that are in view, and knows which of them fills the screen."""
+    """Fills the visible panels, and tracks which one is zoomed."""
 
     def __init__(self) -> None:
         self.zoomed: Name | None = None
-        """The panel that fills the screen."""
+        """Panel that fills the screen; None for the normal layout."""
         self.last: Name | None = None
-        """The one that did last."""
+        """Panel that was zoomed last."""
         self.histogram = False
-        """Whether steps are shown by their time instead of one after another."""
+        """Whether steps are shown as a histogram instead of a band."""
         self._back = 0
 
     def change(self, screen: Screen[Any], what: str, first: Name) -> None:
-        """``zoom`` a panel or go back, ``next`` or ``previous`` panel, ``histogram`` or band.
+        """Toggle ``zoom``, go to the ``next`` or ``previous`` panel, or toggle the ``histogram``.
 
-        The first panel that fills the screen is the ``first`` one, and then the one that did last.
+        If none is zoomed, zoom the last one, or ``first`` the first time.
         """
         if what == "histogram":
             self.histogram = not self.histogram
@@ -72,18 +72,18 @@ class MonitorLayout:
             self.zoom(screen, NAMES[(NAMES.index(self.zoomed) + step) % len(NAMES)])
 
     def zoom(self, screen: Screen[Any], name: Name | None) -> None:
-        """Have a panel fill the screen, or none."""
+        """Zoom a panel; None restores the normal layout."""
         self.zoomed, self._back = name, 0
         self.last = name or self.last
         screen.set_class(name is not None and name != "table", "-zoomed")
         screen.set_class(name == "table", "-tabled")
 
     def scroll(self, lines: int) -> None:
-        """Go back in a long text by lines, or forward."""
+        """Scroll a long text back by lines; negative values scroll forward."""
         self._back = max(0, self._back + lines)
 
     def draw(self, screen: Screen[Any], view: View, table_order: TableOrder, notes: tuple[str, ...]) -> None:
-        """Show a session in the panels that are in view."""
+        """Show a session in the visible panels."""
         chosen = table_order.chosen
 
         def show(name: str, snapshot: object) -> None:

@@ -1,4 +1,4 @@
-"""Lines that the reader is asked to type: what for, what is wrong with them, what becomes of them."""
+"""Text prompts of the Monitor: filter cases, add a case, export a report."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 
 Take = Callable[[str], str]
-"""Takes what was typed; gives a word on why not, or nothing."""
+"""Handler of typed text: returns a message to show, or an empty string."""
 
 
 def _nothing(text: str) -> str:
@@ -29,29 +29,29 @@ def _nothing(text: str) -> str:
 
 @dataclass(slots=True)
 class Asked:
-    """A line that is being typed."""
+    """A text prompt and its handlers."""
 
     label: str
-    """What is asked for."""
+    """Label of the prompt."""
     value: str = ""
-    """What stands there to begin with."""
+    """Initial text."""
     typed: Take = field(default=_nothing)
-    """Takes every change while it is typed; gives a word on it."""
+    """Called on every change; returns a message on the text."""
     entered: Take = field(default=_nothing)
-    """Takes the whole line at its end; a word keeps the line open."""
+    """Called on Enter; a message keeps the prompt open."""
     dropped: Callable[[], None] = field(default=lambda: None)
-    """Called where the reader goes back."""
+    """Called when the user cancels."""
 
 
 class Export:
-    """A file that a report is to be written to; one that is there is overwritten only when asked for twice."""
+    """Target file of a report; overwriting an existing file needs a second Enter."""
 
     def __init__(self, write: Callable[[Path], None]) -> None:
         self._write = write
         self._warned: str | None = None
 
     def typed(self, text: str) -> str:
-        """What would happen."""
+        """Return what is wrong with the path, or that the file exists."""
         self._warned = None
         if not text.strip():
             return "a path is needed"
@@ -61,7 +61,7 @@ class Export:
         return f"{path} is there already" if path.exists() else ""
 
     def entered(self, text: str) -> str:
-        """Write the report, or say why not yet."""
+        """Write the report, or return why not yet."""
         warned = self._warned == text
         said = self.typed(text)
         if said and not (warned and said.endswith("already")):
@@ -72,7 +72,7 @@ class Export:
 
 
 def tried(attempt: Callable[[str], object], good: Callable[[object], str] = lambda made: "") -> Take:
-    """What is wrong with a line, by trying what is to be done with it."""
+    """Return a handler that tries ``attempt``. It reports the error, or ``good`` of the result."""
 
     def take(text: str) -> str:
         try:
@@ -84,7 +84,7 @@ def tried(attempt: Callable[[str], object], good: Callable[[object], str] = lamb
 
 
 class Typing(Prompt):
-    """The line at the bottom, with what becomes of it."""
+    """Input field of an open prompt, at the bottom of the screen."""
 
     def __init__(self, monitor: "Monitor", asked: Asked) -> None:
         super().__init__(asked.value)
@@ -92,17 +92,17 @@ class Typing(Prompt):
         self.asked = asked
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Focus the field and show the message on its initial text."""
         self.focus()
         self._say(self.asked.typed(self.value))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Take a change."""
+        """Show the message on the changed text."""
         event.stop()
         self._say(self.asked.typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the line; where it can't be taken it stays."""
+        """Submit the text; the prompt stays open if it is rejected."""
         event.stop()
         if word := self.asked.entered(event.value):
             self._say(word)
@@ -110,7 +110,7 @@ class Typing(Prompt):
             _close(self._monitor, self)
 
     def tell_again(self) -> None:
-        """Say anew what the line leads to."""
+        """Refresh the message on the current text."""
         self._say(self.asked.typed(self.value))
 
     def _say(self, word: str) -> None:
@@ -121,7 +121,7 @@ class Typing(Prompt):
 
 
 def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
-    """Have one of the Monitor's lines typed, once there is a session."""
+    """Open one of the Monitor's prompts, once there is a session."""
     if monitor.table_order is None:
         return
     make: dict[str, Callable[[Monitor], Asked]] = {
@@ -133,19 +133,19 @@ def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
 
 
 def type_line(monitor: "Monitor", asked: Asked) -> None:
-    """Have this line typed, if none is yet."""
+    """Open a prompt, unless one is open."""
     if not monitor.query(Typing):
         monitor.mount(Typing(monitor, asked), before="#keys")
 
 
 def tell_again(monitor: "Monitor") -> None:
-    """Have the line that is being typed, if any, say anew what it leads to."""
+    """Refresh the message of the open prompt, if any."""
     for line in monitor.query(Typing):
         line.tell_again()
 
 
 def end_typing(monitor: "Monitor") -> bool:
-    """Drop the line that is being typed; says whether there was one."""
+    """Cancel the open prompt. Return whether there was one."""
     for line in monitor.query(Typing):
         line.asked.dropped()
         _close(monitor, line)

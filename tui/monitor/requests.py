@@ -1,4 +1,4 @@
-"""What a reader may ask of the engine: a word to say and a call to make, or one line on why not."""
+"""Engine requests: a status message and the call to make, or why it isn't possible."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,28 +9,29 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import AXES, Config, incompatible_reason, unsupported_reason
+from benchtui.sessions.sweep import Config, incompatible_reason, unsupported_reason
+from benchtui.sessions.sweep.options import AXES
 from benchtui.tui.live.feed import Feed
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something to ask of the engine."""
+    """A request to the engine."""
 
     word: str
-    """What to tell the reader meanwhile."""
+    """Status message while the request is pending."""
     call: Callable[[], object]
-    """Asks it, and waits for its answer; raises BenchtuiError where the engine refuses."""
+    """Send the request and wait for the reply. Raises BenchtuiError if the engine refuses."""
 
 
 class Control:
-    """Requests to the engine that writes a session. Each raises BenchtuiError where it can't be made."""
+    """Builds requests to a session's engine. Each raises BenchtuiError if it isn't possible."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
 
     def asked(self, what: str, case: CaseState | None) -> Request:
-        """The request by its name, about the case that is shown."""
+        """Return the request with this name, about the shown case."""
         requests: dict[str, Callable[[], Request]] = {
             "pause": self.pause,
             "skip": lambda: self.skip(case),
@@ -42,17 +43,17 @@ class Control:
         return requests[what]()
 
     def stop(self) -> Request:
-        """End the sweep."""
+        """Stop the sweep."""
         return Request("stopping", self._engine.stop)
 
     def pause(self) -> Request:
-        """Let no further case start, or let them start again."""
+        """Pause the queue, or resume it if it is paused."""
         if self._session.paused:
             return Request("going on", self._engine.go_on)
         return Request("pausing: what runs is finished first", self._engine.pause)
 
     def skip(self, case: CaseState | None) -> Request:
-        """End a running case; without one named, the one that runs."""
+        """Skip a running case. If the given one isn't running, skip the newest."""
         running = self._session.running
         if not running:
             raise BenchtuiError("no case runs at this moment")
@@ -60,14 +61,14 @@ class Control:
         return Request(f"skipping case {one.index + 1}", lambda: self._engine.skip(one.index))
 
     def again(self, case: CaseState | None) -> Request:
-        """Run a case that has ended once more."""
+        """Run an ended case again, at the end of the queue."""
         if case is None or case.finished is None:
             raise BenchtuiError("choose a case that has ended: only such a one is run again")
         index = case.index
         return Request(f"case {index + 1} again, at the end of the queue", lambda: self._engine.again(index))
 
     def drop(self, case: CaseState | None) -> Request:
-        """Take a pending case out of the queue."""
+        """Remove a pending case from the queue."""
         index = self._pending(case)
         return Request(f"dropping case {index + 1}", lambda: self._engine.drop([index]))
 
@@ -83,7 +84,7 @@ class Control:
         return Request(word, lambda: self._engine.order(first))
 
     def add(self, words: str, base: Config | None) -> Request:
-        """Add a case: options as ``batch_size=64 precision=fp16`` on top of those of another one."""
+        """Add a case: options such as ``batch_size=64 precision=fp16``, applied on top of ``base``."""
         config = added(words, base, self._session)
         return Request(f"adding {config.name}", lambda: self._engine.add([config]))
 
@@ -104,8 +105,8 @@ class Control:
 
 
 def added(words: str, base: Config | None, session: Session) -> Config:
-    """The options of a case to add; raises BenchtuiError naming what is wrong with them."""
-    from benchtui.sessions.sweep.toml_reader import checked  # the first paint doesn't wait for it
+    """Parse the options of a case to add. Raises BenchtuiError naming what is wrong with them."""
+    from benchtui.sessions.sweep.toml_reader import checked  # lazy import: not needed for the first paint
 
     if base is None:
         raise BenchtuiError("there is no case yet to add another one to")

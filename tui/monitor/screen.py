@@ -1,4 +1,4 @@
-"""The Monitor: a sweep as it runs, or as it ran."""
+"""Monitor screen: a sweep while it is running, or as recorded."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,13 +31,13 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
 
 CATCHING_UP_HZ = 200.0
-"""How often to read on while a recorded session is being read: with hardly a pause but for keys."""
+"""Timer rate while a recorded session is being read. Pauses are just long enough to handle keys."""
 READING_S = 0.25
-"""How much later than usual a picture is drawn meanwhile."""
+"""Extra delay between two frames during that time, in seconds."""
 
 
 class Monitor(Screen[None]):
-    """Reads a session on, folds it, and draws what differs, all on one timer."""
+    """Reads a session, applies its events, and redraws changes, on one timer."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
@@ -58,7 +58,7 @@ class Monitor(Screen[None]):
         self.status_line = StatusLine(feed, symbols, clock, name)
         self.picture = MonitorLayout()
         self.view: View | None = None
-        """None until the session's first event has been read."""
+        """None until the first event of the session has been read."""
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
@@ -67,16 +67,16 @@ class Monitor(Screen[None]):
         self._pace = Pace(self.preferences.settings.hz, self.preferences.settings.quiet)
         self._timer: Timer | None = None
         self._hz = 0.0
-        self._period_s = 0.0  # between two pictures, where reading keeps up
+        self._period_s = 0.0  # between two frames, once reading has caught up
         self._frozen = False
-        self._owed = False  # whether the picture that says that it is frozen is still to be drawn
+        self._owed = False  # whether the frame that shows the frozen state is still to be drawn
         self._clock = clock
         self._drew_s = clock()
         self._meter = Meter(symbols)
         self._stopped = self._leaving = False
 
     def compose(self) -> ComposeResult:
-        """Heading; the case beside the gauges; the table; log and keys."""
+        """Lay out header, case and gauges, table, log, and keys."""
         made = panels(self.symbols)
         yield made["small"]
         with Vertical(classes="body"):
@@ -90,29 +90,29 @@ class Monitor(Screen[None]):
             yield from (made["log"], made["keys"])
 
     def between(self) -> ComposeResult:
-        """What else stands between the table and the log."""
+        """Yield additional widgets between the table and the log."""
         yield from ()
 
     def on_mount(self) -> None:
-        """Read and draw for the first time, then by the timer."""
+        """Read and draw once; this starts the timer."""
         self.query_one("#small", Panel).show("")
         self.tick()
 
     def on_unmount(self) -> None:
-        """Let go of the file."""
+        """Close the session file and restore garbage collection."""
         self.feed.close()
         gc_control.collect_from_now_on()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw once the panels have their new sizes."""
+        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self.draw)
 
     def on_screen_resume(self) -> None:
-        """Draw what has come while another screen was above."""
+        """Draw what arrived while another screen was on top."""
         self.draw()
 
     def on_key(self, event: events.Key) -> None:
-        """Answer the question that stands, if the key is one of its answers."""
+        """Answer the open question, if the key is one of its answers."""
         question = self.status_line.question
         if question is not None and event.key in question.answers:
             event.stop()
@@ -121,43 +121,43 @@ class Monitor(Screen[None]):
             self.draw()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A replay needs a record."""
+        """Disable replay until something has been recorded."""
         return action != "replay" or self.feed.session.started is not None
 
     def action_ask_quit(self) -> None:
-        """Leave; while the sweep runs, ask how."""
+        """Quit; while the sweep is running, ask how."""
         if not self.feed.running:
             self._leave()
             return
         self.ask(Prompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
-        """Leave, and let the sweep go on."""
+        """Quit and leave the sweep running."""
         self._leave()
 
     def action_ask_stop(self) -> None:
-        """Ask, then have the engine stop."""
+        """Stop the engine after a confirmation."""
         if self.feed.running:
             self.ask(Prompt(STOP, STOP_KEYS, {"s": self._stop}))
         else:
             self.say("no engine is at work on this session")
 
     def action_engine(self, what: str) -> None:
-        """Ask something of the engine, mostly about the case that is shown."""
+        """Send a request to the engine, usually about the shown case."""
         try:
             self.request(self._control.asked(what, self.shown_case))
         except BenchtuiError as error:
             self.say(str(error))
 
     def action_freeze(self) -> None:
-        """Stop drawing, or draw again; reading goes on."""
+        """Freeze or resume drawing; reading continues."""
         self._frozen = not self._frozen
         self._owed = True
         self.draw()
 
     def action_back(self) -> None:
-        """Go back one step: from a question, a line, a panel, a filter, and last to the case that runs."""
-        from benchtui.tui.monitor.prompts import end_typing  # the first paint doesn't wait for it
+        """Go back one step: question, prompt, panel, filter, then selected case."""
+        from benchtui.tui.monitor.prompts import end_typing  # lazy import: not needed for the first paint
 
         if end_typing(self) or self.status_line.question is not None:
             self.status_line.question = None
@@ -170,7 +170,7 @@ class Monitor(Screen[None]):
         self.draw()
 
     def action_move(self, rows: int) -> None:
-        """Choose another case; the first move begins at the one that is shown. In the log, scroll."""
+        """Move the selection, starting at the shown case; in the log, scroll."""
         if self.picture.zoomed == "log":
             self.picture.scroll(-rows)
         elif self.table_order is not None:
@@ -178,50 +178,50 @@ class Monitor(Screen[None]):
         self.draw()
 
     def action_table(self, what: str) -> None:
-        """Sort the table, or go through it."""
+        """Sort the table, reverse it, or select the next or previous row."""
         if self.table_order is not None:
             self.table_order.change(what, self.shown_case)
             self.preferences.choose_sorting(self.table_order.sorting)
         self.draw()
 
     def action_view(self, what: str) -> None:
-        """Have a panel fill the screen, the next one, or none; show a histogram, or the band."""
+        """Zoom a panel, switch to the next one, or toggle the histogram."""
         self.picture.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
     def action_pace(self, what: str) -> None:
-        """Draw more often, less often, or quietly."""
+        """Change the refresh rate: ``faster``, ``slower``, or ``quiet``."""
         self._pace.change(what, self.feed.processors)
         self.tick()
 
     def action_cost(self) -> None:
-        """Show what the screen costs, or stop showing it."""
+        """Toggle the display of the UI's own overhead."""
         self._meter.toggle(self._link.bytes_written)
         self.status_line.aside = self._meter.words
         self.draw()
 
     def action_ask(self, what: str) -> None:
-        """Have the reader type a line: a filter, a case to add, or the file of a report."""
-        from benchtui.tui.monitor.prompts import begin_typing  # the first paint doesn't wait for it
+        """Open a prompt: ``filter``, ``add`` a case, or ``export`` a report."""
+        from benchtui.tui.monitor.prompts import begin_typing  # lazy import: not needed for the first paint
 
         begin_typing(self, what, self._control)
 
     def action_open(self, what: str) -> None:
-        """Open the ``detail`` of a case, ``help`` or ``columns``; copy the ``row`` or the ``report``."""
-        from benchtui.tui.monitor.dialogs import OPEN  # the first paint doesn't wait for it
+        """Open a case's ``detail``, ``help``, or ``columns``; copy the ``row`` or the ``report``."""
+        from benchtui.tui.monitor.dialogs import OPEN  # lazy import: not needed for the first paint
 
         OPEN[what](self)
 
     def action_replay(self) -> None:
-        """Play what has been recorded from its beginning."""
+        """Replay the recording from the beginning."""
         self.post_message(Opened(self.feed.path, self.feed.engine, replay=True))
 
     def action_edit(self) -> None:
-        """Edit the sweep of this session, as a new one."""
+        """Edit the sweep of this session as a new one."""
         self.post_message(EditAsked(self.feed.path))
 
     def tick(self) -> None:
-        """Read on, keep the pace, and draw what differs."""
+        """Read new events, adjust the timer, and redraw what changed."""
         self._pace.cost.read(self.feed.poll)
         gc_control.let_be() if self.feed.reading else gc_control.collect_from_now_on()
         if self.feed.cache.waits:
@@ -237,7 +237,10 @@ class Monitor(Screen[None]):
             self.draw()
 
     def draw(self) -> None:
-        """Draw what differs, unless the display is frozen, covered, or hasn't taken the last picture yet."""
+        """Redraw what changed. Skipped while the screen is covered or the terminal is still writing.
+
+        While frozen, only the log and the keys are updated.
+        """
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
@@ -252,22 +255,22 @@ class Monitor(Screen[None]):
                 self.picture.draw(self, self.view, self.table_order, self._notes())
 
     def ask(self, question: Prompt) -> None:
-        """Have a question stand until it is answered."""
+        """Show a question until it is answered."""
         self.status_line.question = question
         self.draw()
 
     def say(self, word: str) -> None:
-        """Have a word stand below the table for a while."""
+        """Show a message below the table for ``WORD_S`` seconds."""
         self.status_line.say(word)
         self.draw()
 
     def request(self, request: Request) -> None:
-        """Ask the engine, and keep nobody waiting for its answer."""
+        """Send a request to the engine without blocking the UI."""
         self.say(request.word)
         self.run_worker(self.wait_for(request.call))
 
     async def wait_for(self, call: Callable[[], object], done: str = "") -> None:
-        """Make a call in a thread; say why it failed, or that it is done."""
+        """Run a call in a thread, then show its error or ``done``."""
         try:
             await asyncio.to_thread(call)
         except BenchtuiError as error:
@@ -278,13 +281,13 @@ class Monitor(Screen[None]):
 
     @property
     def shown_case(self) -> CaseState | None:
-        """The case that the upper part is about."""
+        """Case shown in the upper panels."""
         if self.view is None or self.table_order is None:
             return None
         return self.view.case(self.table_order.chosen)
 
     async def _hold(self) -> None:
-        """Have steps of ended cases summed up, or read again, until nothing is due."""
+        """Summarize or reload steps of ended cases until nothing is pending."""
         cache = self.feed.cache
         while cache.waits:
             looked = cache.looked
@@ -299,7 +302,7 @@ class Monitor(Screen[None]):
         self.draw()
 
     def _look(self) -> None:
-        """Have a view of the session as it is now: a replay that goes back has another one."""
+        """Create a view for the current session. A replay that seeks back has a new one."""
         session, view = self.feed.session, self.view
         if session.started is None:
             self.view = self.table_order = None
@@ -315,22 +318,22 @@ class Monitor(Screen[None]):
 
     @property
     def _settled(self) -> bool:
-        """Whether all is read that has been written, and the table stands as it was asked for."""
+        """Whether everything written has been read and the table order is complete."""
         return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
     def _arrange(self) -> None:
-        """Arrange the table for a moment more, where it has very many rows."""
+        """Continue sorting the table, if it has very many rows."""
         table_order = self.table_order
         if table_order is None or table_order.complete:
             return
         table_order.go_on()
         if self._settled:
-            from benchtui.tui.monitor.prompts import tell_again  # the first paint doesn't wait for it
+            from benchtui.tui.monitor.prompts import tell_again  # lazy import: not needed for the first paint
 
             tell_again(self)
 
     def _keep_pace(self) -> None:
-        """Have the timer fire at the pace of the moment, and sooner while there is more to read."""
+        """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
         if self._settled:
             self._pace.cost.look()

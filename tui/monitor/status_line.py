@@ -1,4 +1,4 @@
-"""The last lines of the Monitor: questions, the screen's own word, the engine's messages, and the keys."""
+"""Status line of the Monitor: questions, status messages, engine messages, and keys."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,44 +16,44 @@ STOP_KEYS: Keys = (("s", "stop the sweep"), ("esc", "back"))
 CUT_OFF = "engine gone: the record was cut off; what was measured is kept"
 GO_ON = "engine gone; to go on: benchtui run --resume {name}"
 WORD_S = 5.0
-"""How long the screen's own word stays."""
+"""Seconds for which a status message is shown."""
 MOST_MESSAGES = 20
 TYPING: Keys = (("enter", "take it"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Something to be answered with a key."""
+    """A question answered with a key."""
 
     text: str
     keys: Keys
     answers: dict[str, Callable[[], None]] = field(default_factory=dict)
-    """What each key does; any other leaves the question standing."""
+    """Action of each key; any other key leaves the question open."""
 
 
 class StatusLine:
-    """What is asked and said at the bottom, and what can be pressed."""
+    """Bottom lines of the Monitor: messages, and the keys available now."""
 
     def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
         self.question: Prompt | None = None
-        """What waits for an answer."""
+        """Question waiting for an answer."""
         self.typing: str | None = None
-        """What to say of the line that is being typed; None while there is none."""
+        """Text of the open prompt; None if there is none."""
         self.aside = ""
-        """What stands there while there is nothing else to say."""
+        """Text shown when there is nothing else to show."""
         self._feed = feed
         self._name = name
-        """What the command line knows the session by."""
+        """Name of the session on the command line."""
         self._symbols = symbols
         self._clock = clock
         self._word, self._until_s = "", 0.0
 
     def say(self, word: str) -> None:
-        """Have a word stand there for a while."""
+        """Show a status message for ``WORD_S`` seconds."""
         self._word, self._until_s = clean(word), self._clock() + WORD_S
 
     def log(self) -> Log:
-        """The newest messages, and below them what needs the eye most."""
+        """Return the newest engine messages, and below them the most urgent line."""
         messages = tuple(self._feed.session.messages[-MOST_MESSAGES:])
         if self.typing is not None:
             return Log(messages, clean(self.typing), "bright")
@@ -70,7 +70,7 @@ class StatusLine:
         return Log(messages, self.waiting() or self.aside, "plain")
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
-        """The keys of the moment, at most seven."""
+        """Return the keys available now, at most seven."""
         if self.typing is not None:
             return TYPING
         if self.question is not None:
@@ -86,7 +86,7 @@ class StatusLine:
         return (("q", "quit"), ("?", "help"), rows, *keys)
 
     def waiting(self) -> str:
-        """What the screen waits for."""
+        """Return what the UI is waiting for; empty if nothing."""
         if self._feed.session.started is None:
             return "starting engine" if self._feed.running else "reading the session"
         return "" if self._feed.caught_up else "reading on"

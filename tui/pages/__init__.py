@@ -1,1 +1,1 @@
-"""Pages that every place shows: help, text, no session."""
+"""Pages shared by all screens: help, text, and the empty state."""

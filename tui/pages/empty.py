@@ -1,4 +1,4 @@
-"""A place that shows a session, while none is open."""
+"""Empty state of a session screen, while no session is open."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "q
 
 
 class Nothing(Screen[None]):
-    """Says how to fill the place."""
+    """Tells the user how to start or open a session."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -34,20 +34,20 @@ class Nothing(Screen[None]):
         self._symbols = symbols
 
     def compose(self) -> ComposeResult:
-        """Where the reader is, what to do, the keys."""
+        """Lay out the navigation bar, the hints, and the key bar."""
         yield Panel[Place](place_lines, self._symbols, id="places")
         yield Panel[str](_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
-        """Fill the lines."""
+        """Show the content."""
         self.query_one("#places", Panel).show(self._place)
         self.query_one("#page", Panel).show("no session is open yet")
         self.query_one("#keys", Panel).show(KEYS)
 
     def action_help(self) -> None:
-        """What can be pressed here."""
-        from benchtui.tui.pages.help import no_signs, open_help  # no picture waits for it
+        """Open the help page."""
+        from benchtui.tui.pages.help import no_signs, open_help  # lazy import: not needed to draw
 
         open_help(self, self._symbols, no_signs)
 

@@ -1,4 +1,4 @@
-"""Shows help for a screen: its keys as they are mapped, and what its figures and signs mean."""
+"""Help page of a screen: its current key bindings, and its metrics and signs."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -14,19 +14,19 @@ from benchtui.tui.shell.keymap import Bound, active, shown
 
 Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
-"""A title, and what is explained under it."""
+"""A title, and rows of a key or sign with its explanation."""
 TENTHS = "replay.share_"
 TENTHS_ROW = ("0 to 9", "Go to 0 %, 10 % up to 90 % of the record")
 
 
 def open_help(screen: Screen[Any], symbols: Symbols, sections: Callable[[Symbols], Sequence[Section]]) -> None:
-    """Show what the keys of a screen do, and what else there is to explain of it."""
+    """Open the help page of a screen: its key bindings, then ``sections``."""
     explained = (("Keys", key_rows(active(screen))), *sections(symbols))
     screen.app.push_screen(Page(lambda width: help_lines(explained, width), symbols))
 
 
 def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
-    """Sections below each other; what is too long for a line goes on under its own beginning."""
+    """Render sections below each other. Long lines wrap with a hanging indent."""
     lines: list[Line] = []
     for title, rows in sections:
         lines += [*([BLANK] if lines else []), line((title, "strong")), *_table(rows, width)]
@@ -34,7 +34,7 @@ def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
 
 
 def key_rows(keys: Sequence[Bound]) -> Rows:
-    """What is bound; the tenths of a record, while they are on their numbers, are one row."""
+    """Return one row per key binding. The ten seek keys share a row unless remapped."""
     rows: list[tuple[str, str]] = []
     for tenths, group in groupby(keys, _is_tenth):
         each = [(shown(one.keys), f"{one.does}: {one.about}" if one.about else one.does) for one in group]
@@ -43,7 +43,7 @@ def key_rows(keys: Sequence[Bound]) -> Rows:
 
 
 def no_signs(symbols: Symbols) -> Sequence[Section]:
-    """Nothing but keys."""
+    """Return no sections: only key bindings are shown."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""A full screen of lines to read: help, or all that is known of a case."""
+"""Full-screen text page: help, or the details of a case."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -18,11 +18,11 @@ from benchtui.tui.widgets.panel import Panel
 RENEW_S = 1.0
 
 Content = Callable[[int], Sequence[Line]]
-"""Lines for a width in cells."""
+"""Returns the lines for a width in cells."""
 
 
 class Page(Screen[None]):
-    """Lines that can be scrolled and are renewed once a second; a screen below goes on reading."""
+    """Scrollable lines, refreshed every second. The screen below keeps reading."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -43,21 +43,21 @@ class Page(Screen[None]):
         self._top = 0
 
     def compose(self) -> ComposeResult:
-        """Lines, and the keys below them."""
+        """Lay out the text and the key bar."""
         yield Panel[Sequence[Line]](_as_they_are, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
-        """Show the first lines and begin to renew them."""
+        """Show the keys and start the refresh timer."""
         self.query_one("#keys", Panel).show((("esc", "back"), (self._symbols.arrows, "scroll")))
         self.set_interval(RENEW_S, self._show)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show as much as the new size has room for."""
+        """Redraw for the new size."""
         self.call_after_refresh(self._show)
 
     def action_leave(self) -> None:
-        """Back to the screen below."""
+        """Return to the screen below."""
         self.dismiss()
 
     def action_move(self, lines: int) -> None:

@@ -1,1 +1,1 @@
-"""Panels that the Monitor and the page of a case are made of."""
+"""Panels of the Monitor and of the case page."""

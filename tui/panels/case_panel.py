@@ -1,4 +1,4 @@
-"""The case that runs, or the one that was chosen: its options, phase and figures; knows no Textual."""
+"""Case panel: options, phase, and metrics of the running or selected case. Independent of Textual."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from benchtui.tui.panels.header import time_left
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the measured steps amount to; None where too few say."""
+    """Metrics of the measured steps; None if there are too few steps."""
 
     n: int
     p50_ms: float | None
@@ -28,42 +28,42 @@ class Part:
     name: str
     mean_ms: float
     share: float
-    """Of the whole step, from 0 to 1."""
+    """Share of the whole step, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A case as the upper panel shows it."""
+    """Snapshot of a case for the upper panel."""
 
     title: str
     position: str
-    """Which of the cases it is, in words."""
+    """Position among the cases, in words."""
     phase: str
-    """What happens: ``loading model``, ``warm-up``, ``measuring``, or the outcome."""
+    """Phase, such as ``loading model``, ``warm-up``, or ``measuring``; else the outcome."""
     role: str
-    """Role of the phase's word."""
+    """Color role of the phase."""
     done: int = 0
-    """Steps of this phase that are done."""
+    """Steps completed in this phase."""
     planned: int = 0
-    """Steps that the phase is going to take; 0 where nothing is counted."""
+    """Steps planned for this phase; 0 if not counted."""
     needed: StepsLeft | None = None
-    """What the round still waits for, where no fixed number of steps ends it."""
+    """What the round still needs, unless it has a fixed number of steps."""
     left: Estimate | None = None
     remark: str = ""
-    """Why it ended as it did, or how long the phase has lasted."""
+    """Why the case ended, or how long the phase has lasted."""
     hint: str = ""
-    """What to do next, where there are no figures."""
+    """What to do next, if there are no metrics."""
     figures: Figures | None = None
 
 
 def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Options, phase with its progress, figures."""
+    """Render the options, the phase with its progress, and the metrics."""
     title = justify([(current.title, "strong")], [(current.position, "muted")], width, symbols)
     return [title, _phase(current, width, symbols), _third(current, width, symbols)][:height]
 
 
 def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
-    """What measuring still waits for, such as ``needs ~40 more for ±0.3 %``."""
+    """Format what the round still needs, such as ``needs ~40 more for ±0.3 %``."""
     about = f"{symbols.about}" if needed.rough else ""
     if needed.limited:
         return f"time for {about}{needed.steps:,} more"
@@ -72,7 +72,7 @@ def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
 
 
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The parts of a step as one bar, and below it what each is."""
+    """Render the parts of a step as one stacked bar, with a legend below."""
     if not parts or height < 2 or width < 20:
         return []
     ends = [round(sum(part.share for part in parts[: at + 1]) * width) for at in range(len(parts))]
@@ -82,7 +82,7 @@ def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbol
 
 
 def part_table(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
-    """The parts of a step, a bar each."""
+    """Render the parts of a step, one bar each."""
     return [line(*_part(part, width, symbols)) for part in parts]
 
 
@@ -126,7 +126,7 @@ def _figures(figures: Figures, width: int, symbols: Symbols) -> Line:
 
 
 _SHADES = ("accent", "soft", "muted", "faint")
-"""Roles of neighbouring parts, which have different fills as well."""
+"""Color roles of adjacent parts, which also differ in fill."""
 
 
 def _fill(at: int, symbols: Symbols) -> str:
@@ -134,7 +134,7 @@ def _fill(at: int, symbols: Symbols) -> str:
 
 
 def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
-    """Each part's fill, name, time and share; as many to a line as there is room for."""
+    """Render each part's fill, name, time, and share, as many per line as fit."""
     lines: list[Line] = []
     pieces: list[Span] = []
     for at, part in enumerate(parts):

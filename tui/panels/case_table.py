@@ -1,4 +1,4 @@
-"""The case table: only the rows in view exist, so that a hundred thousand cost no more than ten."""
+"""Case table: renders only visible rows, so 100,000 cases cost no more than ten."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from benchtui.tui.widgets import role_styles
 
 
 class PlainBar(ScrollBarRender):
-    """A scroll bar whose ends fall on whole cells, for terminals that know no other character."""
+    """Scroll bar that ends on whole cells, for terminals limited to ASCII."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
 
@@ -25,7 +25,7 @@ NOTHING = Rows(0, lambda index: TableRow(("", "plain"), {}), 0, None, None)
 
 
 class CaseTable(ScrollView):
-    """The cases below each other; a row is drawn again only where it differs."""
+    """Scrollable list of cases; only changed rows are redrawn."""
 
     can_focus = False
 
@@ -34,16 +34,16 @@ class CaseTable(ScrollView):
         self._symbols = symbols
         self._rows = NOTHING
         self._drawn: dict[int, tuple[TableRow, bool, Line]] = {}
-        """What stands in each line of the view: the row, whether it was chosen, and the line made of it."""
+        """For each visible line: the row, whether it was selected, and the rendered line."""
         self._styles = role_styles.RoleStyles(self)
 
     def on_mount(self) -> None:
-        """Keep to ASCII where that was asked for."""
+        """Use an ASCII scroll bar if the symbols are ASCII."""
         if self._symbols.up.isascii():
             vars(self.vertical_scrollbar)["renderer"] = PlainBar
 
     def show(self, rows: Rows) -> None:
-        """Take over a snapshot, keep its row in view, and draw what differs."""
+        """Apply a snapshot and redraw what changed. The selected or running row stays in view."""
         if (rows.columns, rows.case_width) != (self._rows.columns, self._rows.case_width):
             self._drawn.clear()
             self.refresh()
@@ -63,7 +63,7 @@ class CaseTable(ScrollView):
             self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}
 
     def lines(self) -> list[str]:
-        """The rows in view, as text."""
+        """Return the visible rows as text."""
         top, count = self.scroll_offset.y, min(self.size.height, self._rows.count)
         width = self._room.width
         drawn = (
@@ -72,7 +72,7 @@ class CaseTable(ScrollView):
         return ["".join(text for text, _ in pieces).rstrip() for pieces in drawn]
 
     def arrangement(self) -> Arrangement:
-        """The columns that there is room for, the scroll bar left out."""
+        """Return the columns that fit, leaving room for the scroll bar."""
         rows = self._rows
         return Arrangement.of(self._room.width - 1, rows.case_width, columns_of(rows.columns), rows.sorting)
 
@@ -81,17 +81,17 @@ class CaseTable(ScrollView):
         return self.scrollable_content_region.size
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw anew for the new size."""
+        """Redraw for the new size."""
         self._drawn.clear()
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Forget the colours of the theme before."""
+        """Drop the styles of the previous theme."""
         super().notify_style_update()
         self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
-        """The row that stands in this line of the view."""
+        """Render the row at a line of the view."""
         index, width = y + self.scroll_offset.y, self._room.width
         if index >= self._rows.count:
             return self._styles.strip(BLANK, width)

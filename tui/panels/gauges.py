@@ -1,4 +1,4 @@
-"""Gauges of the machine: what is drawn now, of how much, and how it went; knows no Textual."""
+"""Machine gauges: current readings, their limits, and their history. Independent of Textual."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,74 +11,75 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side
 
 HEAD = 19
 LIMIT = 8
-"""Cells before a bar, for label and value, and after it, for its limit."""
+"""Cells before a bar (``HEAD``: label and value) and after it (``LIMIT``: the limit)."""
 NARROW, APART = 40, 3
-"""Cells that a machine needs at least where several stand beside each other, and between two of them."""
+"""Minimum width of machines side by side, and the gap between them, in cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One reading with its limit and its past."""
+    """A reading with its limit and history."""
 
     label: str
     value: str
-    """The newest reading with its unit."""
+    """Newest reading with its unit."""
     fraction: float | None
-    """Of the limit, from 0 to 1; None where either isn't known."""
+    """Fraction of the limit, from 0 to 1; None if either is unknown."""
     limit: str = ""
     past: Callable[[], Sequence[float]] | None = None
-    """Gives shares of the limit, the newest last, NaN where there was none; most are never drawn."""
+    """Returns fractions of the limit, newest last, NaN for gaps. Lazy, since most are never drawn."""
     absent: str = ""
-    """Why there is no reading."""
+    """Reason why there is no reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A device or the host: a title, gauges in the order of their weight, and further readings."""
+    """A device or the host: title, gauges in order of importance, and other readings."""
 
     title: str
     name: str
     gauges: tuple[Gauge, ...]
     readings: tuple[tuple[str, str], ...] = ()
-    """Label and value of what has no gauge."""
+    """Label and value of readings without a gauge."""
     remark: str = ""
-    """What else is to be said, such as why the clock is held down."""
+    """Remark, such as why the clock is throttled."""
     alarming: bool = False
-    """Whether the remark needs the eye."""
+    """Whether the remark is an alarm."""
 
     @property
     def said(self) -> Span:
-        """The remark as a piece of a line."""
+        """Remark as a styled span."""
         return (self.remark, "bad" if self.alarming else "muted")
 
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """All that the gauges show."""
+    """Snapshot of all devices and the host."""
 
     count: int
-    """How many devices there are."""
+    """Number of devices."""
     device: Callable[[int], Machine]
-    """Gives one by its place, counted from 0; of many most are never drawn."""
+    """Returns a device by index from 0. Lazy, since most of many are never drawn."""
     host: Machine | None
     why: str = ""
-    """Why there is no device to show."""
+    """Reason why there is no device to show."""
 
     @property
     def whole(self) -> int:
-        """How many machines there are with the host."""
+        """Number of machines, including the host."""
         return self.count + (self.host is not None)
 
     def first(self, count: int) -> list[Machine]:
-        """So many machines at most, the host last."""
+        """Return up to ``count`` machines, the host last."""
         devices = [self.device(place) for place in range(min(count, self.count))]
         return [*devices, *([self.host] if self.host else [])][:count]
 
 
 def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, more: str = "") -> list[Line]:
-    """As much of every machine as there is room for: with histories, then without, then a line each.
+    """Render as much of each machine as fits.
 
-    ``more`` says where those are that there is no room for.
+    First choice is with history, then without, then one line each. ``more`` says where to find the machines
+    that don't fit.
     """
     if height <= 3:
         return _least(machines, width, height, symbols, more)
@@ -99,7 +100,7 @@ def _height(machine: Machine, full: bool) -> int:
 
 
 def _columns(every: Iterable[tuple[Machine, int]], height: int) -> list[list[Machine]] | None:
-    """Machines below each other up to a height, and the next beside them; None where one is higher."""
+    """Stack machines into columns up to a height; None if one is too tall."""
     columns: list[list[Machine]] = []
     left = 0
     for machine, lines in every:
@@ -158,7 +159,7 @@ def _readings(machine: Machine, width: int, symbols: Symbols) -> Line:
 
 
 def _least(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
-    """A gauge a line, its history beside it, and what needs a word; of several devices a line each."""
+    """Render one line per gauge with its history, and any alarm. Several devices get one line each."""
     if machines.count > 1:
         return _rows(machines, width, height, symbols, more)
     machine = machines.device(0) if machines.count else machines.host
@@ -178,7 +179,7 @@ def _beside(gauge: Gauge, width: int, symbols: Symbols) -> Line:
 
 
 def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: str) -> list[Line]:
-    """A line for every machine; where there isn't room for all, the last one says how many there are."""
+    """Render one line per machine. If not all fit, the last line says how many are left."""
     count = machines.whole
     columns = min(_most_columns(width), ceil(count / height))
     shown = machines.first(count if count <= columns * height else columns * height - 1)
@@ -191,7 +192,7 @@ def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: s
 
 
 def _row(machine: Machine, room: int, labelled: bool) -> list[Span]:
-    """A machine in one line; the units of a GPU's readings say what they are, those of the host don't."""
+    """Render a machine in one line. Units identify GPU readings; only host readings need labels."""
     pieces: list[Span] = [(f"{machine.title:<{max(room, 6) + 1}}", "strong")]
     for gauge in machine.gauges:
         pieces += [(f" {gauge.label} " if labelled else "", "muted"), (f"{gauge.value:>8} ", "plain")]
@@ -217,7 +218,7 @@ def _note(why: str, width: int) -> list[Line]:
 
 
 def shares(values: Sequence[float], limit: float | None) -> Sequence[float]:
-    """Readings as shares of their limit, or of their own most where there is none."""
+    """Return readings as fractions of their limit. Without a limit, use their maximum."""
     known = [value for value in values if value == value]
     most = limit or max(known, default=0.0)
     return [value / most for value in values] if most else ()

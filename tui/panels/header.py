@@ -1,4 +1,4 @@
-"""Two lines that say where the sweep is, and where in the app the reader is; knows no Textual."""
+"""Header: sweep progress, and a navigation bar below it. Independent of Textual."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from benchtui.tui.widgets.nav_bar import place_pieces
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Where the sweep is."""
+    """Snapshot of the sweep's progress."""
 
     name: str
     host: str
@@ -20,23 +20,23 @@ class Heading:
     done: int
     total: int
     progress: float
-    """Share of the sweep's time that is behind, from 0 to 1."""
+    """Elapsed fraction of the sweep's time, from 0 to 1."""
     state: str
-    """``running``, ``completed``, ``interrupted``, ``failed``, or ``cut off``."""
+    """``running``, ``completed``, ``interrupted``, ``failed``, ``cut off``, or ``reading``."""
     left: Estimate | None
     about: str
-    """Model and its size."""
+    """Model name and size."""
     paused: bool = False
-    """Whether no further case starts."""
+    """Whether the queue is paused: no further case starts."""
     numbered: bool = True
-    """Whether numbers lead to the places of the app; in a replay they lead to moments."""
+    """Whether number keys switch between screens; in a replay they seek."""
     marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What is special about the screen itself, such as ``quiet, 1 Hz``."""
+    """Notes on the display itself, such as ``quiet, 1 Hz``."""
 
 
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Where the sweep is; where the reader is, with all that must be known before believing the figures."""
+    """Render the sweep's progress, and the navigation bar with all marks (caveats)."""
     right = _progress(heading, width, symbols)
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
     notes: list[Span] = [("   ".join(heading.notes), "muted")]
@@ -46,7 +46,7 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
 
 
 def _place(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
-    """The sweep's name, and as many whole words on where it runs, and what, as there is room for."""
+    """Return the sweep's name, and as much of host, device, and model as fits."""
     pieces: list[Span] = [(heading.name, "strong")]
     for word in (heading.host, heading.device, heading.about):
         piece = (f" {symbols.dot} {word}", "muted")
@@ -56,7 +56,7 @@ def _place(heading: Heading, width: int, symbols: Symbols) -> list[Span]:
 
 
 def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
-    """An estimate in words; nothing before anything is known."""
+    """Format an estimate of the time left; empty if there is none."""
     if estimate is None:
         return ""
     return f"{symbols.about + ' ' if estimate.rough else ''}{duration(estimate.seconds)} left"

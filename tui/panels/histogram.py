@@ -1,4 +1,4 @@
-"""How many steps took how long, as columns over a scale of times; knows no Textual."""
+"""Step-time histogram: step counts over a time scale. Independent of Textual."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,26 +10,26 @@ from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.panels.step_band import LABEL_WIDTH, Scale, caption_lines
 
 CELLS = 2
-"""Cells a column."""
+"""Cells per column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The measured steps of a case."""
+    """Snapshot of a case's measured steps."""
 
     n: int
     scale: Scale | None
-    """From which to which time; None while there are no steps."""
+    """Time range; None while there are no steps."""
     below: Callable[[float], int]
-    """How many steps took less than so many milliseconds."""
+    """Returns the number of steps shorter than a time in milliseconds."""
     median: float | None = None
     p99: float | None = None
     caption: str = ""
-    """What to say of steps that aren't the current case's."""
+    """Caption for steps that aren't the current case's."""
 
 
 def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Columns with the largest count at the left, the times below, and where median and p99 are."""
+    """Render the columns. The largest count is at the left; times, p50, and p99 are below."""
     room = width - LABEL_WIDTH
     if height < 4 or room < 20:
         return []
@@ -46,7 +46,7 @@ def histogram_lines(histogram: Histogram, width: int, height: int, symbols: Symb
 
 
 def _counts(histogram: Histogram, scale: Scale, columns: int) -> list[int]:
-    """Steps by equal spans of time; what lies beyond the scale is counted in the last one."""
+    """Count the steps per time bin. Steps beyond the scale go into the last bin."""
     size = (scale.high - scale.low) / columns
     below = [histogram.below(scale.low + place * size) for place in range(columns)]
     below[0] = 0
@@ -60,7 +60,7 @@ def _row(counts: list[int], most: int, base: int, rows: int, symbols: Symbols) -
 
 
 def _times(histogram: Histogram, scale: Scale, room: int, symbols: Symbols) -> Line:
-    """The ends of the scale, and between them where median and p99 are, as far as there is room."""
+    """Render the ends of the scale, with p50 and p99 between them if they fit."""
     low, high = milliseconds(scale.low, symbols), milliseconds(scale.high, symbols)
     text = f"{low}{high:>{room - len(low)}}"
     for name, value in (("p50", histogram.median), ("p99", histogram.p99)):

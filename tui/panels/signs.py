@@ -1,4 +1,4 @@
-"""What happened along a case's steps, as signs in a row above the band; knows no Textual."""
+"""Step annotations, drawn as a row of signs above the band. Independent of Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from benchtui.tui.drawing.styled_text import Span
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How steps share the cells of a row: many to a cell, or many cells to a step."""
+    """Maps steps to cells: many steps per cell, or many cells per step."""
 
     steps: int
-    """Steps a column."""
+    """Steps per column."""
     cells: int
-    """Cells a column."""
+    """Cells per column."""
 
     @classmethod
     def of(cls, planned: int, width: int) -> "Grid":
-        """A grid in which all planned steps have room."""
+        """Return a grid that fits all planned steps."""
         if planned <= width:
             return cls(1, max(1, min(4, width // max(planned, 1))))
         return cls(ceil(planned / width), 1)
@@ -27,22 +27,25 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What happened along the measured steps of a case; steps are counted from 0."""
+    """Annotations of a case's measured steps; steps are counted from 0."""
 
     outliers: tuple[int, ...] = ()
     throttled: tuple[tuple[int, int], ...] = ()
-    """Spans of steps, from one up to another, in which a clock was held down by heat or power supply."""
+    """Spans of steps (end exclusive) in which heat or power supply throttled the clock."""
     compiling: tuple[int, ...] = ()
-    """Steps in which the compiler was at work."""
+    """Steps during which the compiler was running."""
     rounds: tuple[tuple[int, int], ...] = ()
-    """The number of each later round, counted from 1, and its first step."""
+    """Number of each later round, counted from 1, and its first step."""
 
     def __bool__(self) -> bool:
         return bool(self.outliers or self.throttled or self.compiling or self.rounds)
 
 
 def sign_cells(signs: Signs, shown: tuple[int, int], grid: Grid, symbols: Symbols) -> list[Span]:
-    """A cell for each cell of the band: of several signs in one the rarest; empty where there is none."""
+    """Return one cell per cell of the band. Empty if there are no annotations.
+
+    In a shared cell, outliers take precedence over compilation, throttling, and rounds.
+    """
     if not signs:
         return []
     warmup, measured = shown
@@ -68,7 +71,7 @@ def sign_cells(signs: Signs, shown: tuple[int, int], grid: Grid, symbols: Symbol
 
 
 def sign_words(signs: Signs, symbols: Symbols) -> Sequence[Span]:
-    """What the signs that occur mean."""
+    """Return a legend of the signs that occur."""
     outliers = len(signs.outliers)
     known = (
         (outliers, symbols.outlier, f"{outliers} outlier{'s' if outliers > 1 else ''}", "warning"),

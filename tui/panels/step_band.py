@@ -1,4 +1,4 @@
-"""The step-time band: every step of a case on a fixed scale, warm-up told apart; knows no Textual."""
+"""Step-time band: every step of a case on a fixed scale, warm-up marked. Independent of Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,47 +13,47 @@ from benchtui.tui.panels.signs import Grid, Signs, sign_cells, sign_words
 
 LABEL_WIDTH = 13
 ROOM_BESIDE_NAME = 7
-"""Characters of a time that leave a space behind its name."""
+"""Maximum length of a time that leaves a space after its name."""
 ROOM_FOR_ALL = 5
-"""Rows from which on the median may take the label of an end."""
+"""Minimum number of rows at which the median may replace an end's label."""
 BLANK_CELL: Span = (" ", "plain")
 NARROWEST = 0.1
-"""The scale reaches at least this share of the median to either side: steady steps look steady."""
+"""Minimum reach of the scale to either side, as a fraction of the median. Steady steps look steady."""
 WIDEST = 1.5
-"""What takes longer than this many medians is marked at the top, and doesn't flatten the rest."""
+"""Multiple of the median above which steps are clipped and marked. Keeps the rest readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The steps of a case."""
+    """Snapshot of a case's steps."""
 
     warmup: Sequence[float]
-    """Times in milliseconds; arrays that only grow, of which the first ``shown`` count."""
+    """Times in milliseconds. The arrays only grow; the first ``shown`` values count."""
     measured: Sequence[float]
     shown: tuple[int, int]
-    """How many warm-up and measured steps to show."""
+    """Number of warm-up and measured steps to show."""
     planned: int
-    """Steps that the case is going to take, warm-up included, as far as is known."""
+    """Expected number of steps, including warm-up, as far as known."""
     scale: "Scale | None"
     median: float | None = None
-    """Of the measured steps."""
+    """Median of the measured steps."""
     p99: float | None = None
     caption: str = ""
-    """What to say of a band that isn't the current case's."""
+    """Caption for a band that isn't the current case's."""
     signs: Signs | None = None
-    """What happened along the steps."""
+    """Annotations of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From which to which time a band reaches, in milliseconds."""
+    """Time range of a band, in milliseconds."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, least: float, median: float, most: float) -> "Scale":
-        """A scale with round ends for steps of this spread."""
+        """Return a scale with round ends for steps with these statistics."""
         low = min(least, median * (1 - NARROWEST))
         high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
         step = round_step((high - low) / 4)
@@ -61,13 +61,13 @@ class Scale:
         return cls(low, high if high > low else low + 1.0)
 
     def level(self, value: float) -> float:
-        """Where a time stands between the ends: 0 at the low one, 1 at the high one, more above it."""
+        """Return the position of a time on the scale. 0 is the low end, 1 the high end; it may exceed 1."""
         return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One or more neighbouring steps."""
+    """One or more adjacent steps."""
 
     least: float
     most: float
@@ -75,13 +75,13 @@ class Column:
 
 
 def columns(values: Sequence[float], count: int, steps: int, warmup: bool) -> list[Column]:
-    """The first ``count`` values as columns of ``steps`` each, keeping the least and the most of each."""
+    """Group the first ``count`` values by ``steps``, keeping each group's minimum and maximum."""
     return [Column(least, most, warmup) for least, most in extremes(values, count, steps)]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows on a scale, and what a column leaves in each of their cells."""
+    """Rows on a scale, and how a column fills their cells."""
 
     scale: Scale
     rows: int
@@ -91,21 +91,21 @@ class Frame:
 
     @property
     def median_row(self) -> int | None:
-        """The row of the median, counted from the top."""
+        """Row of the median, counted from the top."""
         return self.row_of(self.median)
 
     def row_of(self, value: float | None) -> int | None:
-        """The row in which a time stands, counted from the top."""
+        """Return the row of a time, counted from the top."""
         if value is None:
             return None
         return self.rows - 1 - min(int(self.height(value)), self.rows - 1)
 
     def height(self, value: float) -> float:
-        """How high a time stands, in rows; what is below the scale still shows."""
+        """Return the height of a time in rows. Times below the scale remain visible."""
         return max(self.scale.level(value) * self.rows, 0.05)
 
     def cells(self, column: Column) -> list[Span]:
-        """What a column shows in each row from the top: solid up to its least, then a haze to its most."""
+        """Return a column's cells from the top: solid up to its minimum, shaded up to its maximum."""
         least, most = self.height(column.least), self.height(column.most)
         draw = self._warmup_cell if column.warmup else self._cell
         cells = [draw(least - base, most - base) for base in range(self.rows - 1, -1, -1)]
@@ -117,7 +117,7 @@ class Frame:
         return (self.symbols.shade, "muted") if most >= 1 else (self._part(most), "muted")
 
     def _cell(self, least: float, most: float) -> Span:
-        """A cell that is filled up to these heights, of which 1 is its upper edge."""
+        """Return a cell filled up to these heights, where 1 is its upper edge."""
         if most <= 0:
             return BLANK_CELL
         if least >= 1 or most < 1:
@@ -128,13 +128,13 @@ class Frame:
         return self.symbols.up[ceil(min(max(height, 0.0), 1.0) * (len(self.symbols.up) - 1))]
 
     def empty(self, row: int) -> Span:
-        """What stands where no step has come yet."""
+        """Return the cell shown where there is no step yet."""
         if row == self.median_row:
             return (self.symbols.level, "faint")
         return (self.symbols.dot, "faint") if row == self.row_of(self.p99) else BLANK_CELL
 
     def label(self, row: int) -> Span:
-        """Label and axis of a row: the median and the 99th percentile, and where they leave room the ends."""
+        """Return a row's label and axis: p50, p99, and where there is room, the scale's ends."""
         if self.rows < ROOM_FOR_ALL and row in (0, self.rows - 1):
             return self._end(row)
         if self.median is not None and row == self.median_row:
@@ -156,7 +156,7 @@ class Frame:
 
 
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The band with its scale at the left and its steps named below."""
+    """Render the band, with its scale at the left and a legend below."""
     room = width - LABEL_WIDTH
     if height < 3 or room < 10:
         return []
@@ -173,7 +173,7 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
 
 
 def caption_lines(caption: str) -> list[Line]:
-    """What stands where no steps do."""
+    """Render the caption shown in place of steps."""
     return [line((" " * LABEL_WIDTH, "plain"), (caption, "muted"))] if caption else []
 
 
@@ -191,7 +191,7 @@ def _row(frame: Frame, cells: Sequence[Span], row: int, grid: Grid, room: int) -
 
 
 def _legend(band: Band, grid: Grid, room: int, symbols: Symbols) -> Line:
-    """What the columns are and what the signs above them mean, in as many words as fit."""
+    """Render the legend of columns and signs, with as many words as fit."""
     steps = "1 step a column" if grid.steps == 1 else f"{grid.steps} steps a column"
     known: list[Span] = [("warm-up  ", "muted")] if band.shown[0] else []
     known += sign_words(band.signs, symbols) if band.signs else []

@@ -1,4 +1,4 @@
-"""One panel over the whole screen; knows no Textual."""
+"""Zoomed panel: one panel over the whole screen. Independent of Textual."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from benchtui.tui.widgets.message_line import ROLES
 
 Name = Literal["band", "histogram", "gauges", "parts", "table", "log"]
 NAMES: tuple[Name, ...] = get_args(Name)
-"""The panels that can fill the screen, in the order in which a key goes through them."""
+"""Panels that can be zoomed, in cycling order."""
 TITLES: dict[Name, str] = {
     "band": "Step times",
     "histogram": "Steps by their time",
@@ -36,7 +36,7 @@ HINTS: dict[Name, str] = {
 }
 
 NODE = "; one is shown whole when its case is chosen"
-"""Where the machines are that a whole screen has no room for."""
+"""Where to see the machines that don't fit on a whole screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class Zoomed:
 
     name: Name
     snapshot: Any
-    """What the panel itself takes."""
+    """Snapshot that the panel itself renders."""
     current: Current | None = None
-    """The case it is about; None for what belongs to the whole session."""
+    """Case that the panel is about; None if it covers the whole session."""
     back: int = 0
-    """How many lines of a long text are below the view."""
+    """Number of lines of a long text below the view."""
 
 
 def hint(name: Name) -> str:
-    """What stands in a panel that has nothing to show."""
+    """Return the placeholder of an empty panel."""
     return HINTS[name].format(detail=key("monitor.detail"))
 
 
 def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Title, the case, and the panel in what is left."""
+    """Render the title, the case, and the panel in the remaining height."""
     at = NAMES.index(zoomed.name) + 1
     title = justify([(TITLES[zoomed.name], "strong")], [(f"{at} of {len(NAMES)}", "muted")], width, symbols)
     head = [title, *(current_lines(zoomed.current, width, 3, symbols) if zoomed.current else ()), BLANK]
@@ -67,7 +67,7 @@ def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> lis
 
 
 def log_text(messages: Sequence[Message], width: int) -> list[Line]:
-    """All messages with their time and level, long ones over several lines."""
+    """Render all messages with time and level, wrapping long ones."""
     lines: list[Line] = []
     for message in messages:
         role = ROLES[message.level]

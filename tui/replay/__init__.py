@@ -1,1 +1,1 @@
-"""The replay of a recorded session."""
+"""Replay of recorded sessions."""

@@ -1,4 +1,4 @@
-"""A recorded session shown as if it ran: the same face as a session being read, with a clock of its own."""
+"""Replay feed: plays a recorded session like a live one, on its own clock."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,19 +16,19 @@ from benchtui.tui.live.feed import PATIENCE_S, Clock, Feed
 from benchtui.tui.replay.player import Player, ReplayTarget, Start, StepAcceleration
 
 GRACE_S = 0.5
-"""While it plays, what was passed less than this ago isn't yet the event before."""
+"""While playing, events passed less than this many seconds ago don't count as previous."""
 
 
 class Replay(Feed):
-    """A session as far as its replay has come, and the rest of it, for a reader to go to."""
+    """A session up to the replay position, and the whole recording to seek in."""
 
     replayed = True
 
     def __init__(self, path: Path, engine: Engine | None, clock: Clock, start: Start | None = None) -> None:
-        """Open the file, to be played from its beginning or another moment.
+        """Open the file, to be played from its beginning or from ``start``.
 
         Raises:
-            BenchtuiError: where it can't be read.
+            BenchtuiError: the file can't be read.
         """
         super().__init__(path, engine, clock)
         self.timeline = Timeline(path)
@@ -36,13 +36,13 @@ class Replay(Feed):
         self._telling = ReplayCursor(self.timeline)
         self._stride = StepAcceleration(clock)
         self._aim = start.aim if start else None
-        """Where to go as soon as the whole record is known."""
+        """Where to seek once the whole recording has been read."""
         self.refused = ""
-        """Why it couldn't go where it was to go, for the screen to say once."""
+        """Why a seek failed; the screen shows it once."""
         self.session = self._telling.session
 
     def poll(self) -> None:
-        """Read on, for a moment at most, and fold what has been played since the last time."""
+        """Read on within a time budget, and apply the events played since."""
         began_s = self._clock()
         while not self.timeline.complete and self._clock() - began_s < PATIENCE_S:
             taken = len(self.timeline.ended)
@@ -62,37 +62,37 @@ class Replay(Feed):
 
     @property
     def done(self) -> int:
-        """How many cases had ended."""
+        """Number of cases that had ended by this moment."""
         return len(self.ended)
 
     @property
     def running(self) -> bool:
-        """Whether the sweep ran at this moment of its record."""
+        """Whether the sweep was running at this moment of the recording."""
         return self.session.finished is None and not self.over
 
     @property
     def reading(self) -> bool:
-        """Whether the record is still being read."""
+        """Whether the recording is still being read."""
         return not self.timeline.complete
 
     @property
     def over(self) -> bool:
-        """Whether the replay has come to the end."""
+        """Whether the replay has reached the end."""
         return self.player.ended and self.caught_up
 
     @property
     def cut_off(self) -> bool:
-        """Whether the record ends here, without its last event."""
+        """Whether the recording ends here, without its final event."""
         return self.session.finished is None and self.over
 
     @property
     def now_s(self) -> float:
-        """Session time of the replay."""
+        """Session time of the replay, in seconds."""
         return self.player.position_s
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """When and where it was recorded, in ever fewer words."""
+        """When and where the session was recorded, longest wording first."""
         start = self.session.started
         if start is None:
             return ()
@@ -102,22 +102,22 @@ class Replay(Feed):
         return (f"{what} {day} on {host}", f"{what} {day}", short) if host else (f"{what} {day}", short)
 
     def remaining(self, needed: Callable[[CaseState], StepsLeft | None]) -> RemainingTime:
-        """The time that was left, which the record tells."""
+        """Return the actual time left, taken from the recording."""
         return Hindsight(self, needed)
 
     @property
     def measuring(self) -> bool:
-        """Never: drawing disturbs nobody."""
+        """Always False: drawing can't disturb a measurement."""
         return False
 
     def step(self, direction: int) -> None:
-        """Stand still at the next or the last recorded moment, or further away while the key is held."""
+        """Pause at the next or previous recorded moment. While the key is held, go further."""
         steps = self._stride.steps(direction)
         self.player.pause()
         self.player.seek(self.timeline.moment(self.now_s, steps))
 
     def jump(self, direction: int) -> TimelineEvent | None:
-        """Go to the next or the last event; gives it, or None where there is none."""
+        """Seek to the next or previous event. Return it, or None if there is none."""
         marks, grace_s = self.timeline.marks, GRACE_S * self.player.speed if self.player.playing else 0.0
         mark = marks.after(self.now_s) if direction > 0 else marks.before(self.now_s - grace_s)
         if mark is not None:
@@ -125,7 +125,7 @@ class Replay(Feed):
         return mark
 
     def go(self, aim: ReplayTarget) -> None:
-        """Go to a moment, once all is read; raises BenchtuiError for one that isn't there."""
+        """Seek to a target once the recording is read. Raises BenchtuiError if it doesn't exist."""
         self._aim = aim
         self._take_aim()
 
@@ -147,7 +147,7 @@ class Replay(Feed):
             self.player.seek(aim.moment(self.timeline))
 
     def _follow(self, began_s: float) -> None:
-        """Bring the session to where the player is, as far as there is time for it."""
+        """Advance the session to the player's position, within a time budget."""
         t = self.player.position_s
         known = self.timeline.complete or self.timeline.end_s > t
         self.caught_up = False
@@ -157,20 +157,20 @@ class Replay(Feed):
                 self.caught_up = self._telling.move(t)
                 if self._clock() - began_s > 2 * PATIENCE_S:
                     break
-        except BenchtuiError:  # which the line of time knows as well, and tells at its end
+        except BenchtuiError:  # the timeline hits the same error and reports it at the end
             self.caught_up = True
         self.session, self.ended = self._telling.session, self._telling.ended
 
 
 class Hindsight(RemainingTime):
-    """Times that were left, as the record tells them, once it is known to its end."""
+    """Actual time left, known once the whole recording has been read."""
 
     def __init__(self, replay: Replay, needed: Callable[[CaseState], StepsLeft | None]) -> None:
         super().__init__(replay.session, needed)
         self._replay = replay
 
     def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
-        """Time until a running case, or its round, ended."""
+        """Return the time until a running case, or its round, ended."""
         timeline = self._replay.timeline
         if not timeline.complete:
             return None
@@ -178,6 +178,6 @@ class Hindsight(RemainingTime):
         return Estimate(max(0.0, end.t - now_s)) if end else None
 
     def sweep_left(self, now_s: float) -> Estimate | None:
-        """Time until the record ends."""
+        """Return the time until the recording ends."""
         timeline = self._replay.timeline
         return Estimate(max(0.0, timeline.end_s - now_s)) if timeline.complete else None

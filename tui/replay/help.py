@@ -1,4 +1,4 @@
-"""Help for a replay: the signs of the transport line, and what the Monitor explains."""
+"""Replay help: signs of the transport line, and the Monitor's help."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from benchtui.tui.replay.transport import SIGNS
 
 
 def replay_help(symbols: Symbols) -> Sequence[Section]:
-    """Figures and signs of a replay: those of the transport line, and those of the Monitor."""
+    """Return the help sections on the transport line, followed by the Monitor's."""
     kinds = {"outlier": "steps far off the others", "throttled": "throttled, repeated, resumed, or a warning"}
     named = {kind: kinds.get(kind, f"case {kind}") for kind in ("begin", *kinds, "oom", "failed", "timeout")}
     named["begin"] = "a case begins"

@@ -1,4 +1,4 @@
-"""The clock of a replay: where in a session it stands, how fast it goes; and moments as a reader names them."""
+"""Replay clock: position, speed, and seek targets as typed by the user."""
 
 import re
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from benchtui.tui.live.feed import Clock
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 HELD_S = 0.3
-"""Keys that come faster after each other than this are held down."""
+"""Seconds between key presses below which the key counts as held down."""
 LONGEST_STRIDE = 64
 
 
 class Player:
-    """A position in session time that goes on by the clock while it plays."""
+    """A position in session time that advances with the clock while playing."""
 
     def __init__(self, clock: Clock, speed: float = 1.0) -> None:
         self.speed = speed
         self.playing = True
         self._clock = clock
         self._from = (clock(), 0.0)
-        """A moment of the clock, and the position then."""
+        """A clock time, and the position at that time."""
         self._end_s: float | None = None
 
     @property
     def position_s(self) -> float:
-        """Where it stands, in seconds of session time; never beyond the end, once that is known."""
+        """Position in seconds of session time. Capped at the end, once that is known."""
         seen_s, position_s = self._from
         if self.playing:
             position_s += (self._clock() - seen_s) * self.speed
@@ -34,19 +34,19 @@ class Player:
 
     @property
     def ended(self) -> bool:
-        """Whether it has come to the end."""
+        """Whether the position has reached the end."""
         return self._end_s is not None and self.position_s >= self._end_s
 
     def end_at(self, end_s: float | None) -> None:
-        """Know where the record ends, or that it isn't known."""
+        """Set the end of the recording; None if unknown."""
         self._end_s = end_s
 
     def seek(self, position_s: float) -> None:
-        """Go to a position; it plays on from there, or stands there."""
+        """Go to a position; playing or paused as before."""
         self._from = (self._clock(), max(position_s, 0.0))
 
     def toggle(self) -> None:
-        """Stand still, or play on; at the end, play once more."""
+        """Pause or play; at the end, play from the beginning."""
         if self.ended:
             self.seek(0.0)
             self.playing = True
@@ -55,7 +55,7 @@ class Player:
             self.playing = not self.playing
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause at the current position."""
         self._rebase()
         self.playing = False
 
@@ -74,7 +74,7 @@ class Player:
 
 
 class StepAcceleration:
-    """How many steps one press of a key takes: the longer it is held down, the more."""
+    """Acceleration of a step key. The longer it is held down, the more steps per press."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -83,7 +83,7 @@ class StepAcceleration:
         self._presses = 0
 
     def steps(self, direction: int) -> int:
-        """Steps of this press, with the sign of its direction: it doubles with every fourth press."""
+        """Return the steps of this press, signed by direction. Held down, they double every four presses."""
         now_s = self._clock()
         held = now_s - self._pressed_s < HELD_S and direction == self._direction
         self._presses = self._presses + 1 if held else 0
@@ -93,16 +93,16 @@ class StepAcceleration:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTarget:
-    """A moment as a reader names it."""
+    """A moment to seek to, as named by the user."""
 
     seconds: float | None = None
     percent: float | None = None
     case: int | None = None
-    """Where a case begins, by its number, counted from 1."""
+    """Number of a case, counted from 1; the moment is its start."""
 
     @classmethod
     def parse(cls, text: str) -> "ReplayTarget":
-        """A moment from ``90``, ``1:30``, ``1:02:03``, ``50%`` or ``case 3``; raises BenchtuiError else."""
+        """Parse ``90``, ``1:30``, ``1:02:03``, ``50%`` or ``case 3``. Raises BenchtuiError otherwise."""
         words = text.strip().lower()
         if match := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?)\s*%", words):
             if float(match[1]) <= 100:
@@ -117,7 +117,7 @@ class ReplayTarget:
         raise BenchtuiError(f"{text!r} is no moment of a session; give 90, 1:30, 50% or case 3")
 
     def moment(self, timeline: Timeline) -> float:
-        """The session time that is meant, in seconds; raises BenchtuiError for a case that never began."""
+        """Return the target's session time in seconds. Raises BenchtuiError for a case that never started."""
         if self.percent is not None:
             return timeline.end_s * self.percent / 100
         if self.case is not None:
@@ -131,8 +131,8 @@ class ReplayTarget:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a replay begins."""
+    """How a replay starts."""
 
     speed: float = 1.0
     aim: ReplayTarget | None = None
-    """Where; None for its beginning."""
+    """Where to start; None for the beginning."""

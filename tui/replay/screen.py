@@ -1,4 +1,4 @@
-"""The Monitor on a recorded session that plays: its transport line, and the keys for it."""
+"""Replay screen: the Monitor on a recorded session, with a transport line."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 
 LIVE_ONLY = frozenset({"detach", "ask_stop", "engine", "freeze", "replay"})
-"""What can be done to a sweep that runs, and not to a record of one."""
+"""Actions on a running sweep that a recording doesn't support."""
 EVENTS = "a case begins or ends, throttling, an outlier, a message"
 
 
@@ -33,7 +33,7 @@ def _share(tenth: int) -> tuple[str, ...]:
 
 
 class ReplayMonitor(Monitor):
-    """Shows each moment of a record as the Monitor showed it, and lets the reader choose the moment."""
+    """Shows any moment of a recording as the Monitor showed it."""
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "replay",
@@ -63,35 +63,35 @@ class ReplayMonitor(Monitor):
         self.status_line = ReplayFoot(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
         self._seen = (0, 0.0)
-        """How many marks there were, and the end of the record, when they were last chosen from."""
+        """Number of marks and end of the recording when ``_marks`` was last computed."""
 
     def between(self) -> ComposeResult:
-        """The transport line."""
+        """Yield the transport line."""
         yield Panel[Transport](transport_lines, self.symbols, id="transport")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A record can't be stopped."""
+        """Disable actions that need a running sweep."""
         return action not in LIVE_ONLY and (action, parameters) != ("ask", ("add",))
 
     def tick(self) -> None:
-        """Play on and draw what differs."""
+        """Advance the replay and redraw what changed."""
         super().tick()
         if self._replay.refused:
             self.say(self._replay.refused)
             self._replay.refused = ""
 
     def action_play(self) -> None:
-        """Play on, or stand still."""
+        """Play or pause."""
         self._replay.player.toggle()
         self.tick()
 
     def action_step(self, direction: int) -> None:
-        """Go to the recorded moment after, or before."""
+        """Go to the next or previous recorded moment."""
         self._replay.step(direction)
         self.tick()
 
     def action_jump(self, direction: int) -> None:
-        """Go to the event after, or before, and say what it is."""
+        """Go to the next or previous event and show what it is."""
         mark = self._replay.jump(direction)
         if mark is None:
             self.say("no event after this moment" if direction > 0 else "no event before this moment")
@@ -100,36 +100,36 @@ class ReplayMonitor(Monitor):
         self.tick()
 
     def action_speed(self, direction: int) -> None:
-        """Play faster, or slower."""
+        """Play faster or slower."""
         player = self._replay.player
         player.faster() if direction > 0 else player.slower()
         self.tick()
 
     def action_share(self, percent: int) -> None:
-        """Go to a share of the record."""
+        """Seek to a percentage of the recording."""
         self._replay.go(ReplayTarget(percent=percent))
         self.tick()
 
     def action_ask_moment(self) -> None:
-        """Ask for a moment to go to."""
-        from benchtui.tui.monitor.prompts import type_line  # the first paint doesn't wait for it
+        """Open a prompt for a moment to seek to."""
+        from benchtui.tui.monitor.prompts import type_line  # lazy import: not needed for the first paint
 
         type_line(self, Asked("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to))
 
     def action_back(self) -> None:
-        """One step back; where there is none, leave for the end of the session."""
+        """Go back one step. If there is none, leave the replay and open the session at its end."""
         if self._inside:
             super().action_back()
         else:
             self.post_message(Opened(self.feed.path, self.feed.engine))
 
     def action_ask_quit(self) -> None:
-        """Leave; nothing runs that could be asked about."""
+        """Quit without asking, since nothing is running."""
         self._leave()
 
     def action_open(self, what: str) -> None:
-        """Open the help of a replay, or what the Monitor opens."""
-        from benchtui.tui.pages.help import open_help  # the first paint doesn't wait for it
+        """Open the replay's help, or whatever the Monitor opens."""
+        from benchtui.tui.pages.help import open_help  # lazy import: not needed for the first paint
         from benchtui.tui.replay.help import replay_help
 
         if what == "help":
@@ -138,7 +138,7 @@ class ReplayMonitor(Monitor):
             super().action_open(what)
 
     def _go_to(self, text: str) -> str:
-        """Go to a moment that was typed; gives a word on why that can't be."""
+        """Seek to a typed moment. Return an error message, or an empty string."""
         try:
             self._replay.go(ReplayTarget.parse(text))
         except BenchtuiError as error:
@@ -147,7 +147,7 @@ class ReplayMonitor(Monitor):
         return ""
 
     def draw(self) -> None:
-        """Draw what differs, the transport line included."""
+        """Redraw what changed, including the transport line."""
         super().draw()
         if not self.is_current or self.view is None:
             return
@@ -164,7 +164,7 @@ class ReplayMonitor(Monitor):
 
     @property
     def _inside(self) -> bool:
-        """Whether there is something to go back from: a typed line, a panel, a filter, a chosen case."""
+        """Whether there is anything to go back from: prompt, panel, filter, or selected case."""
         chosen = self.table_order is not None and (
             self.table_order.chosen is not None or self.table_order.filter
         )
@@ -172,10 +172,10 @@ class ReplayMonitor(Monitor):
 
 
 class ReplayFoot(StatusLine):
-    """What can be pressed in a replay."""
+    """Status line of a replay."""
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
-        """The keys of the moment, at most seven."""
+        """Return the keys available now, at most seven."""
         if zoomed or self.typing is not None:
             return super().keys(frozen, zoomed)
         return (
@@ -189,7 +189,7 @@ class ReplayFoot(StatusLine):
         )
 
     def waiting(self) -> str:
-        """Why the picture isn't there yet."""
+        """Return a message while events up to this moment are read; otherwise empty."""
         return "" if self._feed.caught_up else "reading on to this moment"
 
 

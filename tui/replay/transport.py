@@ -1,4 +1,4 @@
-"""The transport line of a replay: where it stands, how fast it goes, what happened when; knows no Textual."""
+"""Transport line of a replay: position, speed, and event marks. Independent of Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from benchtui.tui.drawing.styled_text import Line, Span, crop, line, width_of
 
 LEAST_BAR = 16
 MOST_CELLS = 1000
-"""Shares of a record that are told apart."""
+"""Number of time slots in a recording; each keeps at most one mark."""
 State = Literal["playing", "paused", "seeking", "reading", "at end"]
 
 SIGNS: dict[str, tuple[str, str]] = {
@@ -30,26 +30,26 @@ SIGNS: dict[str, tuple[str, str]] = {
     "error": ("flag", "bad"),
     "failed": ("failed", "bad"),
 }
-"""Symbol and role of each kind of mark that is drawn; where several share a cell, the last of these is."""
+"""Symbol and color role of each kind of mark. In a shared cell, the last listed wins."""
 _WEIGHTS = {kind: weight for weight, kind in enumerate(SIGNS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """Where a replay stands."""
+    """Snapshot of a replay's position."""
 
     state: State
     position_s: float
     end_s: float | None
-    """None while the record is still being read."""
+    """None while the recording is still being read."""
     speed: float
     marks: tuple[TimelineEvent, ...]
     origins: tuple[str, ...]
-    """When and where it was recorded, in ever fewer words."""
+    """When and where the session was recorded, longest wording first."""
 
 
 def transport_lines(transport: Transport, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """State, speed, position, a bar beside the record's origin; below the bar what happened when."""
+    """Render state, speed, position, bar, and origin. The marks are below the bar."""
     head = _head(transport, symbols)
     before = width_of(head)
     origin = _origin(transport, width - before - LEAST_BAR - 2)
@@ -61,7 +61,7 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
 
 
 def worst(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, ...]:
-    """Of each small share of the record the mark that needs the eye most: as many as a line can show."""
+    """Return the most severe mark of each time slot. No line can show more."""
     found: dict[int, TimelineEvent] = {}
     for mark in marks:
         place = int(mark.t / end_s * MOST_CELLS) if end_s else 0
@@ -72,7 +72,7 @@ def worst(marks: Sequence[TimelineEvent], end_s: float) -> tuple[TimelineEvent, 
 
 
 def clock_text(seconds: float) -> str:
-    """A moment as minutes, seconds and tenths, with hours where there are any."""
+    """Format a time as minutes, seconds, and tenths, with hours if there are any."""
     tenths = int(seconds * 10)
     hours, minutes = tenths // 36_000, tenths // 600 % 60
     rest = f"{tenths // 10 % 60:02}.{tenths % 10}"
@@ -93,7 +93,7 @@ def _head(transport: Transport, symbols: Symbols) -> list[Span]:
 
 
 def _origin(transport: Transport, room: int) -> str:
-    """The longest words on the origin that leave room for the bar; the shortest where none do."""
+    """Return the longest origin that leaves room for the bar. If none does, the shortest."""
     fitting = (words for words in transport.origins if len(words) <= room)
     return next(fitting, transport.origins[-1] if transport.origins else "")
 

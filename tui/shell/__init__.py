@@ -1,1 +1,1 @@
-"""Around the pages: navigation, keys, settings, the terminal."""
+"""App infrastructure: navigation, key bindings, settings, terminal."""

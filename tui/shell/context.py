@@ -1,4 +1,4 @@
-"""What the app reaches outside itself: engines, the library of sessions, the working folder."""
+"""App context: access to engines, the session library and the working folder."""
 
 import platform
 from collections.abc import Callable
@@ -17,32 +17,32 @@ from benchtui.tui.shell.preferences import Preferences
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """What the app reaches outside itself."""
+    """External dependencies of the app."""
 
     start: Callable[[Sweep], Engine]
-    """Starts an engine on a sweep, with a session file where such files live; raises BenchtuiError."""
+    """Start an engine on a sweep with a new session file. Raises BenchtuiError."""
     running: Callable[[], list[Engine]]
-    """Every engine that answers, the newest first."""
+    """List the engines that respond, newest first."""
     find: Callable[[Path], Engine | None]
-    """The engine that writes a session file, if it still runs."""
+    """Return the engine that writes a session file; None if it isn't running."""
     recorded: Callable[[], list[SessionFile]]
-    """Sessions of the library, the newest first."""
+    """List the sessions in the library, newest first."""
     name_of: Callable[[Path], str]
-    """What the command line knows a session by."""
+    """Return the name of a session on the command line."""
     folder: Path
-    """Where to look for sweeps."""
+    """Folder to search for sweeps."""
     resume: Callable[[Path], Engine] = client.resume
-    """Starts an engine that goes on with a session; raises BenchtuiError."""
+    """Start an engine that resumes a session. Raises BenchtuiError."""
     preferences: Preferences = field(default_factory=Preferences)
-    """What the reader prefers."""
+    """User preferences."""
     judging: Judging = LEFT_TO_THE_SWEEP
-    """By what the reader wants cases judged."""
+    """Baseline and equivalence margin chosen by the user."""
     hostname: str = field(default_factory=platform.node)
-    """What sessions call this machine."""
+    """Host name of this machine in session files."""
 
     @classmethod
     def here(cls, judging: Judging = LEFT_TO_THE_SWEEP) -> "AppContext":
-        """The machine, the user's library of sessions, and the working folder."""
+        """Create the context of this machine, the user's library and the working folder."""
         return cls(
             start=lambda sweep: client.start(sweep, paths.new_path(sweep.name, datetime.now().astimezone())),
             running=client.running,
@@ -56,7 +56,7 @@ class AppContext:
 
 
 def library_name(path: Path) -> str:
-    """What the command line takes for a session: its name in the library, or its path outside of it."""
+    """Return a session's name in the library, or its path if it is elsewhere."""
     if path == paths.demo_path():
         return paths.DEMO
     return path.stem if path.parent == paths.folder() else str(path)

@@ -1,7 +1,7 @@
-"""When Python looks for garbage: not while the app begins, while a record is read or while a report is written.
+"""Disable garbage collection during start-up, while a session is read and while a report is written.
 
-What is loaded then stays anyway, and looking through hundreds of thousands of its objects again and again takes
-tenths of a second each time, in which no key is answered.
+The loaded objects stay alive anyway. Each scan of hundreds of thousands of them takes tenths of a second,
+during which key presses are not handled.
 """
 
 import gc
@@ -10,13 +10,16 @@ from contextlib import contextmanager
 
 
 def let_be() -> None:
-    """Look for none from now on."""
+    """Disable garbage collection."""
     gc.disable()
 
 
 @contextmanager
 def left_alone() -> Iterator[None]:
-    """Look for none in the meantime: a report of 20,000 cases takes a tenth less time, and no more memory."""
+    """Disable garbage collection within a block.
+
+    Writing a report of 20,000 cases takes 10% less time this way, and no more memory.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -27,7 +30,7 @@ def left_alone() -> Iterator[None]:
 
 
 def collect_from_now_on() -> None:
-    """Look for garbage again, and never more at what there is by now."""
+    """Enable garbage collection again, ignoring all objects that exist by now."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

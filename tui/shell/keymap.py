@@ -1,4 +1,4 @@
-"""Every key of the app by the id of what it does; how a user maps them anew, and mistakes in that."""
+"""Key bindings by action ID: defaults, user mappings and their validation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import Screen
 
 KEPT = ("ctrl+q", "ctrl+c")
-"""Keys that always leave: whatever else is mapped wrongly, these end the app."""
+"""Keys that always quit, however other keys are mapped."""
 BACK = "escape"
-"""The key that always goes back, whatever else does."""
+"""Key that always goes back, in addition to any mapped one."""
 SHORT = {
     "escape": "esc",
     "pagedown": "pgdn",
@@ -24,7 +24,7 @@ SHORT = {
 }
 LONG = {short: long for long, short in SHORT.items()}
 NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
-"""Keys by their names; those of characters have the names of Unicode besides."""
+"""Names of special keys; character keys also have Unicode names."""
 MODIFIERS = ("ctrl", "shift", "alt", "super")
 TITLES = {
     "app": "Everywhere",
@@ -40,47 +40,47 @@ TITLES = {
     "nothing": "Monitor or Charts while no session is open",
     "page": "Help, and other pages to read",
 }
-"""Where keys count, by the first word of their ids, in the order in which they are listed."""
+"""Section titles by the first part of an action ID, in listing order."""
 
 _usual: dict[str, str] = {}
-"""The keys of all places that have been imported, by the ids of what they do."""
+"""Default keys by action ID, of all views imported so far."""
 _mapped: dict[str, str] = {}
-"""Those that the user has mapped anew."""
+"""Keys mapped by the user, by action ID."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What keys do."""
+    """Keys bound to an action."""
 
     id: str
     keys: str
-    """Joined by commas, as Textual names them."""
+    """Textual key names, separated by commas."""
     does: str
     about: str = ""
-    """More of it, for a page of help."""
+    """Details for the help page."""
 
 
 def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
-    """The bindings of a place: keys, name, action, what it does, and more of that for a page of help.
+    """Create the bindings of a view from rows of keys, name, action, description and details.
 
-    A user can map each anew by the names of place and binding, such as ``monitor.skip``.
+    Users can remap each by its ID, view and name, such as ``monitor.skip``.
     """
     return [_binding(place, *row) for row in rows]
 
 
 def set_user_map(wanted: Mapping[str, str]) -> None:
-    """Have sentences name keys as a user has mapped them."""
+    """Set the user's key map, for text that mentions keys."""
     _mapped.clear()
     _mapped.update(wanted)
 
 
 def key(name: str) -> str:
-    """The key that does what has this id, as a reader knows it, for a sentence that names it."""
+    """Return the display name of an action's key, for text that mentions it."""
     return _shown(_mapped.get(name, _usual[name]).split(",")[0])
 
 
 def bindings_of(owner: type) -> list[Bound]:
-    """The bindings with an id that a screen or an app doesn't have from another one."""
+    """Return the bindings with an ID that a class defines itself, without inherited ones."""
     return [
         Bound(each.id, each.key, each.description, each.tooltip or "")
         for each in vars(owner).get("BINDINGS", ())
@@ -89,9 +89,9 @@ def bindings_of(owner: type) -> list[Bound]:
 
 
 def bound(*owners: type) -> list[Bound]:
-    """All bindings with an id of screens and apps, without keys that an earlier one of them has taken.
+    """Return all bindings with an ID, without keys that an earlier one has taken.
 
-    A class comes before those that it has bindings from.
+    A class comes before its base classes.
     """
     found: list[Bound] = []
     taken: set[str] = set()
@@ -104,7 +104,7 @@ def bound(*owners: type) -> list[Bound]:
 
 
 def active(screen: Screen[Any]) -> list[Bound]:
-    """What can be pressed on a screen now, as it is mapped: its own keys before those of every place."""
+    """Return the bindings active on a screen, as mapped: the screen's own before the app's."""
     keys: dict[str, list[str]] = {}
     for name, each in screen.active_bindings.items():
         keys.setdefault(each.binding.id or "", []).append(name)
@@ -113,12 +113,12 @@ def active(screen: Screen[Any]) -> list[Bound]:
 
 
 def shown(keys: str) -> str:
-    """Keys as a reader knows them: ``?`` for ``question_mark``, ``esc`` for ``escape``."""
+    """Format keys for display: ``?`` for ``question_mark``, ``esc`` for ``escape``."""
     return "  ".join(_shown(each.strip()) for each in keys.split(","))
 
 
 def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
-    """Every key of an app and its screens with its id and what it does, as a user has mapped them, by place."""
+    """List all keys by view, with action ID and description, as mapped by the user."""
     kept = valid_entries(wanted)[0]
     known = [each for owner in owners for each in bindings_of(owner)]
     lines = []
@@ -129,7 +129,10 @@ def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
 
 
 def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The entries of a map that take nobody's way out, and a line for each of the others."""
+    """Return a map's valid entries, and a message for each invalid one.
+
+    Entries must not use the keys that always go back or quit.
+    """
     kept: dict[str, str] = {}
     problems = []
     for name, given in wanted.items():
@@ -142,7 +145,7 @@ def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]
 
 
 def problems(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
-    """A line for every id that doesn't exist, and for every key that would do two things in one place.
+    """Return a message for each invalid entry, unknown ID and key with two actions in one view.
 
     ``owners`` are the app and its screens, in that order.
     """
@@ -164,7 +167,7 @@ def _goes_back(name: str) -> bool:
 
 
 def _refusal(key: str, name: str) -> str | None:
-    """Why a key can't do what has this name."""
+    """Return why a key can't be mapped to an action; None if it can."""
     if not key:
         return "no key is given"
     if key in KEPT:
@@ -191,7 +194,7 @@ def _clashes(bindings: Iterable[Bound], keymap: Mapping[str, str]) -> list[str]:
 
 
 def _winner(first: str, second: str, keymap: Mapping[str, str]) -> str:
-    """Which of two takes their key; the first one is a place's own where the second one is the app's."""
+    """Describe which of two actions gets their key. If one is the app's, it is the second."""
     if second.startswith("app.") and not first.startswith("app."):
         return f"{first} wins where it is there"
     if first in keymap and second in keymap:

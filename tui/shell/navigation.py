@@ -1,4 +1,4 @@
-"""The places of the app, as the reader changes between them, and the news by which one leads to another."""
+"""Views of the app, and the messages with which one opens another."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +10,11 @@ from benchtui.engine.client import Engine
 
 Place = Literal["sweep", "monitor", "charts", "library", "compare"]
 PLACES: tuple[Place, ...] = ("sweep", "monitor", "charts", "library", "compare")
-"""In the order of their keys: ``1`` is the first."""
+"""In key order: ``1`` is the first."""
 
 
 class Opened(Message):
-    """A session was chosen to be looked at: its file, and the engine that writes it, if one does."""
+    """Posted when a session is chosen: its file, and the engine that writes it, if any."""
 
     def __init__(self, path: Path, engine: Engine | None, *, replay: bool = False) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Opened(Message):
 
 
 class ComparisonAsked(Message):
-    """Sessions were chosen to be held against each other, the base first."""
+    """Posted when sessions are chosen for comparison, the base first."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class ComparisonAsked(Message):
 
 
 class EditAsked(Message):
-    """A sweep was chosen to be edited: a preset's name or a TOML file, or the session whose sweep it is."""
+    """Posted when a sweep is chosen for editing: a preset's name, a TOML file, or a session that ran it."""
 
     def __init__(self, source: str | Path) -> None:
         super().__init__()
@@ -45,12 +45,12 @@ How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class ExitReason:
-    """What the reader left behind.
+    """How the app ended, and on which session.
 
-    ``detached``: the sweep goes on. ``stopped``: the reader ended it. ``finished``: it was over.
-    ``cut off``: its engine is gone. ``closed``: nothing had been opened. ``lost``: the terminal went away.
+    ``detached``: the sweep continues. ``stopped``: the user stopped it. ``finished``: it was complete.
+    ``cut off``: its engine is gone. ``closed``: no sweep was running. ``lost``: the terminal is gone.
     """
 
     how: How
     path: Path | None = None
-    """The session that was shown."""
+    """Session that was shown."""

@@ -1,8 +1,8 @@
-"""The one seam to Textual's output: only cells that change are written, and no line that stands there already.
+"""Terminal output diff: write only the cells that changed, and no line that is already shown.
 
 Textual renders a line from the left edge of its widget up to the change (a note in ``ChopsUpdate`` says that it
-should do better), and paints a new screen three or four times over. A Textual whose updates look otherwise
-keeps its own output.
+should do better), and paints a new screen three or four times. This relies on private classes of Textual;
+updates of any other form are passed through unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,30 +15,30 @@ from textual.strip import Strip
 
 SPANS = {"chops", "spans", "chop_ends"}
 WHOLE = {"strips", "region"}
-"""What updates hold in the Textual that this was tried with."""
+"""Attributes of the two kinds of update, in the Textual versions tested."""
 NOTHING = Strip([])
 LARGE = 0.25
-"""Share of the screen's cells from which an update is compared with what stands there."""
+"""Share of the screen's cells from which an update is compared with what is shown."""
 MOST_PARTS = 8
-"""How often cells of a line are taken down before all knowledge of it is dropped."""
+"""Writes tracked per line before its content is treated as unknown."""
 
 
 class Painted:
-    """What the terminal shows, line by line, as far as it is known."""
+    """Content of the terminal, line by line, as far as it is known."""
 
     def __init__(self) -> None:
         self._lines: dict[int, list[tuple[int, Strip]]] = {}
-        """What was written in each line: the whole of it, then cells over it, with their place."""
+        """Writes to each line with their column: the whole line first, then cells over it."""
         self._size: Size | None = None
 
     def resized(self, size: Size) -> None:
-        """Know the size of the terminal; with another one it may have laid its lines out anew."""
+        """Set the terminal's size. A change may rewrap lines, so their content becomes unknown."""
         if size != self._size and self._size is not None:
             self.forget()
         self._size = size
 
     def less(self, update: RenderableType | None) -> RenderableType | None:
-        """An update that writes no more than it changes; anything else as it is."""
+        """Reduce an update to what it changes; return any other unchanged."""
         if type(update) is ChopsUpdate and vars(update).keys() == SPANS:
             return NewCells(update, self)
         if type(update) is LayoutUpdate and vars(update).keys() == WHOLE:
@@ -48,26 +48,26 @@ class Painted:
         return update
 
     def forget(self) -> None:
-        """Have all be written anew: nobody knows what the terminal shows."""
+        """Discard the known content, so that everything is written again."""
         self._lines.clear()
 
     def shows(self, y: int, left: int, part: Strip) -> bool:
-        """Whether these cells stand at a place of a line already."""
+        """Return whether these cells are already shown at this position."""
         return self._line(y).crop(left, left + part.cell_length).simplify() == part.simplify()
 
     def note_line(self, y: int, line: Strip) -> None:
-        """Take down that a whole line has been written."""
+        """Record that a whole line has been written."""
         self._lines[y] = [(0, line)]
 
     def note_cells(self, y: int, left: int, part: Strip) -> None:
-        """Take down that cells of a line have been written; after too many of them nothing is known of it."""
+        """Record that cells of a line have been written. After too many, its content is unknown."""
         if y in self._lines:
             self._lines[y].append((left, part))
             if len(self._lines[y]) > MOST_PARTS:
                 del self._lines[y]
 
     def is_large(self, spans: Sequence[tuple[int, int, int]]) -> bool:
-        """Whether spans cover so much of the screen that they hardly are all new."""
+        """Return whether spans cover so much of the screen that much of it is probably unchanged."""
         cells = sum(stop - start for _, start, stop in spans)
         return self._size is not None and cells > LARGE * self._size.area
 
@@ -79,14 +79,14 @@ class Painted:
 
 
 class NewLines(LayoutUpdate):
-    """Textual's update of the whole screen, without the lines that stand there already."""
+    """Textual's full-screen update, without lines that are already shown."""
 
     def __init__(self, update: LayoutUpdate, painted: Painted) -> None:
         super().__init__(update.strips, update.region)
         self._painted = painted
 
     def render_segments(self, console: Console) -> str:
-        """The update as text with escape sequences."""
+        """Return the update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:
@@ -99,14 +99,14 @@ class NewLines(LayoutUpdate):
 
 
 class NewCells(ChopsUpdate):
-    """Textual's update of some spans of the screen, cropped at both of their ends."""
+    """Textual's partial update, with spans cropped at both ends."""
 
     def __init__(self, update: ChopsUpdate, painted: Painted) -> None:
         super().__init__(update.chops, update.spans, update.chop_ends)
         self._painted = painted
 
     def render_segments(self, console: Console) -> str:
-        """The update as text with escape sequences."""
+        """Return the update as text with escape sequences."""
         return "".join(self._sequences(console))
 
     def _sequences(self, console: Console) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How often the Monitor draws: what the reader asked for, less where drawing would disturb what it shows."""
+"""Refresh rate of the Monitor: as requested, or lower where drawing would disturb the measurement."""
 
 import time
 from collections.abc import Callable
@@ -8,34 +8,34 @@ from typing import Literal
 from benchtui.themes.symbols import Symbols
 
 SHARE = 0.02
-"""Of a processor: what the screen may take while a case is measured, as far as drawing less often helps."""
+"""Share of a processor that the screen may use during a case, as far as drawing less often helps."""
 MOST_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
-"""The rates to which drawing is held."""
+"""Limits on the rate, in Hz."""
 CLEARLY = 0.8
-"""Part of the share with which a more frequent rate has to do, so that two of them don't alternate."""
+"""Fraction of ``SHARE`` that a higher rate must stay within, so that the limit doesn't oscillate."""
 NEWEST = 0.3
-"""Weight of the newest figure in a mean that forgets."""
+"""Weight of the newest value in an exponential moving average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the screen has used up to a moment."""
+    """Resources that the screen has used so far."""
 
     at_s: float
     cpu_s: float
     written: int | None
-    """Bytes sent to the terminal; None where nobody counts."""
+    """Bytes sent to the terminal; None if not counted."""
 
     @classmethod
     def now(cls, written: int | None) -> "Cost":
-        """What has been used so far."""
+        """Return the resources used so far."""
         return cls(time.monotonic(), time.process_time(), written)
 
 
 class DrawingCost:
-    """What reading on takes of a processor, and what a picture takes with all that goes with it.
+    """CPU cost of reading the session and of drawing a frame.
 
-    Counted is the thread that does both: what others compute once for a case isn't the pictures' fault.
+    Only the thread that does both is counted: what others compute once per case isn't a cost of drawing.
     """
 
     def __init__(
@@ -44,27 +44,30 @@ class DrawingCost:
         self._used_s = used_s
         self._clock = clock
         self._reading = 0.0
-        """As a share of a processor."""
+        """CPU cost of reading, as a share of one processor."""
         self._picture_s = 0.0
         self._begun: tuple[float, float] | None = None
-        """Clock and processor time at the beginning of the current span."""
+        """Clock and CPU time at the start of the current interval."""
         self._read_s = 0.0
         self._pictures = 0
         self.most_hz = MOST_HZ[0]
-        """The most frequent of the rates at which reading and drawing together take no more than they may."""
+        """Highest rate limit at which reading and drawing together stay within ``SHARE``."""
 
     def read(self, on: Callable[[], None]) -> None:
-        """Have the record read on, and count what that takes."""
+        """Run ``on``, which reads the session, and count its CPU time."""
         before_s = self._used_s()
         on()
         self._read_s += self._used_s() - before_s
 
     def drew(self) -> None:
-        """Count a picture."""
+        """Count a frame."""
         self._pictures += 1
 
     def look(self) -> None:
-        """Take in what was used since the last look; before the first one a whole record may have been read."""
+        """Update the costs with the interval since the last call.
+
+        The first call only starts an interval, because a whole session may have been read before it.
+        """
         now_s, used_s = self._clock(), self._used_s()
         if self._begun is not None and self._pictures and now_s > self._begun[0]:
             picture_s = (used_s - self._begun[1] - self._read_s) / self._pictures
@@ -80,30 +83,30 @@ class DrawingCost:
 
 
 class Meter:
-    """Measures the screen about once a second, while somebody wants to know."""
+    """Measures the cost of the screen about once a second, on request."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.words = ""
-        """What the last second cost; nothing while it isn't wanted."""
+        """Cost over the last second, as text; empty while not requested."""
         self._symbols = symbols
         self._before: Cost | None = None
         self._due_s: float | None = None
         self._late_s = 0.0
 
     def due_in(self, seconds: float) -> None:
-        """Note when the next picture is due, and how late this one is."""
+        """Record when the next frame is due, and how late this one is."""
         now_s = time.monotonic()
         if self._due_s is not None:
             self._late_s = max(self._late_s, now_s - self._due_s)
         self._due_s = now_s + seconds
 
     def toggle(self, written: int | None) -> None:
-        """Begin to measure, or stop."""
+        """Start or stop measuring."""
         self._before = None if self._before else Cost.now(written)
         self.words = "measuring the screen" if self._before else ""
 
     def weigh(self, written: int | None, engine_percent: float | None) -> None:
-        """Renew the words once a second has passed."""
+        """Update the text once a second has passed."""
         if self._before is None:
             return
         now = Cost.now(written)
@@ -114,7 +117,7 @@ class Meter:
 
 
 def cost_text(before: Cost, after: Cost, engine_percent: float | None, symbols: Symbols) -> str:
-    """What was used between two moments, and by the engine beside it."""
+    """Format what the screen used between two moments, and the engine's CPU share."""
     span_s = max(after.at_s - before.at_s, 1e-6)
     words = [f"screen {100 * (after.cpu_s - before.cpu_s) / span_s:.1f} % CPU"]
     if before.written is not None and after.written is not None:
@@ -126,8 +129,8 @@ def cost_text(before: Cost, after: Cost, engine_percent: float | None, symbols: 
 
 
 def resident_mb() -> float:
-    """Resident memory of this process, in units of 10**6 bytes."""
-    import psutil  # only wanted when somebody asks for it
+    """Return the resident memory of this process in MB (10**6 bytes)."""
+    import psutil  # needed only on request
 
     return float(psutil.Process().memory_info().rss) / 1e6
 
@@ -136,15 +139,17 @@ RATES_HZ = (0.5, 1.0, 2.0, 5.0, 10.0)
 DEFAULT_HZ = 2.0
 QUIET_HZ = 1.0
 FEW_PROCESSORS = 2
-"""With no more than these, a screen at 10 Hz took a step of 6.0 ms to 8.8 ms."""
+"""Processors up to which ``auto`` is quiet: drawing at 10 Hz slowed a step from 6.0 ms to 8.8 ms."""
 
 Quiet = Literal["auto", "on", "off"]
-"""Whether the screen draws once a second while a case is measured; ``auto``: where there are few processors.
-Unless it is ``off``, dear pictures are drawn even less often then."""
+"""Whether to draw once a second while a case is measured; ``auto`` does on few processors.
+
+Unless it is ``off``, expensive frames are then drawn even less often.
+"""
 
 
 class Pace:
-    """The rate of drawing."""
+    """Refresh rate: what the user chose, within the limits."""
 
     def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:
         self.cost = DrawingCost()
@@ -152,14 +157,14 @@ class Pace:
         self._mode: Quiet = quiet
 
     def change(self, what: str, processors: int | None) -> None:
-        """Draw ``faster`` or ``slower``, or be ``quiet``, on a machine of so many processors."""
+        """Apply ``faster``, ``slower`` or ``quiet``."""
         if what == "quiet":
             self.quiet(processors)
         else:
             (self.faster if what == "faster" else self.slower)()
 
     def faster(self) -> None:
-        """Draw more often, while measuring on few processors too."""
+        """Draw more often, and turn quiet mode off."""
         self._mode = "off"
         self._hz = next((hz for hz in RATES_HZ if hz > self._hz), self._hz)
 
@@ -168,16 +173,16 @@ class Pace:
         self._hz = next((hz for hz in reversed(RATES_HZ) if hz < self._hz), self._hz)
 
     def quiet(self, processors: int | None) -> None:
-        """Be quiet while a case is measured, or not any more."""
+        """Toggle quiet mode, which applies while a case is measured."""
         self._mode = "off" if self._quiet(True, processors) else "on"
 
     def hz(self, measuring: bool, processors: int | None) -> float:
-        """The rate while a case is measured, or not, on a machine of so many processors."""
+        """Return the rate in Hz, given whether a case is measured and the number of processors."""
         hz = min(self._hz, QUIET_HZ) if self._quiet(measuring, processors) else self._hz
         return min(hz, self.cost.most_hz) if measuring and self._mode != "off" else hz
 
     def note(self, measuring: bool, processors: int | None) -> str:
-        """The rate in words."""
+        """Format the rate."""
         hz = self.hz(measuring, processors)
         quiet = hz < self._hz or self._quiet(measuring, processors)
         return f"quiet, {hz:g} Hz" if quiet else f"{hz:g} Hz"

@@ -1,4 +1,4 @@
-"""The user's settings: ``config.toml``, read entry by entry; a mistake in it is one line, never an end."""
+"""User settings: ``config.toml``, parsed entry by entry. An invalid entry is reported and ignored."""
 
 import tomllib
 from pathlib import Path
@@ -15,27 +15,27 @@ from benchtui.tui.table.columns import KEYS
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the user may set for good."""
+    """Entries of ``config.toml``."""
 
     theme: str | None = None
     hz: float | None = None
-    """How often to draw, in 1/s."""
+    """Refresh rate in Hz."""
     columns: tuple[str, ...] | None = None
-    """Columns of the table of cases, in their order."""
+    """Columns of the case table, in order."""
     sort: str | None = None
-    """Column that the table is sorted by; a minus before it turns the order round."""
+    """Column that the case table is sorted by; a leading minus reverses the order."""
     quiet: Quiet = "auto"
     keys: dict[str, str] = {}
-    """Keys by the id of what they do, as ``benchtui keys`` lists them; several are joined by commas."""
+    """Keys by action ID, as listed by ``benchtui keys``; several are separated by commas."""
 
 
 def path() -> Path:
-    """The user's file; it need not be there."""
+    """Return the path of the user's settings file, which may not exist."""
     return Path(platformdirs.user_config_dir("benchtui")) / "config.toml"
 
 
 def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
-    """The settings of a file, and a line for every entry that can't be understood and is left out."""
+    """Parse a settings file; return its valid entries, and a message for each invalid one."""
     try:
         table = tomllib.loads(read_text(source))
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def read(source: Path) -> tuple[Settings, tuple[str, ...]]:
 
 
 def _problem(name: str, value: object) -> str | None:
-    """What is wrong with an entry: its name, its type, or its value."""
+    """Return what is wrong with an entry's name, type or value; None if it is valid."""
     if name not in Settings.__struct_fields__:
         return f"no entry {quoted(name)}; entries: {', '.join(Settings.__struct_fields__)}"
     try:
@@ -70,7 +70,7 @@ def _problem(name: str, value: object) -> str | None:
 
 
 def _allowed(name: str) -> tuple[str, ...]:
-    """The values that an entry may have; none where its type says all."""
+    """Return the allowed values of an entry; empty if its type defines them."""
     sortable = ("case", *(key for key in KEYS if key != "notes"))
     return {
         "columns": KEYS,

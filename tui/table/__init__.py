@@ -1,1 +1,1 @@
-"""The table of cases: its columns, and how rows are laid out; knows no Textual."""
+"""Case table: columns and row layout, independent of Textual."""

@@ -1,4 +1,4 @@
-"""Figures of a case, by the columns of the table that show them."""
+"""Columns of the case table, and the metrics they show."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +12,13 @@ from benchtui.tui.live.running_stats import RunningStats, Summed
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table; figures stand at the right, words at the left."""
+    """Column of the case table; numbers are right-aligned, words left-aligned."""
 
     key: str
     title: str
     width: int
     rank: int
-    """The lower, the sooner it gets room."""
+    """Priority for space; the lowest comes first."""
     words: bool = False
 
 
@@ -27,12 +27,12 @@ Format = Callable[[float | None, Symbols], str]
 
 
 def samples_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
-    """Samples over the time of all measured steps, in 1/s; None where either is unknown."""
+    """Return samples/s over all measured steps; None if samples or time are unknown."""
     return rate(case, spread.n, spread.total)
 
 
 def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
-    """The same of a number of steps and the time they took together."""
+    """Return samples/s for a number of steps and their total time; without steps, the reported value."""
     if not steps:
         reported = case.finished.reported if case.finished else None
         return reported.samples_per_s if reported else None
@@ -41,13 +41,13 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
 
 
 def p50_ms(case: CaseState, spread: RunningStats | Summed) -> float | None:
-    """Median of the measured steps; of a source that kept none, the mean it reports."""
+    """Return the median measured step time; for a source without steps, the mean it reports."""
     reported = case.finished.reported if case.finished and not spread.n else None
     return reported.latency_mean_ms if reported else spread.median
 
 
 def tokens_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
-    """Real tokens over the time of all measured steps, in 1/s; None where the task has none, or isn't over."""
+    """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
     if case.figures:
         return case.figures.tokens_per_s
     tokens = case.measured.tokens
@@ -57,7 +57,7 @@ def tokens_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None
 
 
 def power_w(case: CaseState) -> float | None:
-    """Mean power of a case's device while it was measured."""
+    """Return the mean power of a case's device while it was measured."""
     finished = case.finished
     if finished is None:
         return None
@@ -67,7 +67,7 @@ def power_w(case: CaseState) -> float | None:
 
 
 def joules_per_1000(case: CaseState, spread: RunningStats | Summed) -> float | None:
-    """Energy of a thousand samples in joules."""
+    """Return the energy of 1,000 samples in joules."""
     energy = case.finished.energy if case.finished else None
     samples = spread.n * case.samples_per_step
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
@@ -97,7 +97,7 @@ FORMATS: dict[str, Format] = {
     "tokens": format.rate,
     "energy": format.rate,
 }
-"""How each column writes its figures."""
+"""Formatter of each numeric column."""
 
 COLUMNS = (
     Column("state", "state", 13, 0, words=True),
@@ -115,17 +115,17 @@ COLUMNS = (
     Column("energy", "J/1k", 8, 8),
     Column("node", "node", 12, 8, words=True),
 )
-"""All there are; the reader chooses which are shown, and in what order."""
+"""All columns. The user chooses which are shown, and in what order."""
 KEYS = tuple(column.key for column in COLUMNS)
 USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
-"""What is shown until the reader chooses."""
+"""Columns shown by default."""
 USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
-"""The same where cases run on the nodes of a cluster."""
+"""Columns shown by default if cases run on cluster nodes."""
 USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
 
 
 def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
-    """Columns by their keys; where the reader has chosen them, the first ones get room first."""
+    """Return columns by key. In a custom selection, the first ones get space first."""
     wanted = [column for key in keys for column in COLUMNS if column.key == key]
     if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
         return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)

@@ -1,9 +1,10 @@
-"""Rows of the case table: which columns a width has room for, and lines out of cells; knows no Textual."""
+"""Layout of the case table: which columns fit, and cells as lines; independent of Textual."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import BY_NAME, SHOWN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
@@ -14,16 +15,16 @@ GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A case in the table: the text and role of each cell by its column."""
+    """Case in the table: text and role of each cell, by column."""
 
     case: Span
     cells: Mapping[str, Span]
     instead: str = ""
-    """What stands in place of figures: why there are none."""
+    """Text shown in place of metrics: why there are none."""
 
 
 class Cells(Mapping[str, Span]):
-    """Cells of all columns, each written when it is first looked at: most columns aren't shown."""
+    """Cells of all columns, formatted on first access, since most columns aren't shown."""
 
     def __init__(self, write: Callable[[str], Span]) -> None:
         self._write = write
@@ -43,33 +44,33 @@ class Cells(Mapping[str, Span]):
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """By which column the rows stand."""
+    """Sort order of the rows."""
 
     key: str
-    """A column's, or ``case`` for the options."""
+    """Key of a column, or ``case`` for the options."""
     reverse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What the table shows."""
+    """Content of the table."""
 
     count: int
     row: Callable[[int], TableRow]
-    """Gives a row by its place, counted from 0."""
+    """Return the row at an index, from 0."""
     case_width: int
     chosen: int | None
-    """The row that the reader has chosen."""
+    """Row selected by the user."""
     running: int | None
-    """The row to keep in view while none is chosen."""
+    """Row to keep in view while none is selected."""
     columns: tuple[str, ...] = USUAL
-    """Keys of the columns, in the order in which they stand."""
+    """Keys of the columns, in display order."""
     sorting: Sorting | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The columns that a width has room for, the case at the left and notes in what is left over."""
+    """Columns that fit a width: the case at the left, notes in the remaining space."""
 
     case_width: int
     columns: tuple[Column, ...]
@@ -83,7 +84,7 @@ class Arrangement:
         columns: Sequence[Column] = USUAL_COLUMNS,
         sorting: Sorting | None = None,
     ) -> "Arrangement":
-        """As many columns as fit, in the order of their rank."""
+        """Select as many columns as fit, by rank."""
         room = width - 1 - case_width
         chosen: list[Column] = []
         for column in sorted(columns, key=lambda column: column.rank):
@@ -94,7 +95,7 @@ class Arrangement:
         return cls(case_width, tuple(column for column in columns if column in chosen), sorting)
 
     def header(self, width: int, symbols: Symbols) -> Line:
-        """The titles of the columns, that by which the rows stand with a sign."""
+        """Render the column titles, marking the sort column."""
         cells = {column.key: self._title(column.key, column.title, symbols) for column in self.columns}
         return self.line(TableRow(self._title("case", "case", symbols), cells), width, symbols)
 
@@ -106,7 +107,7 @@ class Arrangement:
         return (f"{sign}{title}", "bright")
 
     def line(self, row: TableRow, width: int, symbols: Symbols, mark: str = " ") -> Line:
-        """A row as a line; a figure wider than its column is never cut, it moves the rest."""
+        """Render a row. A number wider than its column is never cut; it shifts the rest."""
         text, role = row.case
         pieces: list[Span] = [(mark, "accent"), (fit(text, self.case_width, symbols), role)]
         for column in self.columns:
@@ -124,33 +125,25 @@ class Arrangement:
 
 
 OPTIONS = (
-    ("machine", ""),
-    ("device", ""),
-    ("precision", ""),
-    ("compile", ""),
-    ("attention", ""),
-    ("threads", "threads "),
-    ("padding", ""),
-    ("sequence_length", "seq "),
-    ("batch_size", "bs "),
+    *((name, BY_NAME[name].prefix.replace("=", " ") if BY_NAME[name].numeric else "") for name in SHOWN),
     ("repeat", ""),
 )
-"""The options in the order in which they are shown, each with the word before it."""
+"""Options in display order, each with its prefix."""
 AGAIN = ("", "again")
-"""How the first and the second case of an A/A pair are told apart."""
+"""Labels of the first and the second case of an A/A pair."""
 ALWAYS = ("device", "precision", "batch_size", "name")
 
 
 @dataclass(frozen=True, slots=True)
 class CaseNames:
-    """How cases are written below each other: the options that differ, each as wide as its widest value."""
+    """Format of aligned case names: the options that differ, each as wide as its widest value."""
 
     widths: tuple[tuple[str, str, int], ...]
-    """Each option, the word before it, and its width in cells."""
+    """Each option, its prefix, and its width in cells."""
 
     @classmethod
     def of(cls, plan: Sequence[Config]) -> "CaseNames":
-        """What a plan needs: device, precision and batch size always; labels stand for all options."""
+        """Select a plan's options: always device, precision and batch size; labels replace all options."""
         widths = []
         for option, word in (("name", ""),) if any(config.label for config in plan) else OPTIONS:
             values = {_value(config, option) for config in plan}
@@ -160,11 +153,11 @@ class CaseNames:
 
     @property
     def width(self) -> int:
-        """Cells that a case takes."""
+        """Width of a case name in cells."""
         return sum(len(word) + size + 1 for _, word, size in self.widths) - 1
 
     def text(self, config: Config) -> str:
-        """A case's options, aligned: names at the left, numbers at the right."""
+        """Format a case's options, aligned: names left, numbers right."""
         return " ".join(word + _aligned(_value(config, option), size) for option, word, size in self.widths)
 
 

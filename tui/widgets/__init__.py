@@ -1,1 +1,1 @@
-"""What is drawn: panels of lines out of plain snapshots, and the few widgets behind them."""
+"""Widgets: panels that render snapshots as lines, bars, lists and inputs."""

@@ -1,4 +1,4 @@
-"""The lines at the bottom in which a screen says what came of something, asks, and has the reader type."""
+"""Action bar at the bottom of a screen: messages, questions and text input."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,40 +24,40 @@ from benchtui.tui.widgets.panel import Panel
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What came of a work."""
+    """Result of an action."""
 
     word: str
     session: Path | None = None
-    """The session to choose now."""
+    """Session to select next."""
     engine: Engine | None = None
-    """The engine that is at work on it since."""
+    """Engine that the action started on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A work that waits for its key to be pressed once more."""
+    """Action that waits for its key to be pressed again."""
 
     key: str
     text: str
     does: str
-    """What the key does, in a word or two."""
+    """What the key does, in one or two words."""
     work: "Work"
 
     @property
     def keys(self) -> Keys:
-        """What can be pressed."""
+        """Keys that can be pressed, and what each does."""
         return ((self.key, self.does), ("esc", "keep"))
 
 
 Work = Callable[[], ActionResult | Prompt]
-"""Runs in a thread; raises BenchtuiError where it fails."""
+"""Action run in a thread; raises BenchtuiError on failure."""
 
 
 class ActionBar(Vertical):
-    """A word, a question or a field to type in; does what takes time in a thread and tells of its end."""
+    """Show a message, a question or an input field, and run slow actions in a thread."""
 
     class Typed(Message):
-        """The text in the field has changed."""
+        """Posted when the text in the input field changes."""
 
         def __init__(self, purpose: str, text: str) -> None:
             super().__init__()
@@ -65,27 +65,27 @@ class ActionBar(Vertical):
             self.text = text
 
     class Given(Typed):
-        """The text in the field is what the reader wants."""
+        """Posted when the text in the input field is submitted."""
 
     class Finished(Message):
-        """A work has come to its end."""
+        """Posted when an action has finished."""
 
         def __init__(self, done: ActionResult) -> None:
             super().__init__()
             self.done = done
 
     class Changed(Message):
-        """What can be pressed has changed: something is asked, or isn't any more."""
+        """Posted when the available keys change, because a question opens or closes."""
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._symbols = symbols
         self.purpose = ""
-        """What the field is for; empty while it is hidden."""
+        """What the input field is for; empty while it is hidden."""
         self.question: Prompt | None = None
 
     def compose(self) -> ComposeResult:
-        """The words, and in their place the field while something is typed."""
+        """Create the message panel, and the input field that replaces it."""
         yield Panel[Log](log_lines, self._symbols, id="log")
         with Horizontal(id="typing"):
             yield Panel[str](_word, self._symbols, id="asked")
@@ -95,19 +95,19 @@ class ActionBar(Vertical):
 
     @property
     def keys(self) -> Keys | None:
-        """What can be pressed while something is asked; None while nothing is."""
+        """Keys that answer the open question or input field; None if nothing is open."""
         if self.question is not None:
             return self.question.keys
         return (("enter", "done"), ("esc", "back")) if self.purpose else None
 
     def say(self, word: str = "", role: str = "warning") -> None:
-        """Have a word stand there, or none; what was asked is forgotten."""
+        """Show or clear the message, and discard the open question."""
         self.question = None
         self.query_one("#log", Panel).show(Log(word=clean(word), role=role))
         self.post_message(self.Changed())
 
     def ask(self, purpose: str, word: str, text: str = "") -> None:
-        """Have the reader type, beginning with a text."""
+        """Open the input field with a label and an initial text."""
         self.say()
         self.purpose = purpose
         self.add_class("-typing")
@@ -120,14 +120,14 @@ class ActionBar(Vertical):
         field.focus()
 
     def close(self) -> None:
-        """Hide the field; what was typed is gone."""
+        """Hide the input field and discard its text."""
         self.purpose = ""
         self.remove_class("-typing")
         self.screen.set_focus(None)
         self.say()
 
     def answers(self, key: str) -> bool:
-        """Whether a question waited for this key; its work is then under way."""
+        """Run the pending action if this is its key. Return whether it was."""
         question = self.question
         if question is None or question.key != key:
             return False
@@ -135,12 +135,12 @@ class ActionBar(Vertical):
         return True
 
     def do(self, work: Work) -> None:
-        """Begin a work; its end is told by a message, or leaves a question or a word."""
+        """Start an action. It ends with ``Finished``, a question or an error message."""
         self.say("a moment", "muted")
         self._wait_for(work)
 
     def put(self, question: Prompt) -> None:
-        """Ask whether to do something."""
+        """Show a question and wait for its key."""
         self.say(question.text, "bright")
         self.question = question
 

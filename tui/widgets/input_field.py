@@ -1,10 +1,10 @@
-"""The line in which text is typed, laid over what it changes."""
+"""Borderless text inputs: an overlay at any position, and one in the layout."""
 
 from textual.widgets import Input
 
 
 class Field(Input):
-    """An input without a frame that stands where it is told to."""
+    """Borderless input placed over other content."""
 
     DEFAULT_CSS = """
     Field, Field:focus {
@@ -19,25 +19,25 @@ class Field(Input):
         self.cursor_blink = False
 
     def place(self, column: int, line: int, width: int) -> None:
-        """Stand at a place of the screen, this wide."""
+        """Move to a position on the screen and set the width in cells."""
         self.styles.offset = (column, line)
         self.styles.width = width
 
     def open(self, text: str) -> None:
-        """Show a text, all of it chosen, and take the keys."""
+        """Show the text, fully selected, and take the focus."""
         with self.prevent(Input.Changed):
             self.value = text
         self.add_class("-open")
         self.focus()
 
     def close(self) -> None:
-        """Give the keys back."""
+        """Hide the input and release the focus."""
         self.remove_class("-open")
         self.screen.set_focus(None)
 
 
 class Prompt(Input):
-    """An input without a frame; going back is left to the screen."""
+    """Borderless input. Going back is left to the screen."""
 
     DEFAULT_CSS = """
     Prompt, Prompt:focus { height: 1; border: none; padding: 0; margin: 0 1; background: $background; }

@@ -1,4 +1,4 @@
-"""The line at the bottom that names the keys of the moment, as its reader has mapped them."""
+"""Key bar at the bottom: the keys available now, as mapped by the user."""
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.shell.keymap import active, bound, shown
@@ -7,25 +7,25 @@ from benchtui.tui.widgets.panel import Panel
 
 
 class KeyBar(Panel[Keys]):
-    """Is told keys by the names that they have without a map, and shows the mapped ones in their place."""
+    """Panel that takes default key names and shows the mapped ones."""
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(key_lines, symbols, id="keys")
         self._told: Keys | None = None
 
     def show(self, snapshot: Keys, *, fixed: bool = False) -> None:
-        """Take over the keys of the moment; those that are fixed, such as answers, have no map."""
+        """Show the keys available now. Fixed ones, such as answers, are never remapped."""
         if snapshot != self._told:
             self._told = snapshot
             super().show(snapshot if fixed else self._mapped(snapshot))
 
     def _mapped(self, keys: Keys) -> Keys:
-        """The keys as they are mapped; ``n p`` are two keys."""
+        """Replace default keys with mapped ones; ``n p`` are two keys."""
         names = self._names()
         return tuple((" ".join(names.get(each, each) for each in key.split(" ")), does) for key, does in keys)
 
     def _names(self) -> dict[str, str]:
-        """Which key does now what another one does without a map, for those that are mapped."""
+        """Return the mapped key for each default key that was remapped."""
         now = {each.id: each.keys.split(",") for each in active(self.screen)}
         names: dict[str, str] = {}
         for each in bound(type(self.screen), type(self.app)):

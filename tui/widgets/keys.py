@@ -1,4 +1,4 @@
-"""The keys of the moment; knows no Textual."""
+"""Key hints, independent of Textual."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
 Keys = tuple[tuple[str, str], ...]
-"""Each key and what it does, at most seven."""
+"""Keys and what each does, at most seven."""
 
 
 def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """The keys and what they do, as many as fit."""
+    """Render as many keys with their actions as fit."""
     pieces: list[Span] = []
     room = width
     for key, does in keys:

@@ -1,4 +1,4 @@
-"""A list of any length, of which only the lines in view are made."""
+"""List of any length that renders only its visible lines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from benchtui.tui.widgets import role_styles
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What the list shows."""
+    """Content of a list."""
 
     count: int
     line: Callable[[int, int], Line]
-    """Makes a line of its number, counted from 0, and its width in cells."""
+    """Return the line at an index, from 0, for a width in cells."""
     chosen: int
 
 
 SCROLL_BAR = 1
-"""Cells at the right that no line uses, so that nothing moves when the list grows longer than its place."""
+"""Cells reserved at the right, so that nothing moves when the scroll bar appears."""
 NOTHING = Lines(0, lambda index, width: BLANK, 0)
 
 
 class LongList(ScrollView):
-    """Lines below each other, one of them chosen and kept in view; draws the cells that differ."""
+    """List with a selected line kept in view. Only changed cells are redrawn."""
 
     can_focus = False
 
@@ -36,11 +36,11 @@ class LongList(ScrollView):
         super().__init__(id=id)
         self._lines = NOTHING
         self._drawn: dict[int, tuple[Line, bool]] = {}
-        """What stands in each line of the view, and whether it was the chosen one."""
+        """Line in each row of the view, and whether it was the selected one."""
         self._styles = role_styles.RoleStyles(self)
 
     def show(self, lines: Lines) -> None:
-        """Take over a snapshot, keep its chosen line in view, and draw what differs."""
+        """Show new content, scroll to its selected line, and redraw what changed."""
         self._lines = lines
         if self.virtual_size.height != lines.count:
             self.virtual_size = Size(0, lines.count)
@@ -51,7 +51,7 @@ class LongList(ScrollView):
                 self._redraw(y, width)
 
     def lines(self) -> list[str]:
-        """The lines in view, as text."""
+        """Return the visible lines as text."""
         width, height = self._room
         drawn = (self._line(y, width) for y in range(height))
         return ["".join(text for text, _ in line).rstrip() for line, _ in drawn if line]
@@ -61,19 +61,19 @@ class LongList(ScrollView):
         return self.scrollable_content_region.size
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw anew for the new size."""
+        """Redraw for the new size."""
         self._drawn.clear()
         if self._room.height:
             self._keep_in_view(self._room.height)
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Forget the colours of the theme before."""
+        """Drop the cached styles of the previous theme."""
         super().notify_style_update()
         self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
-        """The line that stands here in the view."""
+        """Render a line of the view."""
         width = self._room.width
         line, chosen = self._drawn[y] = self._line(y, width)
         return self._styles.strip(line, width, chosen)

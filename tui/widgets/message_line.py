@@ -1,4 +1,4 @@
-"""The newest words of the engine, and those of the screen itself; knows no Textual."""
+"""Message log: the engine's newest messages and the screen's own, independent of Textual."""
 
 from dataclasses import dataclass
 from textwrap import wrap
@@ -13,17 +13,17 @@ ROLES = {"info": "muted", "warning": "warning", "error": "bad"}
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What stands at the bottom of the screen."""
+    """Content of the message log."""
 
     messages: tuple[Message, ...] = ()
-    """The newest last."""
+    """Messages of the engine, newest last."""
     word: str = ""
-    """A question or an answer of the screen; it comes before what the engine says."""
+    """Question or answer of the screen; it takes precedence over the engine's messages."""
     role: str = "plain"
 
 
 def log_lines(log: Log, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """As many of the newest messages as fit, the newest at the bottom, and the screen's own word below them."""
+    """Render the newest messages that fit, newest last, with the screen's own below them."""
     own = [line((part, log.role)) for part in wrap(log.word, max(width, 1), break_on_hyphens=False)[:height]]
     room = height - len(own)
     newest = log.messages[-room:] if room > 0 else ()

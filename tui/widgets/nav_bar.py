@@ -1,4 +1,4 @@
-"""One line that says where in the app the reader is, and how to get elsewhere; knows no Textual."""
+"""Navigation bar: the current view and the keys of the others, independent of Textual."""
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Span, crop
@@ -6,12 +6,12 @@ from benchtui.tui.shell.navigation import PLACES, Place
 
 
 def place_lines(here: Place, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Every place with its key, the one where the reader is brought out."""
+    """Render all views with their keys, highlighting the current one."""
     return [crop(place_pieces(here, symbols), width, symbols)]
 
 
 def place_pieces(here: Place, symbols: Symbols, *, numbered: bool = True) -> list[Span]:
-    """Every place with its key, as pieces of a line; without the numbers where they mean something else."""
+    """Return all views with their keys as spans; without numbers where digits do something else."""
     pieces: list[Span] = []
     for number, place in enumerate(PLACES, 1):
         role = "accent" if place == here else "muted"

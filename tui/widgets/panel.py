@@ -1,4 +1,4 @@
-"""The one panel of our screens: lines out of a snapshot, of which only those that differ are drawn again."""
+"""Panel widget: renders a snapshot as lines and redraws only the cells that changed."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
@@ -14,11 +14,11 @@ from benchtui.tui.widgets import role_styles
 
 Snapshot = TypeVar("Snapshot")
 Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
-"""Lines of a snapshot for a width and a height in cells."""
+"""Renders a snapshot as lines for a width and a height in cells."""
 
 
 class Panel(Widget, Generic[Snapshot]):
-    """Shows a snapshot by a plain function that turns it into lines."""
+    """Widget that renders snapshots with a plain function."""
 
     can_focus = False
 
@@ -29,16 +29,16 @@ class Panel(Widget, Generic[Snapshot]):
         self._snapshot: Snapshot | None = None
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
-        """The size that the lines were made for."""
+        """Size for which the lines were rendered."""
         self._styles = role_styles.RoleStyles(self)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take over a snapshot and draw the cells in which it differs from the one before."""
+        """Show a snapshot, redrawing only the cells that differ from the previous one."""
         if snapshot is self._snapshot:
             return
         self._snapshot = snapshot
         if self._drawn_for != self.size:
-            return  # not drawn in this size yet, and wholly drawn when it is
+            return  # not drawn in this size yet: it will be drawn in full
         lines = self._drawn()
         width = self.size.width
         regions = [region for y, drawn in enumerate(lines) for region in self._changed(y, drawn, width)]
@@ -47,22 +47,22 @@ class Panel(Widget, Generic[Snapshot]):
             self.refresh(*regions)
 
     def lines(self) -> list[str]:
-        """What stands in the panel, as text."""
+        """Return the panel's content as text."""
         return ["".join(text for text, _ in drawn).rstrip() for drawn in self._lines]
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw anew for the new size, unless that was done when Textual first asked for a line in it."""
+        """Redraw for the new size, unless ``render_line`` already has."""
         if self._snapshot is not None and self._drawn_for != self.size:
             self._draw_all()
             self.refresh()
 
     def notify_style_update(self) -> None:
-        """Forget the colours of the theme before."""
+        """Drop the cached styles of the previous theme."""
         super().notify_style_update()
         self._styles.forget()
 
     def render_line(self, y: int) -> Strip:
-        """One line in the colours of its roles; drawn now if the size is new, sooner than word of it comes."""
+        """Render a line. If the size is new, redraw now; the resize event comes later."""
         if self._drawn_for != self.size:
             self._draw_all()
         return self._styles.strip(self._lines[y] if y < len(self._lines) else BLANK, self.size.width)
@@ -85,5 +85,5 @@ class Panel(Widget, Generic[Snapshot]):
 
 
 def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """How small the terminal is, and how large it should be."""
+    """Render the terminal's size and the minimum size."""
     return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]

@@ -1,4 +1,4 @@
-"""The colours of a widget's roles, looked up once, and lines in them as Textual wants them."""
+"""Role styles: cached colors of text roles, and conversion of lines to Textual strips."""
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,7 +11,7 @@ from benchtui import themes
 from benchtui.tui.drawing.styled_text import Line
 
 LINES = tuple(f"line{place}" for place in range(themes.LINES))
-"""Colours of a chart's lines, in turn."""
+"""Roles of a chart's lines, in order."""
 ROLES = (
     "plain",
     "bright",
@@ -27,13 +27,13 @@ ROLES = (
     "chosen",
     *LINES,
 )
-"""What a piece of text is; ``app.tcss`` gives each role its colour."""
+"""Roles of text; ``app.tcss`` defines the color of each."""
 VARIABLES = ("bright", "muted", "faint", "soft", "cursor")
-"""Colours that Textual's own set of names lacks."""
+"""Colors that Textual has no variable for."""
 
 
 def textual_theme(theme: themes.Theme) -> TextualTheme:
-    """A theme as Textual wants it."""
+    """Convert a theme to Textual's type."""
     return TextualTheme(
         name=theme.name,
         dark=theme.dark,
@@ -53,7 +53,7 @@ def textual_theme(theme: themes.Theme) -> TextualTheme:
 
 
 def variables(theme: themes.Theme) -> dict[str, str]:
-    """The colours of a theme that have names of our own, and those of the scroll bar."""
+    """Return the CSS variables of a theme: benchtui's own colors and the scroll bar's."""
     textual = BUILTIN_THEMES["ansi-dark"].variables if theme.ansi else {}
     own = {name: str(getattr(theme, name)) for name in VARIABLES} | dict(zip(LINES, theme.lines, strict=True))
     bar = dict.fromkeys(("scrollbar", "scrollbar-hover", "scrollbar-active"), theme.faint)
@@ -62,34 +62,34 @@ def variables(theme: themes.Theme) -> dict[str, str]:
 
 
 CLASSES = {f"ink--{role}" for role in ROLES}
-"""Component classes that a screen needs for its widgets to be drawn with these.
+"""Component classes that a screen needs for its widgets to be drawn in these roles.
 
-One screen has them for all of its widgets: Textual keeps a node for each, and had each widget its own, they
-would take half of the time to the first paint.
+They belong to the screen, not to each widget: Textual keeps a node per class, and one set per widget would
+take half of the time to the first paint.
 """
 RETIRING = ("muted", "faint")
-"""Roles that could be read on no other ground: a terminal's own grey is that of its chosen row as well."""
+"""Roles shown as plain on the selected row, whose background may be the same gray as their text."""
 
 
 class RoleStyles:
-    """The styles of one widget's roles; Textual forgets its own at every refresh."""
+    """Style cache of one widget's roles. Textual clears its own on every refresh."""
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self._styles: dict[str, Style] = {}
 
     def forget(self) -> None:
-        """Look the colours up again, after a change of theme."""
+        """Clear the cache after a theme change."""
         self._styles.clear()
 
     def style(self, role: str) -> Style:
-        """The style of a role."""
+        """Return the style of a role."""
         if role not in self._styles:
             self._styles[role] = self._widget.screen.get_component_rich_style(f"ink--{role}")
         return self._styles[role]
 
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
-        """A line as wide as its widget, on the ground of the chosen row where it is that."""
+        """Render a line at full width, on the selection's background if it is chosen."""
         ground = Style(bgcolor=self.style("chosen").bgcolor) if chosen else Style.null()
         roles = ("plain" if chosen and role in RETIRING else role for _, role in line)
         segments = [

@@ -1,1 +1,1 @@
-"""Text that commands print."""
+"""Plain-text output of commands."""

@@ -1,4 +1,4 @@
-"""A comparison as lines for a terminal: the facts of the markdown document, laid out in columns."""
+"""Comparison as plain text: the content of the markdown document in aligned columns."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ GAP = "  "
 
 
 def comparison_text(compared: SessionComparison) -> str:
-    """The whole comparison, the differences first."""
+    """Return the whole comparison, differences first."""
     said = report(compared, short_columns)
     lines = [*_systems(compared), ""]
     differences = differing(compared)
@@ -31,7 +31,7 @@ def comparison_text(compared: SessionComparison) -> str:
 
 
 def gate_line(against: PairwiseComparison, threshold: float) -> str | None:
-    """Which cases fail a gate, or None where none does."""
+    """Summarize the cases that fail a gate; None if none does."""
     failed = against.regressions(threshold)
     if not failed:
         return None
@@ -44,7 +44,7 @@ def gate_line(against: PairwiseComparison, threshold: float) -> str | None:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A table in columns as wide as their widest cell."""
+    """Yield a table's rows, each column as wide as its widest cell."""
     rows = [table.titles, *([clean(cell or MISSING) for cell in row] for row in table.rows)]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -1,4 +1,4 @@
-"""A decision as lines of text and as JSON: which case to run, how sure that is, and what was left out."""
+"""Decision as plain text and JSON: which case to run, how certain that is, and which cases were excluded."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -17,7 +17,7 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.text.wording import costs, doubt, times, verdict_cell, why_unsure
 
 MOST_LINES = 20
-"""Cases named in a list before the rest is only counted; the JSON has them all."""
+"""Maximum number of cases listed; the rest are only counted. The JSON contains all."""
 
 OPTIONS = {
     "vram_mb": "--max-vram",
@@ -36,7 +36,7 @@ _QUANTITIES = {
 
 
 def lines(session: Session, decision: Decision) -> Iterator[str]:
-    """The decision in words, the answer first; text of the session is in it as it was read."""
+    """Yield the decision as text, the answer first. Text from the session is not sanitized."""
     best = decision.best
     if best is None:
         yield f"no case to choose for {_asked(decision)}"
@@ -51,7 +51,7 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
 
 
 def figures(result: Result, decision: Decision) -> str:
-    """What a case was measured at, with units."""
+    """Format a case's metrics with units."""
     found = result.metrics
     kind = "mean" if found.latency_ms.median is None else "median"
     parts = [
@@ -68,7 +68,7 @@ def figures(result: Result, decision: Decision) -> str:
 
 
 def document(decision: Decision) -> dict[str, object]:
-    """The decision as values for JSON; cases are rows of ``CaseRow``."""
+    """Return the decision as JSON values, with each case as a ``CaseRow``."""
     objective = decision.objective
     return {
         "objective": objective.need,
@@ -96,7 +96,7 @@ def document(decision: Decision) -> dict[str, object]:
 
 
 def json_text(decisions: list[Decision]) -> str:
-    """Decisions as JSON: an array with one for each sequence length."""
+    """Encode decisions as a JSON array with one entry per sequence length."""
     return msgspec.json.format(msgspec.json.encode([document(each) for each in decisions])).decode()
 
 
@@ -129,7 +129,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
-    """The ratio to the baseline with its word, and what the case asks for beyond it."""
+    """Yield the ratio to the baseline with its verdict, and what the case costs beyond the baseline."""
     named, rows = session.start.sweep.measure.baseline, measured(session)
     baseline = baseline_of(best.config, rows, named)
     if baseline is None:
@@ -159,7 +159,7 @@ def _relaxed(each: Relaxed) -> str:
     option, unit = OPTIONS[each.field], KINDS[each.field].unit
     if each.value is None:
         return f"  {option} alone is in the way: no case that keeps to the rest has that figure"
-    least = ceil(100 * each.value) / 100  # rounded up, so that what is said lets the case through
+    least = ceil(100 * each.value) / 100  # rounded up, so that the printed limit admits the case
     return f"  {option} alone widened to {least:.12g}{unit} would let {each.result.name} through"
 
 

@@ -1,4 +1,4 @@
-"""A sweep's plan as lines of text: its cases with what is expected of each, and the totals."""
+"""Sweep plan as plain text: cases with predicted time and memory, and totals."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ SIGNS = symbols.UNICODE
 
 
 def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
-    """A line a case, then the totals."""
+    """Yield a line per case, then the totals."""
     matrix = Matrix(sweep, precedents)
     digits = len(f"{matrix.count:,}")
     yield clean(

@@ -1,4 +1,4 @@
-"""The sweep as lines of text: progress on standard error, results as JSON lines."""
+"""Sweep progress as plain text for stderr, and results as JSON lines."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -42,9 +42,9 @@ _SAVED_S = 2.0
 
 
 def follow(engine: Engine, session: Session) -> Iterator[Read]:
-    """Fold the record of a running engine to its end, and pass on its own events as they come.
+    """Apply a running engine's journal to the session, and yield the engine's own events as they arrive.
 
-    What stood there before the engine went on with it is folded alone.
+    Events from before the engine resumed the session are applied but not yielded.
     """
     since_s = engine.resumed_s
     own = since_s is None
@@ -55,11 +55,11 @@ def follow(engine: Engine, session: Session) -> Iterator[Read]:
 
 
 def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
-    """Fold the events of a record and pass them on, as they come while an engine writes it."""
+    """Apply and yield a journal's events, following the file while an engine writes it."""
     tail = Tail(path)
     try:
         while session.finished is None or not tail.at_end:
-            alive = engine is not None and engine.alive()  # first: what a dying engine wrote last is still read
+            alive = engine is not None and engine.alive()  # check first, so no event of a dying engine is lost
             try:
                 events = tail.read(_BATCH_BYTES)
             except BenchtuiError:
@@ -70,7 +70,7 @@ def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
                 session.apply(event)
                 yield event
             for machine in session.machines:
-                machine.forget(session.now_s)  # no line tells of readings
+                machine.forget(session.now_s)  # telemetry isn't printed
             if not events:
                 if not tail.at_end:
                     continue
@@ -82,7 +82,7 @@ def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
 
 
 def _follows(tail: Tail) -> bool:
-    """Wait for a running engine to save the session from a file that something else wrote to."""
+    """Wait for a running engine to save the session to another file after this one was damaged."""
     due_s = time.monotonic() + _SAVED_S
     while not (followed := tail.follow()) and time.monotonic() < due_s:
         time.sleep(_PERIOD_S)
@@ -92,14 +92,14 @@ def _follows(tail: Tail) -> bool:
 def lines(
     path: Path, engine: Engine | None, session: Session, begin_s: float, speed: float | None
 ) -> Iterator[str]:
-    """What the Monitor shows of a session, as lines, each with its session time.
+    """Yield what the Monitor shows of a session, as lines with session times.
 
-    Begins at a moment; waits between events as long as passed between them at this speed, or not at all.
+    Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
     """
     marks, began = Marks(), time.monotonic()
     for event in told(path, engine, session):
         seen = len(marks.all)
-        if not isinstance(event, Steps):  # of these come outliers, of which no line tells
+        if not isinstance(event, Steps):  # they yield outliers, which aren't printed
             marks.see(event, session)
         if session.now_s < begin_s:
             continue
@@ -110,7 +110,7 @@ def lines(
 
 
 def when(path: Path, moment: str | None) -> float:
-    """The session time of a moment as a reader names it; raises BenchtuiError for one that isn't there."""
+    """Return the session time of a moment given by the user. Raises BenchtuiError if it doesn't exist."""
     if moment is None:
         return 0.0
     aim = ReplayTarget.parse(moment)
@@ -143,7 +143,7 @@ def _machine_text(host: Host) -> str:
 
 
 def progress_line(session: Session, event: Read) -> str | None:
-    """What an event adds to the progress, in one line, or None when it says nothing new."""
+    """Format an event as one line of progress; None if it adds nothing."""
     match event:
         case SessionStarted():
             return f"session {event.id}: {event.sweep.name}, {amount(len(event.plan), 'case')}"
@@ -184,7 +184,7 @@ def _start_text(session: Session, event: CaseStarted) -> str:
 
 
 def outcome_text(case: CaseState) -> str:
-    """How a case ended: its figures, or its outcome with the reason."""
+    """Format the outcome of a case: its metrics, or its state and reason."""
     figures = metrics(case) if case.state == "ok" else None
     if figures is None:
         reason = case.finished.reason if case.finished else None
@@ -217,7 +217,7 @@ def _figures_text(case: CaseState, figures: Metrics) -> str:
 
 
 def _generation_texts(figures: Metrics) -> list[str]:
-    """Time to the first token and to those after it, and the rate of new tokens, where tokens are generated."""
+    """Format time to first token, time per output token and new tokens/s, for generation only."""
     spreads = (
         ("first token", figures.time_to_first_token_ms),
         ("per token", figures.time_per_output_token_ms),
@@ -237,7 +237,7 @@ def result_json(case: CaseState, session: Session) -> str:
 
 
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
-    """How the sweep went, and where its session is; of one cut off, what its engine said last."""
+    """Summarize outcomes and name the session file. If cut off, add the engine's last message."""
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1

@@ -1,4 +1,4 @@
-"""The text of a batch script that has Slurm run a sweep unattended."""
+"""Slurm batch script that runs a sweep unattended."""
 
 import re
 import shlex
@@ -14,13 +14,13 @@ from benchtui.sessions.library.paths import safe_name
 from benchtui.sessions.sanitize import quoted, visible
 
 MOST_RESTARTS = 10
-"""How often a job is put back into the queue when its time is over."""
+"""Times a job is requeued after reaching its time limit."""
 LEAD_S = 60
-"""How long before its time limit a job is told of it; Slurm does so up to a minute earlier."""
+"""Seconds before the time limit at which Slurm signals the job; it may do so up to a minute earlier."""
 LEAST_MIN, MOST_DAYS = 3, 366
-"""Time limits that can be asked for: a shorter one would be over with the signal that announces it."""
+"""Accepted time limits. A shorter one would expire with the signal that announces it."""
 PATIENCE_S = 300
-"""How long Ray may take to come up on all nodes."""
+"""Seconds that Ray may take to start on all nodes."""
 
 _TIME = re.compile(r"(?:(\d{1,9})d)? *(?:(\d{1,9})h)? *(?:(\d{1,9})m)? *(?:(\d{1,9})s)?", re.ASCII)
 _SLURM_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
@@ -30,54 +30,54 @@ _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What Slurm is asked for, as it was typed; what is None or empty is left to it."""
+    """Resources requested from Slurm, as typed; None or empty leaves the choice to Slurm."""
 
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
-    """Features of the nodes, such as ``a100``."""
+    """Required node features, such as ``a100``."""
     time: str | None = None
-    """See ``slurm_time``."""
+    """Time limit; see ``slurm_time``."""
     gpus: str | None = None
-    """Of each node: a number, or such as ``a100:2``."""
+    """GPUs per node: a number, or a type and number such as ``a100:2``."""
     nodes: int = 1
     shared: bool = False
     """Whether other jobs may run on the nodes."""
     further: tuple[str, ...] = ()
-    """Options of sbatch that have no entry here, such as ``--mem=64G``."""
+    """Other options of sbatch, such as ``--mem=64G``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a script is to run, where, and with which resources."""
+    """Content of a batch script: what to run, where, and with which resources."""
 
     made_by: str
-    """The command line that makes it."""
+    """Command line that generated the script."""
     name: str
-    """Of the sweep."""
+    """Name of the sweep."""
     sweep: tuple[str, ...]
-    """The sweep as words of ``benchtui run``: a preset or an absolute path, and overrides."""
+    """Arguments of ``benchtui run``: a preset or an absolute path, and overrides."""
     folder: Path
-    """Where the job runs and leaves log, session and report."""
+    """Working folder of the job, which receives log, session and report."""
     commands: Path
-    """Folder of the commands: benchtui's, and Ray's where there are several nodes."""
+    """Folder of the ``benchtui`` command and, with several nodes, of Ray's."""
     resources: Resources
     session: Path | None = None
-    """The session file; None names it after the sweep and the job."""
+    """Session file; None derives its name from the sweep and the job."""
 
     @property
     def title(self) -> str:
-        """The sweep's name as that of a job and of files."""
+        """Sweep name, made safe for job and file names."""
         return safe_name(self.name) or "sweep"
 
     def session_of(self, job: str) -> Path:
-        """Where the session of a job is found."""
+        """Return the session file of a job."""
         return self.session or self.folder / f"{self.title}-{job}.json"
 
 
 def script(batch: Batch) -> str:
-    """The batch script; raises BenchtuiError where something is asked for that can't be."""
+    """Render the batch script. Raises BenchtuiError for an invalid option."""
     wanted = ("run.executor=ray", "run.address=auto", "run.lost=repeat") if batch.resources.nodes > 1 else ()
     ray = [word for each in wanted for word in ("--set", each)]
     named_by_job = f"$PWD/{shlex.quote(batch.title)}-$SLURM_JOB_ID.json"
@@ -94,9 +94,9 @@ def script(batch: Batch) -> str:
 
 
 def slurm_time(text: str) -> str:
-    """A time limit as Slurm writes it, from ``90m``, ``1d12h``, or Slurm's ``90``, ``2:00:00``, ``1-12``.
+    """Convert a time limit to Slurm's format, in whole minutes, rounded up.
 
-    It counts in whole minutes, rounded up. Raises BenchtuiError.
+    Accepts ``90m``, ``1d12h``, or Slurm's ``90``, ``2:00:00``, ``1-12``. Raises BenchtuiError for any other.
     """
     minutes = -(-_seconds(text.strip()) // 60)
     if not LEAST_MIN <= minutes <= MOST_DAYS * 24 * 60:
@@ -110,13 +110,13 @@ def slurm_time(text: str) -> str:
 
 
 def _seconds(text: str) -> int:
-    """A time in seconds, 0 where it is none."""
+    """Parse a duration into seconds; 0 if invalid."""
     match = _TIME.fullmatch(text) or _SLURM_TIME.fullmatch(text)
     if match is None:
         return 0
     first, second, third, fourth = (int(count or 0) for count in match.groups())
     if match.re is _SLURM_TIME and not (match[1] or match[4]):
-        return 60 * second + third  # without days or a third part Slurm's first is minutes
+        return 60 * second + third  # without days or a third field, Slurm's first is minutes
     return 86400 * first + 3600 * second + 60 * third + fourth
 
 
@@ -157,7 +157,7 @@ def _option(text: str) -> str:
 
 
 def _line(option: str) -> str:
-    """An option as it stands in the script, its value in quotes where that is needed."""
+    """Format an option for the script, quoting its value if needed."""
     if not option.isprintable():
         raise BenchtuiError(f"{quoted(option)}: a line of a batch script can't hold that")
     name, equals, value = option.partition("=")
@@ -172,6 +172,6 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # that is for HTML; what comes from outside is quoted for the shell
+        autoescape=False,  # escaping is for HTML; input is quoted for the shell
     )
     return environment.get_template("slurm_script.sh.j2")
