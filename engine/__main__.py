@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchtui.engine.control import Answer, Resumption, log_path, say_last
+from benchtui.engine.control import Answer, ResumeOptions, log_final_error, log_path
 from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
@@ -48,7 +48,7 @@ def main() -> int:
     try:
         supervisor.run()
     except BenchtuiError as error:
-        say_last(arguments.id, str(error))
+        log_final_error(arguments.id, str(error))
         return 1
     if not supervisor.log_needed:
         log_path(arguments.id).unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def _supervisor(session_id: str, path: Path, resume: bool) -> Supervisor:
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
-    left = ResumableSession(path, msgspec.json.decode(asked, type=Resumption))
+    left = ResumableSession(path, msgspec.json.decode(asked, type=ResumeOptions))
     sweep = left.session.start.sweep
     return Supervisor(session_id, sweep, path, _executor(sweep.run), left)
 

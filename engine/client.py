@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchtui.engine.control import (
-    GIVES_UP,
+    GAVE_UP_PREFIX,
     Answer,
     Command,
-    Resumption,
-    ask,
+    ResumeOptions,
     log_path,
     remove_stale,
+    send_command,
     socket_path,
     sockets,
 )
@@ -94,10 +94,12 @@ class Engine:
             said = log_path(self.session_id).read_text("utf-8", "replace").splitlines()
         except (OSError, BenchtuiError):
             return None
-        return next((line.removeprefix(GIVES_UP) for line in said if line.startswith(GIVES_UP)), None)
+        return next(
+            (line.removeprefix(GAVE_UP_PREFIX) for line in said if line.startswith(GAVE_UP_PREFIX)), None
+        )
 
     def _ask(self, command: Command) -> tuple[int, ...]:
-        return ask(socket_path(self.session_id), command).cases
+        return send_command(socket_path(self.session_id), command).cases
 
     def alive(self) -> bool:
         """Return whether the engine's process is still running."""
@@ -113,7 +115,7 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class FarEngine(Engine):
+class RemoteEngine(Engine):
     """An engine on another machine, known by its session file. It can be watched but not commanded."""
 
     host: str = ""
@@ -152,7 +154,7 @@ def resume(path: Path, *, retry_failed: bool = False, anyway: bool = False) -> E
         BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. The file is
             unchanged then.
     """
-    how = Resumption(retry_failed=retry_failed, anyway=anyway)
+    how = ResumeOptions(retry_failed=retry_failed, anyway=anyway)
     return _start(path, msgspec.json.encode(how), "--resume")
 
 
@@ -190,11 +192,11 @@ def running() -> list[Engine]:
     return [engine for path in sockets() if (engine := _answering(path)) is not None]
 
 
-def examine() -> "list[Finding]":
+def check_machine() -> "list[Finding]":
     """Check what this machine can measure. Takes as long as importing torch, in another process."""
     from benchtui.engine import doctor  # imports the readers of all devices; only needed here
 
-    return doctor.examine()
+    return doctor.run_checks()
 
 
 def find(path: Path) -> Engine | None:
@@ -203,7 +205,7 @@ def find(path: Path) -> Engine | None:
     return next((engine for engine in running() if engine.path == wanted), None) or _far(wanted)
 
 
-def _far(path: Path) -> FarEngine | None:
+def _far(path: Path) -> RemoteEngine | None:
     """Return the engine on another machine that writes a file; None unless the file is growing."""
     if not _grows(path):
         return None
@@ -213,7 +215,7 @@ def _far(path: Path) -> FarEngine | None:
         first = events[0] if events else None
         host = first.host.hostname if isinstance(first, SessionStarted) else None
         if isinstance(first, SessionStarted) and host and host != platform.node():
-            return FarEngine(first.id, path, 0, host=host)
+            return RemoteEngine(first.id, path, 0, host=host)
     return None
 
 
@@ -248,7 +250,7 @@ def _for_the_user_alone(path: str, flags: int) -> int:
 
 def _answering(path: Path) -> Engine | None:
     try:
-        answer = ask(path, Command(command="status"), timeout_s=2.0)
+        answer = send_command(path, Command(command="status"), timeout_s=2.0)
     except BenchtuiError as error:
         if isinstance(error.__cause__, ConnectionRefusedError):
             remove_stale(path)

@@ -20,9 +20,9 @@ import msgspec
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Config, Record
 
-LONGEST_LINE = 64_000_000
+MAX_COMMAND_BYTES = 64_000_000
 """Maximum size of a command in bytes: twice that of one that adds as many cases as a plan may have."""
-LONGEST_PATH = 107
+MAX_SOCKET_PATH_BYTES = 107
 """Maximum length of a socket path on Linux in bytes: 108 with the terminating NUL (unix(7))."""
 _ID = "0" * 12
 """Placeholder with the length of an engine id."""
@@ -42,7 +42,7 @@ class Command(Record, frozen=True, kw_only=True):
     """Cases to add."""
 
 
-class Resumption(Record, frozen=True, kw_only=True):
+class ResumeOptions(Record, frozen=True, kw_only=True):
     """Options for resuming a session."""
 
     retry_failed: bool = False
@@ -100,10 +100,10 @@ def runtime_folder() -> Path:
 def _require_short(folder: Path) -> None:
     path = folder / f"{_ID}.sock"
     length = len(os.fsencode(path))
-    if length > LONGEST_PATH:
+    if length > MAX_SOCKET_PATH_BYTES:
         raise BenchtuiError(
             f"{folder}: the runtime folder has too long a path for a socket: {length} bytes with its name,"
-            f" at most {LONGEST_PATH} are allowed; name a shorter one in BENCHTUI_RUNTIME_DIR"
+            f" at most {MAX_SOCKET_PATH_BYTES} are allowed; name a shorter one in BENCHTUI_RUNTIME_DIR"
         )
 
 
@@ -132,7 +132,7 @@ def remove_stale(path: Path) -> None:
             log.unlink()
 
 
-GIVES_UP = "the engine gives up: "
+GAVE_UP_PREFIX = "the engine gives up: "
 """Prefix of the log line in which an engine says why it gave up. Libraries may write after it."""
 
 
@@ -141,9 +141,9 @@ def log_path(session_id: str) -> Path:
     return runtime_folder() / f"{session_id}.log"
 
 
-def say_last(session_id: str, why: str) -> None:
+def log_final_error(session_id: str, why: str) -> None:
     """Log why the engine gives up, for the client to read; create a new log if it was deleted."""
-    line = f"{GIVES_UP}{why}\n"
+    line = f"{GAVE_UP_PREFIX}{why}\n"
     sys.stderr.write(line)
     with suppress(OSError, BenchtuiError):
         log = log_path(session_id)
@@ -152,7 +152,7 @@ def say_last(session_id: str, why: str) -> None:
             log.write_text(line, "utf-8")
 
 
-def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
+def send_command(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
     """Send a command to the engine that listens on a socket.
 
     Raises:
@@ -162,7 +162,7 @@ def ask(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             _connect(client, path, timeout_s)
             client.sendall(msgspec.json.encode(command) + b"\n")
-            line = client.makefile("rb").readline(LONGEST_LINE)
+            line = client.makefile("rb").readline(MAX_COMMAND_BYTES)
         answer = msgspec.json.decode(line, type=Answer)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BenchtuiError(f"no engine answers at {path}: {error}") from error

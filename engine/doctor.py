@@ -32,7 +32,7 @@ class Finding:
     text: str
 
 
-def examine() -> list[Finding]:
+def run_checks() -> list[Finding]:
     """Run all checks. Takes as long as importing torch."""
     nvml = open_nvml()
     host = describe_host(nvml)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 
-class Loop:
+class EventLoop:
     """A selector in which each permanently registered file carries its own callback."""
 
     def __init__(self) -> None:

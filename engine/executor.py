@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from benchtui.engine.event_loop import Loop
+from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.job import Job
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import (
@@ -26,12 +26,12 @@ from benchtui.sessions.payloads import Host
 
 WorkerEvent = CasePrepared | Steps | CaseFinished
 """Events of a running case."""
-ErrandEvent = Idle | Runtime | Peaks | Message
+PreflightEvent = Idle | Runtime | Peaks | Message
 """Events about a node before the first case."""
 RunnerEvent = Telemetry | NodeLost
 """Events that may occur at any time."""
 
-NODE_LOST = "node lost: "
+NODE_LOST_PREFIX = "node lost: "
 """Prefix of the reason of a case whose node was lost."""
 
 
@@ -68,7 +68,7 @@ class ExecutorContext:
     """Environment variables of the measured processes."""
     dataset: str
     """Dataset that the input texts are read from."""
-    loop: Loop
+    loop: EventLoop
     emit: Callable[[RunnerEvent], None]
     """Receives events that may occur at any time. May be called from another thread and must not raise."""
 
@@ -118,7 +118,7 @@ class PreflightTask(Protocol):
         """Whether all results have been collected."""
         ...
 
-    def collect(self, now_s: float) -> Iterator[ErrandEvent]:
+    def collect(self, now_s: float) -> Iterator[PreflightEvent]:
         """Yield the results since the last call."""
         ...
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-MOST_LOOKS = 5
+MAX_KILL_PASSES = 5
 """Maximum number of passes to find processes started while the others were being killed."""
 _LOOK_S = 0.2
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37  # prctl(2)
@@ -32,7 +32,7 @@ def kill_descendants(pid: int) -> None:
 
     It should adopt orphans (see ``worker.isolation``); otherwise those aren't found.
     """
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_KILL_PASSES):
         below = [process for process in _children(pid, recursive=True) if not _is_zombie(process)]
         if not below:
             return
@@ -46,7 +46,7 @@ def kill_orphans(adopters: Iterable[int], workers: Collection[int]) -> None:
     workers. Processes in this process's own session are spared: every worker leads a session of its own.
     """
     here = os.getsid(0)
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_KILL_PASSES):
         orphans = [
             child
             for adopter in adopters

@@ -29,7 +29,7 @@ Cut = Callable[[str], str]
 """Returns the replacement for a text that is too long."""
 
 
-def bounded(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
+def cut_long_texts(event: AnyEvent, log: Callable[[str], str]) -> AnyEvent:
     """Cut long texts in an event; ``log`` receives the full text and returns where it is."""
     return _bounded(event, lambda text: _cut(text, log(text))) if isinstance(event, _OF_OTHERS) else event
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from benchtui.tui.editor.screen import Editor
     from benchtui.tui.replay.player import Start
 
-LOOK_S = 0.5
+TERMINAL_CHECK_S = 0.5
 """Seconds between checks that the terminal still exists."""
 
-BETWEEN = "between"
+EMPTY_MODE = "between"
 """Empty mode, shown while a view's own mode is being replaced."""
 
 WIDTHS = [(0, "-tiny"), (60, "-narrow"), (100, "-medium"), (160, "-wide")]
@@ -54,7 +54,7 @@ class BenchtuiApp(App[ExitReason]):
     """
 
     CSS_PATH = "app.tcss"
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {BETWEEN: Screen}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {EMPTY_MODE: Screen}
     ENABLE_COMMAND_PALETTE = True
     ALLOW_SELECT = False
     AUTO_FOCUS = None
@@ -122,7 +122,7 @@ class BenchtuiApp(App[ExitReason]):
     def on_mount(self) -> None:
         """Register the initial view, report problems in settings and themes, and watch the terminal."""
         self._modes[self.DEFAULT_MODE] = self.get_default_screen  # Textual has no public API for this
-        self.call_after_refresh(gc_control.collect_from_now_on)
+        self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._tell_mistakes)
         for problem in self._shelf.problems.values():
             self.notify(clean(problem), markup=False)
@@ -234,7 +234,7 @@ class BenchtuiApp(App[ExitReason]):
     async def _renew(self, place: Place) -> None:
         """Switch to a view with a newly created screen."""
         if self.current_mode == self._mode(place):
-            await self.switch_mode(BETWEEN)  # a mode can't be removed while it is shown
+            await self.switch_mode(EMPTY_MODE)  # a mode can't be removed while it is shown
         await self.remove_mode(self._mode(place))
         self._first = None if place == self._first else self._first
         await self.action_go(place)
@@ -260,7 +260,7 @@ class BenchtuiApp(App[ExitReason]):
             "library": self._library,
             "compare": self._compare,
         }
-        return sized(make[place](), self.size)
+        return with_size_classes(make[place](), self.size)
 
     def _sweep(self) -> Screen[None]:
         from benchtui.tui.editor.draft import FIRST
@@ -308,9 +308,9 @@ class BenchtuiApp(App[ExitReason]):
 
     def _nothing(self, place: Place) -> Screen[None]:
         """Return the placeholder for a view that needs a session when none is open."""
-        from benchtui.tui.pages.empty import Nothing
+        from benchtui.tui.pages.empty import EmptyScreen
 
-        return Nothing(place, self._symbols)
+        return EmptyScreen(place, self._symbols)
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -318,7 +318,7 @@ class BenchtuiApp(App[ExitReason]):
             loop.add_signal_handler(signal.SIGHUP, self._go)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end)
-        self.set_interval(LOOK_S, self._look)
+        self.set_interval(TERMINAL_CHECK_S, self._look)
 
     def _end(self) -> None:
         """Exit at once on a signal. A running sweep continues."""
@@ -338,7 +338,7 @@ class BenchtuiApp(App[ExitReason]):
         self.exit(ExitReason("lost", self._feed.path if self._feed else None))
 
 
-def sized(screen: Screen[None], size: Size) -> Screen[None]:
+def with_size_classes(screen: Screen[None], size: Size) -> Screen[None]:
     """Add the size classes to a new screen. Adding them later would redraw all of it."""
     for cells, names in ((size.width, WIDTHS), (size.height, HEIGHTS)):
         screen.add_class([name for least, name in names if cells >= least][-1])
@@ -376,9 +376,9 @@ def key_owners() -> list[type]:
     from benchtui.tui.editor.screen import Editor
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
-    from benchtui.tui.pages.empty import Nothing
+    from benchtui.tui.pages.empty import EmptyScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.replay.screen import ReplayMonitor
 
-    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, Nothing, Opener, Page]
+    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, Opener, Page]
     return [BenchtuiApp, *pages, ReplayMonitor]

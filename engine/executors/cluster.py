@@ -9,7 +9,7 @@ from importlib import metadata
 from time import monotonic
 
 from benchtui.engine.executor import ExecutorContext, Node
-from benchtui.engine.executors.remote_node import FarCase, FarErrand, RemoteNode, Transport
+from benchtui.engine.executors.remote_node import RemoteCase, RemoteNode, RemotePreflightTask, Transport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.protocol import Hello, Measure, Prepare
 from benchtui.engine.telemetry.host_info import describe_host
@@ -22,7 +22,7 @@ from benchtui.sessions.payloads import Host
 EVENTS_HZ = 20
 """Step events per second, over all nodes: their cost to the engine and to viewers must hardly grow with the
 number of nodes."""
-MOST_REPORT_S = 2.0
+MAX_REPORT_INTERVAL_S = 2.0
 """Maximum seconds between two step events of a case, which limits the age of what is shown."""
 JOIN_S = 90.0
 """Seconds for all nodes together to start. Most of it is spent on starting processes there."""
@@ -47,7 +47,7 @@ class Member:
         )
 
 
-class Cluster:
+class ClusterExecutor:
     """Executor with a node agent on each member."""
 
     def __init__(
@@ -71,7 +71,10 @@ class Cluster:
         self.host = describe_host(open_nvml())
         """The engine's machine."""
         self.nodes = tuple(member.node(self._stations[member.name], hellos[member.name]) for member in members)
-        self.remarks = (*unlike({name: hello.host for name, hello in hellos.items()}), *_nice(hellos))
+        self.remarks = (
+            *software_differences({name: hello.host for name, hello in hellos.items()}),
+            *_nice(hellos),
+        )
 
     def open(self, setting: ExecutorContext) -> None:
         """Prepare every node for cases, and sample the load caused by the engine itself."""
@@ -80,20 +83,20 @@ class Cluster:
         self._sampler = Sampler(None, clock=lambda: round(monotonic() - setting.zero_s, 6), emit=setting.emit)
         self._sampler.start()
 
-    def prepare(self) -> FarErrand:
+    def prepare(self) -> RemotePreflightTask:
         """Measure idle power and query torch on all nodes at once."""
         for station in self._stations.values():
             station.ask(Prepare())
-        return FarErrand(self._stations.values())
+        return RemotePreflightTask(self._stations.values())
 
-    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> FarErrand:
+    def peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> RemotePreflightTask:
         """Measure device peaks on all nodes at once."""
         for name, keys in wanted.items():
             if name is not None and keys:
                 self._stations[name].ask(Measure(peaks=tuple(keys)))
-        return FarErrand(self._stations.values())
+        return RemotePreflightTask(self._stations.values())
 
-    def start(self, job: Job, node: str | None) -> FarCase:
+    def start(self, job: Job, node: str | None) -> RemoteCase:
         """Start a case; raise BenchtuiError if its node is gone."""
         if node is None:
             raise AssertionError("the nodes of a cluster have names")
@@ -110,10 +113,10 @@ class Cluster:
 
 def report_s(nodes: int) -> float:
     """Return the seconds between two step events of a case, given the number of nodes."""
-    return min(MOST_REPORT_S, max(REPORT_S, nodes / EVENTS_HZ))
+    return min(MAX_REPORT_INTERVAL_S, max(REPORT_S, nodes / EVENTS_HZ))
 
 
-def named(hostnames: Iterable[str]) -> list[str]:
+def unique_names(hostnames: Iterable[str]) -> list[str]:
     """Return unique machine names: the host name, with ``#2``, ``#3``, … for further machines of that name."""
     seen: dict[str, int] = {}
     names = []
@@ -123,7 +126,7 @@ def named(hostnames: Iterable[str]) -> list[str]:
     return names
 
 
-def unlike(hosts: Mapping[str, Host]) -> list[str]:
+def software_differences(hosts: Mapping[str, Host]) -> list[str]:
     """Return a line for each piece of software whose version differs between nodes."""
     facts = {name: _software(host) for name, host in hosts.items()}
     lines = []

@@ -21,7 +21,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from benchtui.engine.executor import Node
-from benchtui.engine.executors.cluster import Cluster, Member, named
+from benchtui.engine.executors.cluster import ClusterExecutor, Member, unique_names
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Host
@@ -57,7 +57,7 @@ class RayNodeActor(AgentProcess):
     write = ray.method(concurrency_group="write")(AgentProcess.write)
 
 
-def join(run: Run) -> Cluster:
+def join(run: Run) -> ClusterExecutor:
     """Connect to a cluster and start a node agent on each node that a sweep may use.
 
     Raises:
@@ -68,7 +68,7 @@ def join(run: Run) -> Cluster:
         try:
             found = _nodes(run)
             wires = {member.name: _wire(node) for member, node in found}
-            return Cluster(wires, [member for member, _ in found], lambda: _let_go(wires.values()))
+            return ClusterExecutor(wires, [member for member, _ in found], lambda: _let_go(wires.values()))
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
             raise BenchtuiError(f"run.address: {run.address!r}: {_line(error)}") from error
@@ -100,7 +100,7 @@ def _nodes(run: Run) -> list[tuple[Member, Mapping[str, Any]]]:
     """Return the nodes that the sweep may use, with Ray's description of each."""
     alive = [node for node in ray.nodes() if node["Alive"] and _slots(node) != (0, 0)]
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
-    names = named(node["NodeManagerHostname"] for node in alive)
+    names = unique_names(node["NodeManagerHostname"] for node in alive)
     members = [(_member(name, node), node) for name, node in zip(names, alive, strict=True)]
     wanted = [(member, node) for member, node in members if _known(member).answers(run.place)]
     if wanted:

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.engine.executor import NODE_LOST, ErrandEvent, ExecutorContext, WorkerEvent
+from benchtui.engine.executor import NODE_LOST_PREFIX, ExecutorContext, PreflightEvent, WorkerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node.protocol import (
@@ -85,8 +85,8 @@ class RemoteNode:
         self._setting: ExecutorContext | None = None
         self._listening: int | None = None
         """File descriptor of the connection while the event loop serves it."""
-        self._cases: dict[int, FarCase] = {}
-        self.learned: deque[ErrandEvent] = deque()
+        self._cases: dict[int, RemoteCase] = {}
+        self.learned: deque[PreflightEvent] = deque()
         """Results of the current preflight task."""
         self.busy = False
         """Whether a preflight task is running."""
@@ -136,11 +136,11 @@ class RemoteNode:
         self.busy = self.lost is None
         self.say(order)
 
-    def start(self, job: Job) -> "FarCase":
+    def start(self, job: Job) -> "RemoteCase":
         """Start a case; raise BenchtuiError if the node is lost."""
         if self.lost is not None:
-            raise BenchtuiError(f"{NODE_LOST}{self.lost}")
-        case = self._cases[job.case] = FarCase(job.case, self)
+            raise BenchtuiError(f"{NODE_LOST_PREFIX}{self.lost}")
+        case = self._cases[job.case] = RemoteCase(job.case, self)
         self.say(Start(job=job))
         return case
 
@@ -163,7 +163,9 @@ class RemoteNode:
         now_s = self._now_s()
         self._setting.emit(NodeLost(t=now_s, node=self.name, reason=reason))
         for index in list(self._cases):
-            self._end_of(CaseFinished(t=now_s, case=index, outcome="failed", reason=f"{NODE_LOST}{reason}"))
+            self._end_of(
+                CaseFinished(t=now_s, case=index, outcome="failed", reason=f"{NODE_LOST_PREFIX}{reason}")
+            )
         self.busy = False
 
     def close(self) -> None:
@@ -239,7 +241,7 @@ class RemoteNode:
         return round(monotonic() - zero_s, 6)
 
 
-class FarCase:
+class RemoteCase:
     """A case on another machine."""
 
     pid = None
@@ -267,7 +269,7 @@ class FarCase:
         self._station.say(End(case=self._case, outcome=outcome, reason=reason))
 
 
-class FarErrand:
+class RemotePreflightTask:
     """The same preflight task on several nodes at once."""
 
     sources = ()
@@ -285,7 +287,7 @@ class FarErrand:
         """Seconds until ``collect`` must be called."""
         return min((station.left_s for station in self._stations if station.busy), default=0.0)
 
-    def collect(self, now_s: float) -> Iterator[ErrandEvent]:
+    def collect(self, now_s: float) -> Iterator[PreflightEvent]:
         """Yield the results since the last call."""
         for station in self._stations:
             if station.busy:

@@ -14,7 +14,7 @@ from io import FileIO
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import visible
 
-STATION = (sys.executable, "-P", "-m", "benchtui.engine", "--station")
+NODE_AGENT_COMMAND = (sys.executable, "-P", "-m", "benchtui.engine", "--station")
 """Command line of a node agent. -P keeps files in the working directory from shadowing libraries."""
 _MOST_BYTES = 1 << 20
 _LONGEST = 300
@@ -24,7 +24,9 @@ _END_S = 2.0
 class AgentProcess:
     """Runs a node agent on this machine, in a process that loads nothing but benchtui."""
 
-    def __init__(self, command: Sequence[str] = STATION, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str] = NODE_AGENT_COMMAND, env: Mapping[str, str] | None = None
+    ) -> None:
         """Start the node agent. It ends with this object or with the process that owns it."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the node agent)
         self._process = subprocess.Popen(

@@ -15,7 +15,7 @@ from time import monotonic
 
 import msgspec
 
-from benchtui.engine.event_loop import Loop
+from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import PreflightTask
 from benchtui.engine.line_protocol import Lines, send
 from benchtui.engine.node.case_execution import CaseRun
@@ -67,7 +67,7 @@ class NodeAgent:
         self._incoming = incoming
         self._outgoing = outgoing
         self._saying = threading.Lock()
-        self._loop = Loop()
+        self._loop = EventLoop()
         self._runs: dict[int, CaseRun] = {}
         self._errand: PreflightTask | None = None
 

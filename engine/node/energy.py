@@ -9,7 +9,7 @@ from benchtui.sessions.payloads import Energy, Gpu
 LEAST_COUNTER_S = 2.0
 """Shortest span for the GPU's energy counter: about 20 of its update periods."""
 LEAST_RAPL_S = 0.5
-"""Shortest span for RAPL counters. They update every millisecond; this allows for the timing of the two reads."""
+"""Shortest span for RAPL counters. They update every millisecond; the span allows for the timing of reads."""
 
 
 def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> Energy:

@@ -14,7 +14,7 @@ from benchtui.sessions.sweep import LARGEST
 
 GAIN = 1.05
 """Throughput ratio from which a larger batch size counts as a gain."""
-SURELY_FLAT = 2
+MIN_CERTAIN_FLAT_DOUBLINGS = 2
 """Consecutive doublings without such a gain, noise considered, that end the search."""
 FLAT = 3
 """Consecutive doublings without such a gain that end the search even if noise may hide one."""
@@ -48,7 +48,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class NextSize:
     """The next batch size to run."""
 
     size: int
@@ -56,13 +56,13 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of the search."""
 
     text: str
 
 
-def following(trials: Sequence[Trial], too_large: TooLarge) -> Try | Found:
+def next_step(trials: Sequence[Trial], too_large: TooLarge) -> NextSize | SearchResult:
     """Return the next batch size, or the result.
 
     ``trials`` has at least one entry, in the order in which they ran.
@@ -72,28 +72,28 @@ def following(trials: Sequence[Trial], too_large: TooLarge) -> Try | Found:
     refused = [trial.size for trial in trials if trial.outcome == "oom"]
     if last.outcome not in ("ok", "oom"):
         stopped = f"ended with batch size {last.size:,} ({_ending(last)})"
-        return Found("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
+        return SearchResult("; ".join([stopped, *_largest(fits), *_fastest(trials)]))
     if not fits:
-        return Found(f"batch size {last.size:,} {_ending(last)}")
+        return SearchResult(f"batch size {last.size:,} {_ending(last)}")
     if not refused and (flat := flat_doublings(trials)):
         grown = f"throughput grew by less than {GAIN - 1:.0%} over the last {flat} doublings"
         untried = f"{max(fits):,} fits, and larger ones weren't run: {grown}"
-        return Found("; ".join([untried, *_fastest(trials)]))
+        return SearchResult("; ".join([untried, *_fastest(trials)]))
     return _towards_the_limit(trials, max(fits), min(refused, default=None), too_large)
 
 
 def _towards_the_limit(
     trials: Sequence[Trial], fits: int, limit: int | None, too_large: TooLarge
-) -> Try | Found:
+) -> NextSize | SearchResult:
     said = "ran out of memory"
     while (size := _between(fits, limit)) is not None:
         reason = too_large(size)
         if reason is None:
             way = "doubling" if limit is None else f"bisecting between {fits:,} and {limit:,}"
-            return Try(size, f"auto: {way}")
+            return NextSize(size, f"auto: {way}")
         limit, said = size, f"not run: {reason}"
     why = "the largest number allowed" if limit is None else f"{limit:,} {said}"
-    return Found("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
+    return SearchResult("; ".join([f"largest that fits {fits:,} ({why})", *_fastest(trials)]))
 
 
 def _between(fits: int, limit: int | None) -> int | None:
@@ -118,7 +118,7 @@ def flat_doublings(trials: Sequence[Trial]) -> int | None:
         else:
             flat.append(rate.high < GAIN * reference.low)
     surely = len(list(takewhile(bool, reversed(flat))))
-    return len(flat) if surely >= SURELY_FLAT or len(flat) >= FLAT else None
+    return len(flat) if surely >= MIN_CERTAIN_FLAT_DOUBLINGS or len(flat) >= FLAT else None
 
 
 def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate | None:

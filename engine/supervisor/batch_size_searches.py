@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from benchtui.engine.supervisor.batch_size_search import Found, Rate, Trial, Try, following, rate
+from benchtui.engine.supervisor.batch_size_search import NextSize, Rate, SearchResult, Trial, next_step, rate
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_policy import as_end
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -28,7 +28,7 @@ THROUGHPUT_BLOCK = 16
 """Steps timed as one in throughput mode. Copied from ``worker.timed_loop``, which only a worker may import."""
 
 
-SEARCHED = "auto: "
+SEARCH_REASON_PREFIX = "auto: "
 """Prefix of the reason of a case that a search has added."""
 FOUND, ENDS = "auto batch size of ", "the search for the batch size of "
 """Prefixes of the messages that end the search of a family."""
@@ -49,10 +49,10 @@ class PendingSearchStep:
     """The search step that follows from the end of a case."""
 
     case: int
-    step: Try | Found
+    step: NextSize | SearchResult
 
 
-class BatchSizes:
+class BatchSizeSearches:
     """Determines after each case of a search the next batch size, or the result."""
 
     def __init__(self, sweep: Sweep, queue: Queue, hosts: Sequence[Host]) -> None:
@@ -97,7 +97,7 @@ class BatchSizes:
                     owed |= self._owed(as_end(event))
                 case CaseFinished():
                     owed |= self._owed(event)
-                case CaseAdded() if event.why.startswith(SEARCHED):
+                case CaseAdded() if event.why.startswith(SEARCH_REASON_PREFIX):
                     owed.pop(event.config.family, None)
                     self.expect(Case(event.case, event.config))
                 case Resumed():
@@ -111,7 +111,7 @@ class BatchSizes:
                     self.take(event)
         return list(owed.values())
 
-    def ended(self, end: CaseFinished) -> Try | Found | None:
+    def ended(self, end: CaseFinished) -> NextSize | SearchResult | None:
         """Return the search step that follows a case's first round; None if no search continues there."""
         case = self._cases.pop(end.case, None)
         if case is None or end.outcome == "interrupted":
@@ -122,8 +122,12 @@ class BatchSizes:
         trials.append(Trial(case.config.batch_size, end.outcome, self._rate(case, end), end.reason))
         if end.outcome == "ok":
             self._forecast.learn(case.config, end.memory)
-        step = following(trials, lambda size: self._too_large(case, size))
-        return Found(f"{FOUND}{case.config.family}: {step.text}") if isinstance(step, Found) else step
+        step = next_step(trials, lambda size: self._too_large(case, size))
+        return (
+            SearchResult(f"{FOUND}{case.config.family}: {step.text}")
+            if isinstance(step, SearchResult)
+            else step
+        )
 
     def _owed(self, end: CaseFinished) -> dict[str, PendingSearchStep]:
         """Return the search step that follows from the end of a case, by family."""

@@ -35,13 +35,13 @@ class ScheduledRound:
     """Node on which it runs; None for this machine."""
 
 
-HERE = (Node(None, Host()),)
+LOCAL_NODES = (Node(None, Host()),)
 
 
 class Queue:
     """All cases of a sweep: pending, running or ended."""
 
-    def __init__(self, sweep: Sweep, nodes: Sequence[Node] = HERE) -> None:
+    def __init__(self, sweep: Sweep, nodes: Sequence[Node] = LOCAL_NODES) -> None:
         self.nodes = list(nodes)
         """Nodes on which cases may run, without lost nodes."""
         self.cases = cases(sweep)

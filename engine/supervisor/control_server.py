@@ -15,8 +15,8 @@ from time import monotonic
 
 import msgspec
 
-from benchtui.engine.control import LONGEST_LINE, Answer, Command, socket_path
-from benchtui.engine.event_loop import Loop
+from benchtui.engine.control import MAX_COMMAND_BYTES, Answer, Command, socket_path
+from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.supervisor.session_writer import RecordError
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import shortened, visible
@@ -24,13 +24,13 @@ from benchtui.sessions.sanitize import shortened, visible
 MOST_CLIENTS = 16
 """Maximum number of clients. A further one replaces the client that has been idle longest. It isn't rejected:
 otherwise sixteen silent clients would keep the user from stopping a sweep."""
-PATIENCE_S = 5.0
+CLIENT_TIMEOUT_S = 5.0
 """Seconds that a client may neither send nor receive anything."""
 WINDOW_S = 0.1
 """Seconds in which at most ``MOST_CLIENTS`` are accepted; the others wait in the socket's queue."""
 PAUSE_S = 1.0
 """Pause in seconds after accepting failed: a system that is short of files would refuse again at once."""
-LOOK_S = 2.0
+SOCKET_CHECK_INTERVAL_S = 2.0
 """Interval in seconds at which to check that the socket still exists."""
 _CHUNK = 65536
 
@@ -53,7 +53,7 @@ class _Client:
 class ControlServer:
     """Serves clients from the engine's event loop."""
 
-    def __init__(self, session_id: str, loop: Loop, handle: Handle) -> None:
+    def __init__(self, session_id: str, loop: EventLoop, handle: Handle) -> None:
         """Listen on the control socket; raise BenchtuiError if it can't be created."""
         self._session_id = session_id
         self._loop = loop
@@ -65,7 +65,7 @@ class ControlServer:
         self._window_end_s = 0.0
         self._resume_s = 0.0
         """Monotonic time from which clients are accepted."""
-        self._look_s = monotonic() + LOOK_S
+        self._look_s = monotonic() + SOCKET_CHECK_INTERVAL_S
         self._listen(_listening(self._path))
         loop.timers.append(self._tend)
 
@@ -104,7 +104,7 @@ class ControlServer:
         if not self._attending and self._resume_s <= now_s:
             self._attend()
         if self._look_s <= now_s:
-            self._look_s = now_s + LOOK_S
+            self._look_s = now_s + SOCKET_CHECK_INTERVAL_S
             self._look()
         due_s = [self._look_s, *(client.due_s for client in self._clients)]
         return min(due_s if self._attending else (*due_s, self._resume_s)) - now_s
@@ -138,7 +138,7 @@ class ControlServer:
     def _next_client(self) -> _Client:
         """Accept the next client; raise OSError if there is none or it can't be accepted."""
         connection, _ = self._socket.accept()
-        client = _Client(connection, monotonic() + PATIENCE_S)
+        client = _Client(connection, monotonic() + CLIENT_TIMEOUT_S)
         try:
             connection.setblocking(False)
             self._loop.selector.register(connection, selectors.EVENT_READ, lambda: self._read(client))
@@ -164,8 +164,8 @@ class ControlServer:
             self._drop(client)
             return
         client.line += chunk
-        client.due_s = monotonic() + PATIENCE_S
-        if not chunk or b"\n" in chunk or len(client.line) >= LONGEST_LINE:
+        client.due_s = monotonic() + CLIENT_TIMEOUT_S
+        if not chunk or b"\n" in chunk or len(client.line) >= MAX_COMMAND_BYTES:
             client.unsent = memoryview(self._answered(bytes(client.line)))
             self._loop.selector.modify(client.connection, selectors.EVENT_WRITE, lambda: self._send(client))
             self._send(client)
@@ -179,7 +179,7 @@ class ControlServer:
             self._drop(client)
             return
         client.unsent = client.unsent[sent:]
-        client.due_s = monotonic() + PATIENCE_S
+        client.due_s = monotonic() + CLIENT_TIMEOUT_S
         if not client.unsent:
             self._drop(client)
 

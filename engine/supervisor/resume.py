@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from benchtui.engine.control import Resumption
+from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
 from benchtui.sessions.compare.environment_diff import changes, node_changes
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
@@ -24,7 +24,7 @@ FAILED = ("failed", "timeout")
 class ResumableSession:
     """A recorded session with work left. No other process writes its file as long as this one lives."""
 
-    def __init__(self, path: Path, how: Resumption) -> None:
+    def __init__(self, path: Path, how: ResumeOptions) -> None:
         """Read a session and lock its file for this process.
 
         Raises:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from benchtui.engine.executor import NODE_LOST, Node
-from benchtui.engine.supervisor.batch_size_search import Found, Try
-from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizes, PendingSearchStep
+from benchtui.engine.executor import NODE_LOST_PREFIX, Node
+from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
+from benchtui.engine.supervisor.batch_size_searches import ENDS, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_execution import Launch, RoundRun
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
@@ -36,7 +36,7 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        self._sizes = BatchSizes(sweep, self.queue, [node.host for node in nodes])
+        self._sizes = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
         self._lost: Counter[int] = Counter()
         """Number of nodes lost while running each case."""
@@ -183,7 +183,7 @@ class Scheduler:
 
         If there is no other node or the sweep is stopping, the case is interrupted and can be resumed.
         """
-        if not (end.reason or "").startswith(NODE_LOST):
+        if not (end.reason or "").startswith(NODE_LOST_PREFIX):
             return end
         self._lost[end.case] += 1
         repeated = self._sweep.run.lost == "repeat" and self._lost[end.case] <= LOST_RETRIES
@@ -204,11 +204,11 @@ class Scheduler:
         """Continue the search that a case belongs to."""
         self._follow(end.case, self._sizes.ended(end))
 
-    def _follow(self, index: int, step: Try | Found | None) -> None:
+    def _follow(self, index: int, step: NextSize | SearchResult | None) -> None:
         match step:
-            case Found(text):
+            case SearchResult(text):
                 self.log.tell(text)
-            case Try(size, why):
+            case NextSize(size, why):
                 self._try(index, size, why)
 
     def _try(self, before: int, size: int, why: str) -> None:

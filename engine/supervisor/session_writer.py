@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from benchtui.engine.text_limits import bounded
+from benchtui.engine.text_limits import cut_long_texts
 from benchtui.sessions.events import AnyEvent, Level, Message
 from benchtui.sessions.journal.writer import Journal
 
@@ -46,7 +46,7 @@ class SessionLog:
                     f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
                 )
                 self._journal.append(Message(t=self.now_s(), level="error", text=said))
-            self._journal.append(bounded(event, self._put_aside))
+            self._journal.append(cut_long_texts(event, self._put_aside))
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchtui.engine import client
 from benchtui.engine.control import Answer, Command, log_path
-from benchtui.engine.event_loop import Loop
+from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.node.preflight import peak_keys
@@ -72,7 +72,7 @@ class Supervisor:
         resumed = left.resumed(executor.host, executor.nodes) if left else None
         self._sweep = _on(executor.nodes, sweep)
         self._id = session_id
-        self._loop = Loop()
+        self._loop = EventLoop()
         self._others = client.running()
         # before the file: otherwise a session could remain that nobody can reach
         self._control = ControlServer(session_id, self._loop, self._on_command)

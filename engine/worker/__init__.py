@@ -1,1 +1,1 @@
-"""The measured process: the timed loop and what it reads of itself."""
+"""Worker: the measured process of a case, with its timed loop and self-readings."""

@@ -1,4 +1,4 @@
-"""What the kernel says of the worker and of the machine around it over the measured span."""
+"""Environment probe: kernel counters of worker and machine over the measured span."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ from benchtui.engine.telemetry.host import machine_busy_s, unless_refused
 from benchtui.sessions.payloads import Environment
 
 LEAST_S = 0.2
-"""The kernel counts the machine's processor time in ticks of 10 ms, which say little about a shorter span."""
+"""Shortest span for the machine's CPU time, which the kernel counts in ticks of 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class _Moment:
 
 
 class EnvironmentProbe:
-    """Reads the counters now and once more at the end: nothing runs in between."""
+    """Reads the counters now and once more in ``since``. Nothing runs in between."""
 
     def __init__(self) -> None:
         self._begin = _Moment.now()
 
     def since(self) -> Environment:
-        """What happened since this was made; the engine still counts among the others."""
+        """Return the changes since creation. ``others_cpu_percent`` still includes the engine."""
         begin, end = self._begin, _Moment.now()
         span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
         return Environment(
@@ -48,7 +48,7 @@ class EnvironmentProbe:
 
 
 def _below_s() -> float:
-    """Processor time of the processes that this one has started and that still run: they are no others."""
+    """CPU time of running descendants, which count as the worker's own."""
     found = unless_refused(lambda: psutil.Process().children(recursive=True)) or []
     times = [unless_refused(process.cpu_times) for process in found]
     return sum(each.user + each.system for each in times if each)

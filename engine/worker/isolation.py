@@ -1,4 +1,4 @@
-"""What every process that measures does first: it is to go before others, and never to stay behind."""
+"""Process isolation: a measuring process dies first when memory runs out, and never outlives the engine."""
 
 import ctypes
 import gc
@@ -15,16 +15,14 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def isolate() -> None:
-    """Lead a process group, end with the fork server, and be the first to go when memory runs out.
+    """Lead a process group, die with the fork server, and be the OOM killer's first choice.
 
-    Orphans among the descendants become children, so that all are found when the process is to end.
+    Orphaned descendants become children, so that all are found when the process is killed.
     """
-    gc.enable()  # the fork server has done without
+    gc.enable()  # the fork server runs without it
     os.setsid()
     _leave_the_fork_server_to_the_engine()
-    with suppress(
-        OSError, AttributeError
-    ):  # Linux alone; without it the closed pipe ends the worker a step later
+    with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed pipe ends it a step later
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     adopt_orphans()
     with suppress(OSError):
@@ -32,11 +30,11 @@ def isolate() -> None:
 
 
 def _leave_the_fork_server_to_the_engine() -> None:
-    """Close our copy of the pipe whose end tells the fork server that nobody needs it any more.
+    """Close this process's copy of the pipe that keeps the fork server alive.
 
-    With it a process that hangs would keep the server, and the server that process, after the engine has died.
+    Otherwise a hung process and the server would keep each other alive after the engine's death.
     """
-    server: Any = forkserver._forkserver  # there is no public way
+    server: Any = forkserver._forkserver  # there is no public API
     if server._forkserver_alive_fd is not None:
         os.close(server._forkserver_alive_fd)
         server._forkserver_alive_fd = None

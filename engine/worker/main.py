@@ -1,4 +1,4 @@
-"""One case in its own process: prepares, measures, and sends what happens as events."""
+"""Worker entry point: prepares and measures one case, and sends its events."""
 
 import os
 import signal
@@ -38,11 +38,11 @@ Emit = Callable[[WorkerEvent | StepCost], None]
 
 _CUT_SHORT = "the worker ended while its step was looked at"
 UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
-"""Stands in the case's end until the step has been looked at, which the worker may not survive."""
+"""Sent with the case's end, before the step's cost is counted, which may kill the worker."""
 
 
 def main(job: bytes, events: Connection, stderr: Connection) -> None:
-    """Run a case to its end, in the process that was forked for it."""
+    """Run a case in the process forked for it, then kill its descendants."""
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
     _Case(msgspec.json.decode(job, type=Job), lambda event: send(events, encoder.encode(event))).run()
@@ -50,7 +50,7 @@ def main(job: bytes, events: Connection, stderr: Connection) -> None:
 
 
 def _isolate(stderr: Connection) -> None:
-    """Make the process one of its own, and take its output."""
+    """Isolate the process and redirect its output to the engine."""
     isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     os.dup2(2, 1)
@@ -58,7 +58,7 @@ def _isolate(stderr: Connection) -> None:
 
 
 class _Case:
-    """One case from loading to its outcome."""
+    """A case, from loading to its outcome."""
 
     def __init__(self, job: Job, emit: Emit) -> None:
         self._job = job
@@ -66,7 +66,7 @@ class _Case:
         self._pid = os.getpid()
 
     def run(self) -> None:
-        """Prepare and measure, tell the outcome whatever happens, and look at the step that was measured."""
+        """Prepare and measure, always send an outcome, then count the step's cost."""
         try:
             device, workload = self._prepare()
             ended, step_s = self._measure(device, workload)
@@ -75,14 +75,14 @@ class _Case:
             self._end("skipped", text_of(error))
         except BenchtuiError as error:
             self._end("failed", text_of(error))
-        except BaseException as error:  # noqa: BLE001  (the boundary: whatever a model raises is this case's outcome)
+        except BaseException as error:  # noqa: BLE001  (boundary: whatever a model raises is the case's outcome)
             self._failed(error)
         else:
             if ended.work:
                 self._emit(StepCost(work=measure_step_cost(workload.step, device, step_s)))
 
     def _prepare(self) -> tuple[Device, Workload]:
-        """Apply the options, load everything, and say what has been loaded."""
+        """Apply the options, load model and data, and send ``CasePrepared``."""
         job, begin_s = self._job, monotonic()
         self._apply_options()
         device = open_device(job.config.device)
@@ -104,7 +104,7 @@ class _Case:
         return device, workload
 
     def _apply_options(self) -> None:
-        """Set what holds for the whole process."""
+        """Set process-wide options: compiler caches, TF32 and threads."""
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
         precision.set_tf32(self._job.config.precision)
@@ -112,7 +112,7 @@ class _Case:
             torch.set_num_threads(self._job.config.threads)
 
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
-        """Warm up and measure; gives the case's end, and the mean time of a step in seconds."""
+        """Warm up and measure. Return the case's end and the mean step time in seconds."""
         rules = self._job.sweep.measure
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"))
         watch = CompileWatch() if self._job.config.compile != "off" else None
@@ -142,7 +142,7 @@ class _Case:
         )
 
     def _memory(self, device: Device, workload: Workload) -> Memory:
-        """The peaks, but for one that means nothing: replaying a CUDA graph allocates none of its tensors."""
+        """Return memory peaks, without the allocated peak under CUDA graphs: a replay allocates no tensors."""
         memory = msgspec.structs.replace(device.peaks(), kv_cache_mb=workload.kv_cache_mb)
         if self._job.config.uses_cuda_graphs:
             return msgspec.structs.replace(memory, peak_allocated_mb=None)
@@ -156,7 +156,7 @@ class _Case:
         if out_of_memory := oom.reason(self._job.config.device, error):
             self._end("oom", out_of_memory)
             return
-        with suppress(BaseException):  # what the exception is asked for may raise as well
+        with suppress(BaseException):  # formatting the exception may raise as well
             traceback.print_exception(error)
         self._end("failed", own.place(error, self._job.sweep.task) + described(error))
 
@@ -169,7 +169,7 @@ class _Case:
         self._send(event)
 
     def _end_copy(self) -> NoReturn:
-        """End the case from within a copy of the worker, which the step has made and has come back in."""
+        """Fail the case and exit, in a copy of the worker that the step has forked and returned in."""
         failed = CaseFinished(t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED)
         self._send(failed)
         if os.getppid() == self._pid:
@@ -181,7 +181,7 @@ class _Case:
 
 
 def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
-    """A mark for a case in whose measured steps the compiler was at work."""
+    """Return a mark if torch compiled during measured steps."""
     if compiling is None or not compiling.unsteady:
         return ()
     return (f"the compiler was at work in {len(compiling.unsteady)} measured steps",)

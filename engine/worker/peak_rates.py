@@ -1,4 +1,4 @@
-"""Measures the most that a device does, its fastest product and its fastest copy, in a process of its own."""
+"""Peak rates of a device: its fastest matrix product and memory copy, in a separate process."""
 
 from collections.abc import Callable
 
@@ -14,27 +14,27 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks
 
 BUDGET_MS, MOST_RUNS = 300.0, 100
-"""How long, and in how many runs at most, the fastest is looked for."""
+"""Limits for finding the fastest run: total time and number of runs."""
 SMALLEST, LARGEST = 256, 16_384
-"""Rows of the matrices: doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
+"""Matrix rows. Doubled until a product is large enough for the device, or takes ``SLOW_MS``."""
 LARGE = {"cpu": 2048, "cuda": 8192}
 QUICK_MS, SLOW_MS = 5.0, 250.0
 COPIED = {"cpu": 256_000_000, "cuda": 1_000_000_000}
-"""Bytes copied at a time: more than caches hold, but for the largest processors'."""
+"""Bytes per copy: more than caches hold, except those of the largest processors."""
 _DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 Measured = tuple[float, str]
-"""A rate in 1/s, and in words how it was measured."""
+"""Rate per second, and a description of how it was measured."""
 
 
 def main(device: str, kind: str, threads: int) -> Peaks:
-    """Both peaks, measured as cases are."""
+    """Measure both peaks, isolated as cases are."""
     isolation.isolate()
     return measure(device, kind, threads)
 
 
 def measure(name: str, kind: str, threads: int) -> Peaks:
-    """Both peaks of a device for products in this precision; one that can't be had is absent, with why."""
+    """Measure both peaks of a device in this precision. ``absent`` has the reason for a missing one."""
     precision.set_tf32(kind)
     if threads:
         torch.set_num_threads(threads)
@@ -57,7 +57,7 @@ def measure(name: str, kind: str, threads: int) -> Peaks:
 
 
 def product(device: Device, dtype: torch.dtype) -> Measured:
-    """Operations per second of the fastest product of two large square matrices of random numbers."""
+    """Operations per second of the fastest product of two large random square matrices."""
     size = SMALLEST
     while True:
         multiply = _multiply(device.torch_device, dtype, size)
@@ -87,7 +87,7 @@ def _multiply(device: torch.device, dtype: torch.dtype, size: int) -> Callable[[
 
 
 def _fastest_ms(device: Device, run: Callable[[], object]) -> tuple[float, int]:
-    """The fastest of several runs after one that warms up, and how many they were."""
+    """Return the fastest of several runs after a warm-up run, and their number."""
     _once_ms(device, run)
     times_ms = [_once_ms(device, run)]
     while len(times_ms) < 3 or (sum(times_ms) < BUDGET_MS and len(times_ms) < MOST_RUNS):
@@ -109,5 +109,5 @@ def _tried(name: str, look: Callable[[Device], Measured]) -> Measured | str:
         return look(open_device(name))
     except BenchtuiError as error:
         return text_of(error)
-    except Exception as error:  # noqa: BLE001  (a process of its own: whatever torch raises is why there is no figure)
+    except Exception as error:  # noqa: BLE001  (separate process: whatever torch raises is the reason for a missing peak)
         return oom.reason(name, error) or described(error)

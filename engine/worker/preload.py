@@ -1,8 +1,8 @@
-"""What the fork server imports once, so that each case's process has it at no cost.
+"""Preload: modules the fork server imports once, so that every worker starts with them.
 
-Nothing is computed here: a fork after OpenMP has started its threads would hang. Python doesn't look for
-garbage among all these objects, neither while they come, which takes a fifth of the time, nor in each case's
-process later (docs.python.org, gc.freeze): ``isolate`` has it look again.
+Nothing is computed here: a fork after OpenMP has started its threads would hang. Garbage collection is off
+during the imports, which saves a fifth of their time. The heap is then frozen, so that workers don't scan these
+objects (docs.python.org, gc.freeze). ``isolate`` turns collection on again.
 """
 # ruff: noqa: E402
 
@@ -11,7 +11,7 @@ import gc
 gc.disable()
 
 import transformers
-from transformers import (  # noqa: F401  (transformers imports lazily; naming these does the work now)
+from transformers import (  # noqa: F401  (transformers imports lazily; naming these imports them now)
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,

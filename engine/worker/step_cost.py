@@ -1,7 +1,7 @@
-"""What a step has to do: its operations and bytes, and how long the device is at work in it.
+"""Step cost: floating-point operations, bytes moved and device busy time of one step.
 
-Looked at after measuring, in steps of its own, and of no account to the outcome of a case: whatever goes wrong
-here is the reason why a figure is absent.
+Counted after measuring, in extra steps, without effect on the case's outcome: an error here becomes the reason
+why a metric is absent.
 """
 
 import sys
@@ -29,21 +29,21 @@ Shape = tuple[int, ...]
 T = TypeVar("T")
 
 LONGEST_STEP_S = 10.0
-"""A case with longer steps isn't looked at: one more would cost noticeable time."""
+"""Longest step that is counted. An extra one beyond that would cost noticeable time."""
 LONGEST_COUNTING_S = 15.0
-"""Counting costs some microseconds an operation, and gives up after this; the worker has 20 s to end."""
+"""Time limit for counting, which costs some microseconds per operator. The worker has 20 s to exit."""
 BUSY_STEPS = 3
 LONGEST_BUSY_S = 1.0
-"""A profiler looks at this many steps, of a case whose steps aren't longer than this."""
+"""Number of profiled steps, and the longest step that is profiled."""
 
 _NATIVE = ("aten", "prim", "prims", "profiler")
-"""Torch's own operations; of those that compute, the counter knows the formula or they are elementwise."""
+"""Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
 _PICKS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
-"""Operations that read no more of their first input than they give."""
+"""Operators that read no more of their first input than they return."""
 
 
 def measure_step_cost(step: Step, device: Device, step_s: float) -> Work:
-    """The work of a step that takes so many seconds; raises nothing that a step may raise."""
+    """Measure the cost of a step that takes ``step_s``. Exceptions of the step are caught."""
     counted = _tried(device, lambda: count(step, step_s))
     busy_ms = _tried(device, lambda: _busy_ms(step, device, step_s))
     work = Work(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
@@ -53,13 +53,13 @@ def measure_step_cost(step: Step, device: Device, step_s: float) -> Work:
 
 
 def count(step: Step, step_s: float) -> Work:
-    """Operations and bytes of one step, run uncompiled; raises BenchtuiError where it takes too long."""
+    """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
     traffic, operations = ByteCounter(), FlopCounterMode(display=False, custom_mapping=_FORMULAS)
-    # torch's counter takes composed operations apart, so it is the inner one of the two
+    # torch's counter decomposes composite operators, so it is the inner one of the two
     with _uncompiled(), warnings.catch_warnings(), traffic, operations:
-        warnings.simplefilter("ignore")  # of the counter's hooks on a compiled module, which it does without
+        warnings.simplefilter("ignore")  # about the counter's hooks on a compiled module, which it doesn't need
         step(lambda part: None)
     unknown = [name for name, packet in traffic.foreign.items() if packet not in operations.flop_registry]
     absent = {}
@@ -76,17 +76,17 @@ def count(step: Step, step_s: float) -> Work:
 
 
 class ByteCounter(TorchDispatchMode):
-    """Adds up the bytes of what every operation reads and writes; a view moves nothing."""
+    """Sums the bytes that every operator reads and writes. A view moves nothing."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.bytes = self.bytes_of_weights = 0
         self.foreign: dict[str, Any] = {}
-        """Operations that aren't torch's own, by name."""
+        """Operators that aren't torch's own, by name."""
         self.hidden: str | None = None
-        """An operation that reads more than its tensors."""
+        """An operator that reads more than its tensors, if there is one."""
         self._made: set[int] = set()
-        """Addresses of the storages that operations of this step made; all else was there before."""
+        """Addresses of storages allocated in this step. All others existed before."""
         self._until_s = monotonic() + LONGEST_COUNTING_S
 
     def __torch_dispatch__(
@@ -96,7 +96,7 @@ class ByteCounter(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> object:
-        """Let the operation run, and note what it moved."""
+        """Run the operator and add the bytes it moved."""
         if monotonic() > self._until_s:
             raise BenchtuiError(f"counting a step took longer than {LONGEST_COUNTING_S:g} s")
         given = func(*args, **(kwargs or {}))
@@ -136,17 +136,17 @@ def _busy_ms(step: Step, device: Device, step_s: float) -> float | None:
 
 
 def _tried(device: Device, look: Callable[[], T]) -> T | str:
-    """What a look at the step gives, or why it gives nothing."""
+    """Return the result of ``look``, or the reason why it failed."""
     try:
         return look()
     except BenchtuiError as error:
         return text_of(error)
-    except Exception as error:  # noqa: BLE001  (the step is the model's or the user's, and its case has ended well)
+    except Exception as error:  # noqa: BLE001  (the step is model or user code, and its case has succeeded)
         return oom.reason(str(device.torch_device), error) or described(error)
 
 
 def _uncompiled() -> AbstractContextManager[object]:
-    """Runs what was compiled as it is written: a compiled graph is one operation, and opaque."""
+    """Run compiled code eagerly. A compiled graph is a single opaque operator."""
     if "torch._dynamo" not in sys.modules or not compilation.graphs():
         return nullcontext()
     if not hasattr(torch.compiler, "set_stance"):
@@ -156,7 +156,7 @@ def _uncompiled() -> AbstractContextManager[object]:
 
 
 def _tensors(value: object) -> Iterator[torch.Tensor]:
-    """The tensors in what an operation takes or gives."""
+    """Yield the tensors in an operator's arguments or result."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -167,7 +167,7 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def _changed(func: Any, args: tuple[Any, ...]) -> list[torch.Tensor]:  # noqa: ANN401
-    """The tensors that an operation changes in place, by its declaration."""
+    """Return the tensors that an operator modifies in place, according to its schema."""
     declared = zip(func._schema.arguments, args, strict=False)
     changed = (value for argument, value in declared if argument.alias_info and argument.alias_info.is_write)
     return list(_tensors(list(changed)))
@@ -178,7 +178,7 @@ def _place(tensor: torch.Tensor) -> int:
 
 
 def _size(tensor: torch.Tensor) -> int:
-    """Bytes of a tensor, those that an expanded dimension repeats counted once."""
+    """Size of a tensor in bytes. Expanded dimensions count once."""
     lengths = (length for length, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride)
     return prod(lengths) * tensor.element_size() if tensor.numel() else 0
 
@@ -195,4 +195,4 @@ _FORMULAS = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
 }
-"""Attention of torch on the processor, which its counter passes over."""
+"""FLOP formulas for torch's CPU attention, which its counter lacks."""

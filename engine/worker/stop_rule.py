@@ -1,6 +1,6 @@
-"""When enough has been measured: pure rules over the steps so far."""
+"""Stop rule: decides from the steps so far when measuring ends."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
 from bisect import insort
@@ -21,22 +21,22 @@ from benchtui.sessions.sweep import Measure
 
 SETTLED_VALUES = 64
 SETTLED_WITHIN = 0.05
-"""The noise itself is known once so many estimates lie so near the newest (NVBench, stdrel_criterion.cxx)."""
+"""Noise has settled once this many estimates are this close to the newest (NVBench, stdrel_criterion.cxx)."""
 
 
 @dataclass(slots=True)
 class IntervalWidth:
-    """The spread of a growing sample, kept up to date at little cost a value."""
+    """Spread of a growing sample, updated cheaply per value."""
 
     ordered: array[float] = field(default_factory=lambda: array("d"))
     noise: deque[float] = field(default_factory=lambda: deque(maxlen=SETTLED_VALUES))
-    """The newest estimates of the standard deviation over the mean."""
+    """Latest estimates of the relative standard deviation."""
     mean: float = 0.0
     _squares: float = 0.0
-    """Sum of squared distances from the mean (Welford's method)."""
+    """Sum of squared deviations from the mean (Welford's method)."""
 
     def add(self, value: float) -> None:
-        """Take in one more value."""
+        """Add a value."""
         insort(self.ordered, value)
         before = value - self.mean
         self.mean += before / len(self.ordered)
@@ -46,13 +46,13 @@ class IntervalWidth:
 
     @property
     def relative_std(self) -> float | None:
-        """Standard deviation over the mean; None below two values."""
+        """Standard deviation divided by the mean. None below two values."""
         n = len(self.ordered)
         return sqrt(self._squares / (n - 1)) / self.mean if n > 1 and self.mean > 0 else None
 
     @property
     def interval_percent(self) -> float | None:
-        """Half the 95% interval of the median over the median, in percent; None below 6 values."""
+        """Half-width of the median's 95% interval, in percent of the median. None below 6 values."""
         ranks = median_ranks(len(self.ordered))
         if ranks is None or not (middle := self.ordered[len(self.ordered) // 2]):
             return None
@@ -60,7 +60,7 @@ class IntervalWidth:
 
     @property
     def settled(self) -> bool:
-        """Whether the noise estimate has stopped moving."""
+        """Whether the noise estimate no longer changes."""
         if len(self.noise) < SETTLED_VALUES:
             return False
         newest = self.noise[-1]
@@ -68,7 +68,7 @@ class IntervalWidth:
 
 
 class StopRule:
-    """Says when enough has been measured, and why."""
+    """Decides when measuring ends, and why."""
 
     def __init__(self, rules: Measure) -> None:
         self._rules = rules
@@ -79,7 +79,10 @@ class StopRule:
         self._host, self._device = IntervalWidth(), IntervalWidth()
 
     def reason(self, wall_ms: float, device_ms: float | None, elapsed_s: float) -> str | None:
-        """Take in one more step, which ended so long after measuring began; why to end now, or None."""
+        """Add a step and return the reason to stop now, or None.
+
+        ``elapsed_s`` is the time from the start of measuring to the end of the step.
+        """
         self._steps += 1
         self._measured_ms += wall_ms
         if self._rules.until_auto or self._rules.until_percent is not None:

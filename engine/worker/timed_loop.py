@@ -1,4 +1,4 @@
-"""The timed loop: warm-up and measured steps, and what goes on around them."""
+"""Timed loop: runs and records warm-up and measured steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
 
 THROUGHPUT_BLOCK = 16
-"""Steps between two synchronisations in throughput mode."""
+"""Steps between two synchronizations in throughput mode."""
 
 Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
@@ -29,20 +29,20 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What measuring came to, and what went on around it."""
+    """Result of the measured phase, with its environment."""
 
     begin_s: float
-    """Monotonic clock when the first measured step began, and when the last one ended."""
+    """Monotonic clock at the begin of the first measured step; ``end_s`` at the end of the last."""
     end_s: float
     stop: str
-    """Why it ended."""
+    """Reason why measuring ended."""
     environment: Environment
     compiling: Compiling | None
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects the columns of one phase between two flushes."""
+    """Buffers the steps of one phase and emits them as columns."""
 
     case: int
     phase: Phase
@@ -50,15 +50,15 @@ class Recorder:
     clock: Callable[[], float]
     round: int = 0
     every_s: float = REPORT_S
-    """Between two flushes, at least."""
+    """Minimum seconds between two flushes."""
     added: int = 0
-    """Steps of this phase so far."""
+    """Number of steps in this phase so far."""
     times: list[StepTime] = field(default_factory=list)
     counted: list[StepCounts] = field(default_factory=list)
     flushed_s: float = field(default_factory=monotonic)
 
     def add(self, time: StepTime, counted: StepCounts) -> None:
-        """Keep a step, and pass on what has gathered when it is time."""
+        """Append a step, and flush if ``every_s`` has passed."""
         self.times.append(time)
         self.counted.append(counted)
         self.added += 1
@@ -66,7 +66,7 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Pass on what has gathered."""
+        """Emit the buffered steps."""
         if self.times:
             self.emit(self._event())
         self.times.clear()
@@ -94,7 +94,7 @@ class Recorder:
 
 
 def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder) -> str:
-    """Run the steps that are recorded and not counted; gives why they end."""
+    """Run and record the warm-up steps. Return the reason why they ended."""
     times_ms: list[float] = []
     while (stop := warmed_up(times_ms, rules)) is None:
         (time,) = _steps(workload, device, record, 1)
@@ -106,7 +106,7 @@ def warm_up(workload: Workload, device: Device, rules: Measure, record: Recorder
 def measure(
     workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
 ) -> Measured:
-    """Run measured steps until the rules say that it is enough."""
+    """Run measured steps until the stop rule ends them."""
     gc.collect()
     device.reset_peaks()
     rule, surroundings = StopRule(rules), EnvironmentProbe()
@@ -123,7 +123,7 @@ def measure(
 
 
 def _block(rules: Measure, done: int) -> int:
-    """How many steps to run without synchronising between them."""
+    """Number of steps to run without synchronizing between them."""
     if rules.mode == "latency":
         return 1
     left = rules.iterations - done
@@ -138,6 +138,6 @@ def _steps(workload: Workload, device: Device, record: Recorder, amount: int) ->
 
 
 def _column(values: Iterable[Value | None]) -> list[Value] | None:
-    """The values of the steps, or None where a step has none."""
+    """Return the steps' values, or None if they have none."""
     column = [value for value in values if value is not None]
     return column or None

@@ -1,4 +1,4 @@
-"""Asks torch about the machine, in a process of its own: CUDA is never touched before a fork."""
+"""Torch information, read in a separate process because CUDA must not be used before a fork."""
 
 import torch
 import transformers
@@ -8,7 +8,7 @@ from benchtui.sessions.events import Runtime
 
 
 def main() -> Runtime:
-    """What torch says, with ``t`` 0."""
+    """Return versions, threads and CUDA devices as torch reports them. ``t`` is 0."""
     isolation.isolate()
     count = torch.cuda.device_count()
     return Runtime(

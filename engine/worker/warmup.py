@@ -1,4 +1,4 @@
-"""When warming up has lasted long enough: pure rules over the times of the steps so far."""
+"""Warm-up rule: decides from the step times so far when the warm-up ends."""
 
 from collections.abc import Sequence
 from statistics import fmean, quantiles
@@ -6,19 +6,19 @@ from statistics import fmean, quantiles
 from benchtui.sessions.sweep import Measure
 
 WINDOW = 8
-"""Steps that have to be stable; pyperf, whose rule this is, looks at 20, which slow models can't pay for."""
+"""Steps that must be stable. The rule is pyperf's, which uses 20; slow models can't afford that."""
 LEAST_STEPS = 3
 MOST_STEPS = 50
 MOST_MS = 15_000.0
-"""The caps: steps in all, and time of those after the first, whose compiling may take longer by itself."""
+"""Caps on all steps, and on the time of all but the first, whose compilation alone may take longer."""
 
 QUARTILES_WITHIN = 0.05
 MEAN_FALLS, MEAN_RISES = -0.5, 0.1
-"""How the halves of a window have to agree (pyperf, _worker.py, test_calibrate_warmups)."""
+"""Allowed relative changes between the halves of a window (pyperf, _worker.py, test_calibrate_warmups)."""
 
 
 def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
-    """Why warming up ends after these steps, or None when it goes on."""
+    """Return the reason to end the warm-up after these steps, or None."""
     n = len(times_ms)
     if not rules.warmup_auto:
         return f"{rules.warmup} steps" if n >= rules.warmup else None
@@ -34,7 +34,7 @@ def warmed_up(times_ms: Sequence[float], rules: Measure) -> str | None:
 
 
 def stable(window_ms: Sequence[float]) -> bool:
-    """Whether a full window shows no trend: its first value no outlier, and its halves alike."""
+    """Whether a full window has no trend: its first value is no outlier and its halves agree."""
     if len(window_ms) < WINDOW:
         return False
     low, _, high = _quartiles(window_ms[1:])

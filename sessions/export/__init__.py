@@ -1,1 +1,1 @@
-"""Results and steps for other programs: CSV, JSON, Parquet, pandas."""
+"""Export of results and steps to other programs: CSV, JSON, Parquet, pandas."""

@@ -1,4 +1,4 @@
-"""The results of a session, a case a row: CSV, JSON with its schema, Parquet."""
+"""Results of a session, one row per case: CSV, JSON with its schema, and Parquet."""
 
 import csv
 import io
@@ -19,11 +19,11 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import Metrics
 
 FORMULA = ("=", "+", "-", "@")
-"""With what a text begins that a spreadsheet would compute; such a cell gets an apostrophe in front."""
+"""First characters of text that a spreadsheet would evaluate. Such a cell gets a leading apostrophe."""
 
 
 class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
-    """A sample of times in milliseconds."""
+    """Statistics of a sample of times in milliseconds."""
 
     n: int
     mean: float
@@ -37,7 +37,7 @@ class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(CaseRow, frozen=True, kw_only=True):
-    """A row of the CSV, and what has no place in a cell."""
+    """A row of the CSV, plus fields that don't fit in a cell."""
 
     parts_ms: A[
         dict[str, LatencyFields], Meta(description="The parts of a step, by name; empty without parts.")
@@ -47,7 +47,7 @@ class Case(CaseRow, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that the results are of, with machine and software."""
+    """The measured session, with its machine and software."""
 
     id: str
     created: A[str, Meta(description="UTC, ISO 8601.")]
@@ -72,7 +72,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """All of ``benchtui export --format json``; every field is always there, null where nothing is known."""
+    """Output of ``benchtui export --format json``. Every field is present, null if unknown."""
 
     schema: A[int, Meta(description="Version of this layout.")]
     session: Source
@@ -80,19 +80,19 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of what ``as_json`` gives."""
+    """Return the JSON Schema of the output of ``as_json``."""
     return msgspec.json.schema(Results)
 
 
 def as_json(session: Session) -> str:
-    """The results as one JSON object (``Results``), indented; raises BenchtuiError without a first event."""
+    """Return the results as indented JSON (``Results``). Raises BenchtuiError if there is no first event."""
     cases = tuple(_case(row, found) for row, found in rows(session))
     encoded = msgspec.json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
     return msgspec.json.format(encoded, indent=1).decode() + "\n"
 
 
 def as_csv(session: Session) -> str:
-    """The results as CSV (RFC 4180): the fields of ``CaseRow``, then the mean of each part of a step."""
+    """Return the results as CSV (RFC 4180): the fields of ``CaseRow``, then the mean of each part of a step."""
     shown = [(_cells(row), found) for row, found in rows(session)]
     parts = dict.fromkeys(part for _, found in shown if found for part in found.parts_ms)
     text = io.StringIO()
@@ -103,11 +103,11 @@ def as_csv(session: Session) -> str:
 
 
 def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> None:
-    """The rows of the CSV, without the parts, as a Parquet file.
+    """Write the rows of the CSV, without the parts, to a Parquet file.
 
     Raises:
-        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
-            ``inputs``.
+        BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
+            those of ``inputs``.
     """
     table = arrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
     with output_file(path, inputs) as file:
@@ -119,7 +119,7 @@ def _cells(row: CaseRow) -> list[object]:
 
 
 def _cell(value: object) -> object:
-    """None becomes an empty cell in the writer, which knows no other word for it."""
+    """Convert a value to a CSV cell. The writer turns None into an empty cell."""
     match value:
         case bool():
             return str(value).lower()

@@ -1,4 +1,4 @@
-"""Every case of a session as a row."""
+"""Conversion of a session's cases to export rows."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ MEMORY = ("peak_allocated_mb", "peak_reserved_mb", "peak_device_mb", "peak_rss_m
 
 
 def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
-    """A row for each case in the order of the plan, with the figures that it was made of."""
+    """Return a row for each case in plan order, with the metrics it is based on (None without any)."""
     results = measured(session)
     figures = {result.case.index: result for result in results}
     bases = baselines(results, session.start.sweep.measure.baseline)

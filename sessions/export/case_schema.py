@@ -1,8 +1,8 @@
-"""One case as a row of plain values: the columns of the CSV, and the fields of the JSON but its nested ones.
+"""Export schema: one case as a row of plain values (the CSV columns, and the JSON fields except nested ones).
 
-A contract with programs outside: columns are added, and renamed only with a new ``SCHEMA``. Units end the
-names: ``_ms``, ``_per_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``, ``_percent``. Missing is null, or an empty
-cell.
+A contract with other programs: columns may be added, but are renamed only with a new ``SCHEMA``. Names end in
+their units: ``_ms``, ``_per_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``, ``_percent``. Missing values are null,
+or an empty cell.
 """
 
 from typing import Annotated as A
@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Meta
 
 SCHEMA = 2
-# 1  2026-11: the first.
-# 2  2026-11: options of another tool's case are null where it didn't say them; ``verdict`` says same and unsure
-#    in place of "no difference" and "not known"; ``speedup`` is by typical steps.
+# 1  2026-11: initial version.
+# 2  2026-11: options of an imported case are null if its tool doesn't record them; ``verdict`` says same and
+#    unsure instead of "no difference" and "not known"; ``speedup`` is based on typical steps.
 
 Text = str | None
 Amount = int | None
@@ -21,7 +21,7 @@ Figure = float | None
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One case of a session: what was asked for, how it ended, and its figures where it ended well."""
+    """One case of a session: requested options, outcome, and metrics if it succeeded."""
 
     case: A[int, Meta(description="Number in the session's plan, counted from 0.")]
     name: A[str, Meta(description="The options in one readable line.")]

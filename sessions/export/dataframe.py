@@ -18,7 +18,7 @@ _NUMBERS = [name for name, kind in _TYPES.items() if kind == float | None]
 
 def frame(session: Session) -> "DataFrame":
     """Return the table. Units end the names; unknown values are missing (None, NaN)."""
-    import pandas  # half a second that only a caller of this pays
+    import pandas  # takes half a second
 
     found = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
     for row in found:

@@ -1,4 +1,4 @@
-"""pyarrow, which writes Parquet: asked for only then, and not always installed."""
+"""Lazy import of pyarrow, which is optional and needed only for Parquet."""
 
 from importlib import import_module
 from types import ModuleType
@@ -7,9 +7,9 @@ from benchtui.sessions.errors import BenchtuiError
 
 
 def arrow() -> ModuleType:
-    """The module pyarrow, with its ``parquet``; raises BenchtuiError where it can't be loaded."""
+    """Import pyarrow with its ``parquet`` module. Raises BenchtuiError if it can't be loaded."""
     try:
-        import_module("pyarrow.parquet")  # half a second that this format alone pays
+        import_module("pyarrow.parquet")  # takes half a second
         return import_module("pyarrow")
     except ModuleNotFoundError as error:
         raise BenchtuiError(

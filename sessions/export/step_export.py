@@ -1,7 +1,7 @@
-"""Every recorded step of a session as a row, read from the file piece by piece and never held as a whole.
+"""Export of every recorded step as a row, streamed from the session file.
 
-Steps that were measured once more, whatever the reason, are left out, as everywhere. Cases are told apart by
-their number; their options stand in the results.
+Steps that were later measured again, for whatever reason, are left out, as everywhere. A row identifies its
+case by number; the options of the case are in the results.
 """
 
 import json
@@ -25,16 +25,16 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.sanitize import visible
 
 PIECE = 1 << 20
-"""Bytes of the session file decoded at a time."""
+"""Bytes of the session file to decode at a time."""
 ROWS = 1 << 18
-"""Rows of a Parquet file that are compressed together."""
+"""Approximate number of rows that are compressed together in a Parquet file."""
 
 Events = Callable[[], Iterable[reader.Read]]
-"""Reads the session from its beginning, at each call once more."""
+"""Read the session from its beginning, again at each call."""
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One step; in CSV and Parquet the parts are columns of their own, ``part_NAME_ms``."""
+    """One step. In CSV and Parquet, each part is a column of its own, ``part_NAME_ms``."""
 
     case: A[int, Meta(description="Number of the case in the session's plan, counted from 0.")]
     round: A[int, Meta(description="Counted from 0.")]
@@ -49,32 +49,32 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Values = Sequence[Any] | str | int | None
-"""A column: a value a step, or one value for all steps of an event."""
+"""A column: one value per step, or one value for all steps of an event."""
 SEVERAL = (list, array, range)
-"""What a column is that has a value a step."""
+"""Types of a column with one value per step."""
 
 PLAIN = StepRow.__struct_fields__[:-1]
-"""The columns that every session has."""
+"""Columns that every session has."""
 
 
 @dataclass(slots=True)
 class Outline:
-    """What has to be known of a session before its first row is written."""
+    """Facts needed before the first row is written: part names, and which steps don't count."""
 
     parts: dict[str, None] = field(default_factory=dict)
-    """The names of all parts, in the order in which they come."""
+    """Names of all parts, in order of appearance."""
     repeated: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    """By case: the place among the events, and the round, from which on what came before doesn't count."""
+    """By case: event position and round of each repetition. Earlier steps from that round on don't count."""
     rounds: Counter[int] = field(default_factory=Counter)
-    """By case: how many of its rounds have ended, the last one aside."""
+    """By case: number of finished rounds, except the last one."""
 
     def counts(self, place: int, steps: Steps) -> bool:
-        """Whether the steps of the event at this place weren't measured once more."""
+        """Return whether the steps of the event at this position count: they weren't measured again."""
         later = self.repeated.get(steps.case, ())
         return not any(place < at and steps.round >= turn for at, turn in later)
 
     def see(self, place: int, event: reader.Read) -> None:
-        """Take in what the event at this place says of the steps before it."""
+        """Record what the event at this position implies for earlier steps."""
         match event:
             case RoundFinished():
                 self.rounds[event.case] += 1
@@ -90,18 +90,18 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The steps of a session file."""
+    """Steps of a session file."""
 
     events: Events
     outline: Outline
 
     @property
     def titles(self) -> list[str]:
-        """The columns of the parts."""
+        """Column names of the parts."""
         return [f"part_{visible(name)}_ms" for name in self.outline.parts]
 
     def batches(self) -> Iterator["Batch"]:
-        """The steps that count, as they were recorded."""
+        """Yield the steps that count, in recorded batches."""
         done: Counter[tuple[int, int, str]] = Counter()
         for place, event in enumerate(self.events()):
             if isinstance(event, Steps) and self.outline.counts(place, event) and event.wall_ms:
@@ -112,38 +112,38 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The steps of one event, and the number of the first."""
+    """Steps of one event, and the number of the first."""
 
     first: int
     steps: Steps
 
     def column(self, name: str) -> Values:
-        """A column of ``PLAIN``: a value a step, or the one value of them all."""
+        """Return a column of ``PLAIN``: one value per step, or one value for all."""
         if name == "step":
             return range(self.first, self.first + len(self.steps.wall_ms))
         found: Values = getattr(self.steps, name)
         return found
 
     def columns(self, parts: Iterable[str]) -> list[Values]:
-        """All of ``PLAIN``, and these parts; None for a part that the batch hasn't got."""
+        """Return all columns of ``PLAIN`` and of these parts. None for a part that the batch lacks."""
         return [*map(self.column, PLAIN), *map(self.steps.parts_ms.get, parts)]
 
 
 def recorded(path: Path) -> Recorded:
-    """The steps of a session file; raises BenchtuiError where it can't be read."""
+    """Prepare the steps of a session file for export. Raises BenchtuiError if it can't be read."""
 
     def streamed() -> Iterator[reader.Read]:
         return _streamed(path)
 
     try:
         return Recorded(streamed, _outline(streamed(), path))
-    except BenchtuiError:  # torn, broken, or laid out anew by another program: that needs the file as a whole
+    except BenchtuiError:  # torn, broken or reformatted by another program: read the whole file
         whole = reader.read(path).events
         return Recorded(lambda: whole, _outline(whole, path))
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of what ``write_json`` writes: an array of steps."""
+    """Return the JSON Schema of the output of ``write_json``: an array of steps."""
     return msgspec.json.schema(list[StepRow])
 
 
@@ -157,7 +157,7 @@ def write_csv(recorded: Recorded, out: IO[bytes]) -> None:
 
 
 def write_json(recorded: Recorded, out: IO[bytes]) -> None:
-    """Write the steps as a JSON array, a row a line."""
+    """Write the steps as a JSON array, one row per line."""
     separator = "[\n"
     for batch in recorded.batches():
         names, columns = list(batch.steps.parts_ms), batch.columns(batch.steps.parts_ms)
@@ -174,8 +174,8 @@ def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) ->
     """Write the steps as a Parquet file.
 
     Raises:
-        BenchtuiError: without pyarrow, and where the file can't be written, or is a session, such as those of
-            ``inputs``.
+        BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
+            those of ``inputs``.
     """
     pyarrow = arrow()
     schema = pyarrow.schema([*_types(pyarrow), *((name, pyarrow.float64()) for name in recorded.titles)])
@@ -186,7 +186,7 @@ def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) ->
 
 
 def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -> Any:  # noqa: ANN401
-    """A batch as a table of pyarrow, which has no types for the checker."""
+    """Convert a batch to a pyarrow table. ``Any``, because pyarrow has no type hints."""
     size = len(batch.steps.wall_ms)
     columns = [
         pyarrow.array(column if isinstance(column, SEVERAL) else [column] * size, kind.type)
@@ -197,7 +197,7 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
 
 def _streamed(path: Path) -> Iterator[reader.Read]:
     torn = False
-    for events, torn in reader.slices(path, PIECE):  # noqa: B007 - the last one counts
+    for events, torn in reader.slices(path, PIECE):  # noqa: B007 - the last value is used
         yield from events
     if torn:
         raise BenchtuiError(f"{path}: doesn't end in a whole line")
@@ -234,7 +234,7 @@ def _check(steps: Steps, path: Path) -> None:
 
 
 def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
-    """Batches together, about ``ROWS`` steps at a time."""
+    """Group batches into lists of about ``ROWS`` steps."""
     found: list[Batch] = []
     size = 0
     for batch in batches:
@@ -248,7 +248,7 @@ def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
 
 
 def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
-    """A row for each step, with the values of those columns that have one for each."""
+    """Return a formatted row per step, filled from the columns with one value per step."""
     varied = [column for column in columns if isinstance(column, SEVERAL)]
     whole = [
         [missing if each is None else each for each in column] if None in column else column
@@ -258,7 +258,7 @@ def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
 
 
 def _cell(column: Values) -> str:
-    """A place to fill, or what all rows have in common."""
+    """Return a ``%s`` placeholder, or the value that all rows share."""
     return "%s" if isinstance(column, SEVERAL) else str(column)
 
 
@@ -267,7 +267,7 @@ def _json_cell(column: Values) -> str:
 
 
 def _members(names: Iterable[str], cells: Iterable[str]) -> str:
-    """The inside of a JSON object; a percent sign in a name is doubled, as rows are filled by format."""
+    """Return the members of a JSON object. Percent signs in names are doubled, as rows use % formatting."""
     return ",".join(
         f"{json.dumps(name).replace('%', '%%')}:{cell}" for name, cell in zip(names, cells, strict=False)
     )

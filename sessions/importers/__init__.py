@@ -1,1 +1,1 @@
-"""Results of other tools as sessions."""
+"""Import of other tools' results as sessions."""

@@ -1,16 +1,16 @@
-"""JSON lines of a batch-sweep runner: a case a line, with figures over its steps and no steps.
+"""Importer for JSON lines of a batch-sweep runner: one case per line, with statistics but no steps.
 
-Two forms are read, told apart line by line. The runner itself (``src/runner.py`` and ``src/metrics`` of
-NayanaChandrika99/distilbert-benchmark) writes figures, machine and model as objects inside each line:
-``metrics``, ``system_info``, ``model_info``. It measures a sequence classifier that it never compiles, on rows
-padded to their full length. Its memory is in MiB, on a GPU as the driver sees the whole device; its standard
-deviation is that of a population; power and energy are those of further batches.
+Each line has one of two forms. The runner itself (``src/runner.py`` and ``src/metrics`` of
+NayanaChandrika99/distilbert-benchmark) nests metrics, machine and model as objects: ``metrics``,
+``system_info``, ``model_info``. It measures a sequence classifier that it never compiles, on rows padded to
+their full length. Memory is in MiB, on a GPU that of the whole device as the driver sees it. The standard
+deviation is that of a population. Power and energy are those of additional batches.
 
-The flat form has the keys of such figures beside ``device`` and ``batch_size``. ``throughput_mean`` is in
-samples/s, ``cpu_memory_mb_max`` the worker's peak, ``gpu_memory_mb_max`` taken for that of the allocator's
-tensors.
+The flat form has the keys of those metrics next to ``device`` and ``batch_size``. ``throughput_mean`` is in
+samples/s. ``cpu_memory_mb_max`` is the worker's peak; ``gpu_memory_mb_max`` is taken as the peak that tensors
+allocated.
 
-A ``mixed_precision`` of true asks for autocast to fp16, torch's default on CUDA; whether it was in force isn't
+A ``mixed_precision`` of true requests autocast to fp16, torch's default on CUDA. Whether it was applied isn't
 known.
 """
 
@@ -37,7 +37,7 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
 
 REQUIRED = ("device", "batch_size", "latency_ms_mean")
-"""Keys of a line in the flat form."""
+"""Required keys of a line in the flat form."""
 REQUIRED_NESTED = ("device", "batch_size", "metrics")
 MB_IN_MIB = 2**20 / 1e6
 
@@ -50,11 +50,11 @@ _OF_RATES = "throughput: the mean of the rates of single steps, not samples over
 _OF_ENERGY = "power and energy: of further batches, not of the timed ones"
 _OF_AUTOCAST = "mixed precision: the published runner sets autocast up and never enters it"
 _QUOTED = ("dataset", "split", "warmup_runs", "smoke_test")
-"""Keys without a place in a session whose values are told."""
+"""Keys without a field in a session, whose values are quoted in a note."""
 
 
 class _Figures(msgspec.Struct, kw_only=True):
-    """What a line says of its steps, in either form."""
+    """Statistics of a line's steps, in either form."""
 
     latency_ms_mean: Positive
     latency_ms_median: Positive | None = None
@@ -75,7 +75,7 @@ class _Figures(msgspec.Struct, kw_only=True):
 
     @property
     def steps(self) -> int | None:
-        """Steps that were measured."""
+        """Number of measured steps."""
         return self.num_measurements or self.iterations
 
 
@@ -105,7 +105,7 @@ class _ModelInfo(msgspec.Struct):
 
 
 class _Line(msgspec.Struct, kw_only=True):
-    """What both forms say of a case."""
+    """Fields of a case that both forms have."""
 
     device: str
     batch_size: Size
@@ -116,7 +116,7 @@ class _Line(msgspec.Struct, kw_only=True):
 
 
 class _Nested(_Line, kw_only=True):
-    """A line as the runner writes it."""
+    """A line in the nested form, as the runner writes it."""
 
     metrics: _Figures
     system_info: _SystemInfo | None = None
@@ -134,44 +134,44 @@ class _Row:
 
     @property
     def nested(self) -> _Nested | None:
-        """The line, where it is as the runner writes it."""
+        """The line, if it is in the nested form."""
         return self.line if isinstance(self.line, _Nested) else None
 
     @property
     def on_cpu(self) -> bool:
-        """Whether the case ran on the processor."""
+        """Whether the case ran on the CPU."""
         return self.line.device == "cpu"
 
     @property
     def steps(self) -> int | None:
-        """Steps that were measured."""
+        """Number of measured steps."""
         asked = self.nested.iterations if self.nested else None
         return self.figures.num_measurements or self.figures.iterations or asked
 
 
 _REPEATED = ("metrics.device", "metrics.batch_size", "metrics.warmup_runs")
-"""What a nested line says once more inside."""
+"""Fields inside a nested line that repeat others of it."""
 _OTHER_DEVICE = {True: ("gpu_avg_power_w", "gpu_energy_j"), False: ("cpu_avg_power_w", "cpu_energy_j")}
-"""By whether a case ran on the processor: the figures of the device that it didn't run on."""
+"""Metrics of the device that a case did not run on, by whether it ran on the CPU."""
 
 
 def keys(value: object) -> set[str]:
-    """Keys of the first line."""
+    """Return the keys of the first line."""
     return set(value) if isinstance(value, dict) else set()
 
 
 def required(value: object) -> tuple[str, ...]:
-    """The keys that such a line must have: those of the runner's form where it has its figures apart."""
+    """Return the required keys of a line. A line with ``metrics`` is in the nested form."""
     return REQUIRED_NESTED if "metrics" in keys(value) else REQUIRED
 
 
 def is_one(value: object) -> bool:
-    """Whether the first line's object is such a case."""
+    """Return whether the first line is a case in either form."""
     return keys(value) >= set(required(value))
 
 
 def found(text: str, path: Path) -> Found:
-    """Every line. Raises BenchtuiError with the line of what isn't allowed."""
+    """Parse every line. Raises BenchtuiError naming the line with an invalid value."""
     values = lines(text, str(path))
     rows = [_row(value, where) for where, value in values]
     measurements = tuple(_measurement(row) for row in rows)
@@ -223,12 +223,12 @@ def _measurement(row: _Row) -> Measurement:
 
 
 def _of_a_sample(std_ms: float | None, steps: int | None) -> float | None:
-    """The standard deviation of a sample (n - 1) from that of a population; as it is, where n isn't known."""
+    """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
     return std_ms * sqrt(steps / (steps - 1)) if std_ms is not None and steps and steps > 1 else std_ms
 
 
 def _options(row: _Row) -> Config:
-    """The options of a line; a case without a length, which no session can leave open, has a label for them."""
+    """Return the options of a line. Without a sequence length, which a session requires, add a label."""
     line, nested = row.line, row.nested
     precision, usual = _precision(row), Config(device=line.device)
     length = row.figures.sequence_length or (nested.max_length if nested else None)
@@ -245,7 +245,7 @@ def _options(row: _Row) -> Config:
 
 
 def _precision(row: _Row) -> str:
-    """The precision that was asked for; the runner leaves autocast out where the device isn't CUDA."""
+    """Return the requested precision. The runner uses autocast only on CUDA."""
     if row.line.precision is not None:
         return row.line.precision
     if row.nested:
@@ -262,7 +262,7 @@ def _memory(row: _Row) -> Memory:
 
 
 def _name(row: _Row) -> str:
-    """The model, by the line or by what is said of the model."""
+    """Return the model's name, from the line or its ``model_info``."""
     said = row.nested.model_info.name if row.nested and row.nested.model_info else None
     return said or UNKNOWN if row.line.model == UNKNOWN else row.line.model
 
@@ -271,7 +271,7 @@ def _model(row: _Row) -> Model:
     said = (row.nested.model_info if row.nested else None) or _ModelInfo()
     return Model(
         name=_name(row),
-        parameters=said.num_parameters or None,  # 0 is the runner's word for a model that it couldn't count
+        parameters=said.num_parameters or None,  # the runner writes 0 if it couldn't count them
         hidden_size=said.hidden_size,
         hidden_layers=said.num_hidden_layers,
         attention_heads=said.num_attention_heads,
@@ -279,7 +279,7 @@ def _model(row: _Row) -> Model:
 
 
 def _agreed(said: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
-    """What the lines say of the machine, as far as they agree, and notes of what they don't agree in."""
+    """Return the machine facts on which all lines agree, and a note for each on which they don't."""
     columns = {
         name: list(dict.fromkeys(value for each in said if (value := getattr(each, name))))
         for name in _SystemInfo.__struct_fields__
@@ -316,7 +316,7 @@ def _runtime(said: _SystemInfo) -> Runtime | None:
 
 
 def _notes(nested: Sequence[_Nested], measurements: Iterable[Measurement]) -> Iterator[str]:
-    """What a reader must know of the file as a whole."""
+    """Yield caveats about the file as a whole."""
     if any(each.config.label for each in measurements):
         yield _NO_LENGTH
     if any(row.metrics.cpu_memory_mb_max or row.metrics.gpu_memory_mb_max for row in nested):
@@ -330,7 +330,7 @@ def _notes(nested: Sequence[_Nested], measurements: Iterable[Measurement]) -> It
 
 
 def _left_out(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, ...]:
-    """Names of what isn't taken over, with the values of those that say what was measured."""
+    """Name the ignored fields, with the values of those that describe what was measured."""
     said = [value for value in values if isinstance(value, dict)]
     quoted = {name: dict.fromkeys(str(value[name]) for value in said if name in value) for name in _QUOTED}
     told = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}

@@ -1,4 +1,4 @@
-"""Text of a stranger's file into typed records; errors name the place, the value and what is allowed."""
+"""Decoding of untrusted files into typed records. Errors name the place, the value and what is allowed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shortened, visible
 T = TypeVar("T")
 
 MOST_BYTES = 500_000_000
-"""Size of a file from which it is no result of a benchmark."""
+"""Maximum size of a file. No benchmark result is larger."""
 _LARGEST = 10**15
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
@@ -24,7 +24,7 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 
 MOST_UNTAKEN = 60
-"""Names of what isn't taken over that a note holds."""
+"""Most ignored fields to list in a note."""
 
 _PLACE = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
@@ -32,7 +32,7 @@ _BYTE = re.compile(r" \(byte (\d+)\)$")
 
 
 def read_text(path: Path) -> str:
-    """A file's text. Raises BenchtuiError where it can't be read, is too large or isn't text."""
+    """Read a file's text. Raises BenchtuiError if it can't be read, is too large or isn't text."""
     try:
         return input_file.read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
 
 
 def parsed(text: str) -> object:
-    """JSON as plain values, or None for what isn't JSON as a whole."""
+    """Parse JSON into plain values. None if the text as a whole isn't JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):
@@ -50,7 +50,7 @@ def parsed(text: str) -> object:
 
 
 def whole(text: str, where: str) -> object:
-    """JSON as plain values. Raises BenchtuiError, with line and column, for what isn't JSON as a whole."""
+    """Parse JSON into plain values. Raises BenchtuiError with line and column if it is invalid."""
     try:
         return msgspec.json.decode(text)
     except RecursionError as error:
@@ -60,7 +60,7 @@ def whole(text: str, where: str) -> object:
 
 
 def lines(text: str, where: str) -> list[tuple[str, object]]:
-    """The values of JSON lines, each with its place. Raises BenchtuiError for a line that isn't JSON."""
+    """Parse JSON lines, each with its place for messages. Raises BenchtuiError for a line that isn't JSON."""
     numbered = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
     return [(f"{where}, line {number}", _line(line, number, where)) for number, line in numbered]
 
@@ -75,7 +75,7 @@ def _line(text: str, number: int, where: str) -> object:
 
 
 def _malformed(text: str, said: str, first: int = 1) -> str:
-    """Where text stops being JSON, by line and column counted from 1, and why."""
+    """Describe where text stops being JSON, by line and column counted from 1, and why."""
     match = _BYTE.search(said)
     if match is None:
         read, why = text.rstrip(), "it ends in the middle"
@@ -87,10 +87,10 @@ def _malformed(text: str, said: str, first: int = 1) -> str:
 
 
 def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) -> T:
-    """A value as a record of this type; with ``from_text`` numbers may be written as text.
+    """Convert a value to a record of this type. With ``from_text``, numbers may be written as text.
 
     Raises:
-        BenchtuiError: naming the place in the value, what stands there and what is allowed.
+        BenchtuiError: naming the place in the value, its content and what is allowed.
     """
     try:
         return msgspec.convert(value, kind, strict=not from_text)
@@ -99,9 +99,9 @@ def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) 
 
 
 def untaken(value: object, kind: type) -> Iterator[str]:
-    """Places in a value for which this type of record has no field; null and what is empty say nothing.
+    """Yield the fields of a value that this record type lacks. Null and empty values are skipped.
 
-    Places are names joined by dots; the items of a list share one.
+    Fields are dotted paths. The items of a list share one path.
     """
     return _untaken(value, _described(kind), "")
 
@@ -131,7 +131,7 @@ _NESTING = (inspect.StructType, *_LISTS)
 
 
 def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """A note that names what isn't taken over, each place once with the remark on it; empty without any."""
+    """Return a note that lists ignored fields, each once with its remark. Empty if there are none."""
     said = remarks or {}
     named = [
         visible(place, LONGEST_VALUE) + (f" ({said[place]})" if place in said else "")
@@ -142,7 +142,7 @@ def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) ->
 
 
 def agreed(values: Iterable[str], what: str, where: str) -> str:
-    """The one value that all have. Raises BenchtuiError where there are several, or none at all."""
+    """Return the value that all share. Raises BenchtuiError if there are several, or none."""
     distinct = list(dict.fromkeys(values))
     if not distinct:
         raise BenchtuiError(f"{where}: no measurement in it")
@@ -153,7 +153,7 @@ def agreed(values: Iterable[str], what: str, where: str) -> str:
 
 
 def _explained(message: str, value: object) -> str:
-    """What a decoder objects to, with the place in front and what stands there behind."""
+    """Rewrite a decoder's error: place and value first, then the reason."""
     message = message.removeprefix("Object ")
     match = _PLACE.search(message)
     if match is None:
@@ -165,8 +165,8 @@ def _explained(message: str, value: object) -> str:
     return f"{place} {quoted(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"
 
 
-def _at(value: Any, place: str) -> object:  # noqa: ANN401  (a stranger's JSON)
-    """What stands at a place such as ``$.results[0].mean``; None where the path can't be followed."""
+def _at(value: Any, place: str) -> object:  # noqa: ANN401  (untrusted JSON)
+    """Return the value at a path such as ``$.results[0].mean``. None if the path can't be followed."""
     for name, index in _STEP.findall(place):
         try:
             value = value[int(index)] if index else value[name]

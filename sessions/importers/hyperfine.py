@@ -1,7 +1,7 @@
-"""hyperfine's ``--export-json``: a case a command, a step a run of it, with all times in seconds.
+"""Importer for hyperfine's ``--export-json``: one case per command, one step per run, times in seconds.
 
-A command has no samples, tokens or device that anything is said of. User and system time over wall time are
-the processors it used.
+Nothing is said about a command's samples, tokens or device. User plus system time over wall time is the number
+of processors it used.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from benchtui.sessions.payloads import Environment, Memory, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 REQUIRED = ("command", "mean")
-"""Keys of a result."""
+"""Required keys of a result."""
 LONGEST = 300
-"""Characters of a command that stand for it."""
+"""Maximum length of a command's label in characters."""
 
 _DERIVED = {f"results.{name}" for name in ("median", "stddev", "min", "max")}
-"""What follows from the time of each run."""
+"""Fields that can be computed from the times of the runs."""
 
 
 class _Result(msgspec.Struct):
@@ -40,20 +40,20 @@ class _Export(msgspec.Struct):
 
 
 def keys(value: object) -> set[str]:
-    """Keys of the first result."""
+    """Return the keys of the first result."""
     results = value.get("results") if isinstance(value, dict) else None
     first = results[0] if isinstance(results, list) and results else None
     return set(first) if isinstance(first, dict) else set()
 
 
 def is_one(value: object) -> bool:
-    """Whether it is an object with results of commands."""
+    """Return whether the value is an object with results of commands."""
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, list) and all(isinstance(each, dict) and "command" in each for each in results)
 
 
 def found(text: str, path: Path) -> Found:
-    """Every command. Raises BenchtuiError with the place of what isn't allowed."""
+    """Parse every command. Raises BenchtuiError naming the place of an invalid value."""
     value = whole(text, str(path))
     export = typed(value, _Export, str(path))
     without_runs = any(not result.times for result in export.results)
@@ -90,13 +90,13 @@ def _measurement(result: _Result) -> Measurement:
 
 
 def _words(result: _Result) -> Iterator[str]:
-    """The command, and its parameters, which a name given to it need not tell."""
+    """Yield the command and its parameters, which a custom command name need not include."""
     yield result.command
     yield from (f"{name}={value}" for name, value in result.parameters.items())
 
 
 def _failure(codes: list[int | None]) -> str:
-    """That all runs failed, and how; a run without a code was ended by a signal."""
+    """Describe how all runs failed. A run without an exit code was ended by a signal."""
     ends = ["a signal" if code is None else f"exit code {code}" for code in dict.fromkeys(codes)]
     return f"every run failed: {', '.join(ends)}"
 

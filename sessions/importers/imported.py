@@ -1,4 +1,4 @@
-"""What an importer finds in a file: measurements of cases, and what is said of where they come from."""
+"""Result of an importer: measurements of cases, and what is known of their source."""
 
 from dataclasses import dataclass, field
 
@@ -9,34 +9,34 @@ from benchtui.sessions.sweep import UNKNOWN, Config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One measurement of a case; a case that a file has several times has several."""
+    """One measurement of a case. A case that occurs several times in a file has several."""
 
     config: Config
     wall_ms: list[float] = field(default_factory=list)
-    """Steps in milliseconds, where the source kept them."""
+    """Measured steps in milliseconds, if the source kept them."""
     warmup_ms: list[float] = field(default_factory=list)
     parts_ms: dict[str, list[float]] = field(default_factory=dict)
     tokens: int | None = None
-    """Tokens of a step."""
+    """Tokens per step."""
     reported: Reported | None = None
-    """The source's own figures, where it kept no steps."""
+    """Statistics reported by the source, if it kept no steps."""
     memory: Memory | None = None
     energy: Energy | None = None
     model: Model | None = None
     environment: Environment | None = None
     samples_per_step: int | None = None
-    """None for the batch size; 0 where a step has no samples, or the source doesn't say how many."""
+    """None means the batch size; 0 means no samples per step, or an unknown number."""
     new_tokens: int | None = None
     marks: tuple[str, ...] = ()
     failure: str | None = None
-    """Why it is none of a case that ended well."""
+    """Why the case failed. None if it succeeded."""
     exit_code: int | None = None
-    """Of a failure, where every run had the same."""
+    """Exit code of a failure, if every run had the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The content of a file."""
+    """Content of an imported file."""
 
     kind: str
     model: str = UNKNOWN
@@ -45,13 +45,13 @@ class Found:
     host: Host = field(default_factory=Host)
     runtime: Runtime | None = None
     measured: str | None = None
-    """When it was measured, as the source writes it, the earliest time of several; None where nothing says."""
+    """When it was measured, as the source writes it; the earliest of several times. None if unknown."""
     grid: bool = False
-    """Whether it is a table over options, of which a combination without a row is worth naming."""
+    """Whether the file is a table over options, so that missing combinations are worth naming."""
     notes: tuple[str, ...] = ()
-    """What isn't taken over, and what else a reader must know of the file as a whole."""
+    """Ignored fields, and other caveats about the file as a whole."""
 
     @property
     def cases(self) -> tuple[Config, ...]:
-        """The distinct cases, in the order of the file."""
+        """Distinct cases, in the order of the file."""
         return tuple(dict.fromkeys(each.config for each in self.measurements))

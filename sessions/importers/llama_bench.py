@@ -1,8 +1,8 @@
-"""llama-bench's ``-o json`` and ``-o jsonl``: a case a test, a step a repetition, with times in nanoseconds.
+"""Importer for llama-bench's ``-o json`` and ``-o jsonl``: one case per test, one step per repetition.
 
-A test has options of its own (layers on the GPU, type of the cache, batch in tokens), so that a case is named
-in llama-bench's words: the model, the test as in its table (``pp512``, ``tg128``), and the options that differ.
-The options that are alike in all tests are told once, in a note.
+Times are in nanoseconds. A test has options of its own (GPU layers, cache type, batch in tokens), so a case is
+named in llama-bench's terms: the model, the test as in its table (``pp512``, ``tg128``), and the options that
+differ. Options shared by all tests are listed once, in a note.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,16 +18,16 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
 
 REQUIRED = ("n_prompt", "n_gen", "avg_ns")
-"""Keys of a test by which it is recognised."""
+"""Keys that identify a test."""
 
 _TOLD = (
     *("build_commit", "build_number", "cpu_info", "gpu_info", "backends", "model_filename", "model_type"),
     *("model_size", "model_n_params", "n_prompt", "n_gen", "n_depth", "test_time", "avg_ns", "stddev_ns"),
     *("avg_ts", "stddev_ts", "samples_ns", "samples_ts"),
 )
-"""What is no option of a case, or told elsewhere."""
+"""Fields that aren't options of a case, or are reported elsewhere."""
 _FIGURES = ("avg_", "stddev_", "samples_")
-"""Names that begin like this are results, as some builds of it have more of."""
+"""Prefixes of result fields. Some builds write more of them."""
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=LARGEST // 4)]
 
 
@@ -53,18 +53,18 @@ class _Test(msgspec.Struct):
 
 
 def keys(value: object) -> set[str]:
-    """Keys of the first test of a list, or of the first line."""
+    """Return the keys of the first test of a list, or of the first line."""
     first = value[0] if isinstance(value, list) and value else value
     return set(first) if isinstance(first, dict) else set()
 
 
 def is_one(value: object) -> bool:
-    """Whether it is a list of tests, or the first line's test."""
+    """Return whether the value is a list of tests, or the first line's test."""
     return keys(value) >= set(REQUIRED)
 
 
 def found(text: str, path: Path) -> Found:
-    """Every test. Raises BenchtuiError with the place of what isn't allowed."""
+    """Parse every test. Raises BenchtuiError naming the place of an invalid value."""
     whole = parsed(text)
     places = (
         [(f"{path}, test {place}", value) for place, value in enumerate(whole, 1)]
@@ -87,7 +87,7 @@ def found(text: str, path: Path) -> Found:
 
 
 def _host(tests: Sequence[_Test]) -> Host:
-    """The machine of the first test, and the build of llama.cpp in place of a version."""
+    """Return the machine of the first test, with the build of llama.cpp as a package version."""
     first = tests[0]
     names = [name.strip() for name in (first.gpu_info or "").split(",") if name.strip()]
     build = [f"{each}" for each in (first.build_number, first.build_commit) if each]
@@ -104,12 +104,12 @@ def _options(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _varied(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The options in which the tests differ."""
+    """Return the options in which the tests differ."""
     return tuple(name for name in _options(tests) if len({repr(test.get(name)) for test in tests}) > 1)
 
 
 def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterator[str]:
-    """The options of all tests alike, machines that aren't, and what has no place in a session."""
+    """Yield notes on options shared by all tests, differing machines, and ignored fields."""
     first = tests[0]
     alike = [f"{name}={_value(first.get(name))}" for name in _options(tests) if name not in varied]
     if alike:
@@ -122,7 +122,7 @@ def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterato
 
 
 def _value(value: object) -> str:
-    """An option's value as JSON writes it, in one line."""
+    """Format an option's value on one line: text as it is, anything else as JSON."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return visible(text, LONGEST_VALUE)
 
@@ -152,14 +152,14 @@ def _measurement(test: _Test, raw: Mapping[str, Any], varied: tuple[str, ...]) -
 
 
 def _name(test: _Test) -> str:
-    """The test as llama-bench's own table names it."""
+    """Return the test's name in llama-bench's own table."""
     parts = [f"pp{test.n_prompt}"] * (test.n_prompt > 0) + [f"tg{test.n_gen}"] * (test.n_gen > 0)
     depth = f" @ d{test.n_depth}" if test.n_depth else ""
     return "+".join(parts) + depth
 
 
 def _device(test: _Test) -> str:
-    """The backend; without one, or with all layers kept off the GPU, the processor."""
+    """Return the backend, or ``cpu`` if all layers are on the CPU. Unknown if the test names no backend."""
     backends = test.backends.lower().replace("blas", "").strip(",")
     if test.n_gpu_layers == 0 or backends in ("", "cpu"):
         return "cpu" if test.backends else UNKNOWN

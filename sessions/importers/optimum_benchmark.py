@@ -1,12 +1,13 @@
-"""optimum-benchmark's ``benchmark.json`` with its configuration, or ``benchmark_report.json`` alone.
+"""Importer for optimum-benchmark: ``benchmark.json``, which has the configuration, or its report alone.
 
-By version 0.6: latencies are lists of seconds, memory is in 10**6 bytes, energy in kWh a call. On CUDA it times
-with events, so that a step is the device's time. The first call before its warm-up becomes the warm-up step
-here, for it is the one that compiles. Its energy is that of the GPU on CUDA, else of the processor.
+The report alone is ``benchmark_report.json``. As of version 0.6, latencies are lists of seconds, memory is in
+10**6 bytes, and energy in kWh per call. On CUDA, timing uses events, so a step is device time. The first call
+before the warm-up becomes the warm-up step here, because it is the one that compiles. Energy is that of the GPU
+on CUDA, else of the processor.
 
-A generation is measured as its ``prefill`` and its ``decode``. Their rates are samples/s and tokens/s over the
-mean time (``scenarios/inference/scenario.py``), so that the batch size and the number of new tokens follow from
-them where no configuration says. A dtype of null leaves the choice to the model's files: it is unknown here.
+Generation is measured as ``prefill`` and ``decode``. Their rates are samples/s and tokens/s over the mean time
+(``scenarios/inference/scenario.py``), so batch size and number of new tokens can be derived from them without a
+configuration. A dtype of null leaves the choice to the model's files, so it is unknown here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config, Size, Weights
 
 REQUIRED = ("latency", "memory")
-"""Keys of a target."""
+"""Required keys of a target."""
 J_IN_KWH = 3.6e6
 MOST_NEW_TOKENS = 10**9
 
@@ -37,18 +38,18 @@ _FIRST = {
     "generate": "first_generate",
     "call": "first_call",
 }
-"""The target that holds the very first call of each."""
+"""By step target: the target with its very first call."""
 _PARTS = ("prefill", "decode")
-"""Targets that together are a generation."""
+"""Targets that together form a generation."""
 _DERIVED = ("latency.", "efficiency")
-"""Of a target, what follows from the latencies and from its energy."""
+"""Fields of a target that follow from its latencies and energy."""
 _ASIDE = (
     *("config.backend._target_", "config.scenario._target_", "config.print_report", "config.log_report"),
     *("config.environment.system", "config.environment.machine", "config.environment.processor"),
 )
-"""Of a configuration, what the rest says as well, or what says nothing of the measurement."""
+"""Configuration fields that repeat others, or say nothing about the measurement."""
 _PACKAGES = ("optimum_benchmark", "transformers", "accelerate", "diffusers", "optimum", "timm", "peft")
-"""Whose versions the environment tells, as ``NAME_version``."""
+"""Packages whose versions are in the environment as ``NAME_version``."""
 
 
 class _Latency(msgspec.Struct):
@@ -142,13 +143,13 @@ class _Benchmark(msgspec.Struct):
 
 
 def keys(value: object) -> set[str]:
-    """Keys of the first target of a benchmark or a report."""
+    """Return the keys of the first target of a benchmark or report."""
     targets = _report(value) or {}
     return next((set(each) for each in targets.values() if isinstance(each, dict)), set())
 
 
 def is_one(value: object) -> bool:
-    """Whether it is a benchmark or a report: an object of targets with latency or memory."""
+    """Return whether the value is a benchmark or report: an object of targets with latency and memory."""
     report = _report(value)
     return bool(report) and all(
         each is None or (isinstance(each, dict) and set(REQUIRED) <= set(each))
@@ -162,7 +163,7 @@ def _report(value: object) -> dict[str, object] | None:
 
 
 def found(text: str, path: Path) -> Found:
-    """The one case of the file. Raises BenchtuiError with the place of what isn't allowed."""
+    """Parse the file's only case. Raises BenchtuiError naming the place of an invalid value."""
     value = whole(text, str(path))
     both = value if isinstance(value, dict) and "report" in value else {"report": value}
     benchmark = typed(both, _Benchmark, str(path))
@@ -182,7 +183,7 @@ def found(text: str, path: Path) -> Found:
 
 
 def _task(backend: _Backend | None, step: str) -> str:
-    """The task that is configured; without a configuration the steps tell a generation alone."""
+    """Return the configured task. Without a configuration, only generation can be recognized."""
     if backend is None:
         return "generate" if step == "generate" else UNKNOWN
     return _TASKS.get(backend.task or "", backend.task or UNKNOWN)
@@ -195,7 +196,7 @@ def _runtime(backend: _Backend | None) -> Runtime | None:
 
 
 def _untaken(both: object, targets: Mapping[str, _Target], step: str) -> Iterator[str]:
-    """Names of what isn't taken over: of the configuration, of targets, and whole targets."""
+    """Yield the names of ignored configuration fields, target fields and whole targets."""
     yield from (place for place in untaken(both, _Benchmark) if place not in _ASIDE)
     used = {step, *_parts(targets), _FIRST.get(step)}
     report = _report(both) or {}
@@ -239,13 +240,13 @@ def _measurement(
 
 
 def _targets(benchmark: _Benchmark, where: str) -> dict[str, _Target]:
-    """The targets that were measured, each checked under its name."""
+    """Return the measured targets, each validated under its name."""
     measured = {name: value for name, value in benchmark.report.items() if value is not None}
     return {name: typed(value, _Target, f"{where}: {name}") for name, value in measured.items()}
 
 
 def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:
-    """The target that stands for the steps, and their times by part."""
+    """Return the target that provides the steps, and their times in milliseconds by part."""
     parts = _parts(targets)
     if parts:
         return "generate", {name: _times_ms(target) for name, target in parts.items()}
@@ -259,7 +260,7 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
 
 
 def _parts(targets: Mapping[str, _Target]) -> dict[str, _Target]:
-    """Prefill and decode, where there is one of each for every generation."""
+    """Return prefill and decode, if every generation has one of each. Else empty."""
     parts = {name: targets[name] for name in _PARTS if name in targets}
     amounts = [len(_times_ms(target)) for target in parts.values()]
     return parts if len(amounts) == len(_PARTS) and amounts[0] and len(set(amounts)) == 1 else {}
@@ -270,7 +271,7 @@ def _times_ms(target: _Target) -> list[float]:
 
 
 def _options(config: _Configuration | None, target: str, samples: int | None) -> Config:
-    """The options, as far as the configuration says; without one the target is all that is known."""
+    """Return the options that are configured. Without a configuration, only the target is known."""
     if config is None:
         return Config(
             device=UNKNOWN,
@@ -297,7 +298,7 @@ def _options(config: _Configuration | None, target: str, samples: int | None) ->
 
 
 def _compile(backend: _Backend) -> str:
-    """The mode of torch.compile; of a backend that isn't torch nothing is known."""
+    """Return the mode of torch.compile. Unknown for backends other than PyTorch."""
     if backend.name != "pytorch":
         return UNKNOWN
     return str(backend.torch_compile_config.get("mode") or "default") if backend.torch_compile else "off"
@@ -312,7 +313,7 @@ def _device(config: _Configuration | None) -> str:
 
 
 def _precision(backend: _Backend) -> str:
-    """The precision that was asked for."""
+    """Return the requested precision."""
     if backend.quantization_config:
         return str(backend.quantization_config.get("quant_method", UNKNOWN))
     if backend.autocast_enabled:
@@ -322,7 +323,7 @@ def _precision(backend: _Backend) -> str:
 
 
 def _samples(config: _Configuration | None, target: _Target, name: str) -> int | None:
-    """Samples of a step: the batch size (None), or without it what a rate and its times say, or 0."""
+    """Return samples per step: None for the configured batch size, else derived from a rate, 0 if unknown."""
     if config and config.scenario.input_shapes.batch_size:
         return None
     amount = _volume(target, "samples/s")
@@ -330,7 +331,7 @@ def _samples(config: _Configuration | None, target: _Target, name: str) -> int |
 
 
 def _volume(target: _Target | None, unit: str) -> float | None:
-    """What a call handles: the rate in this unit times the mean time."""
+    """Return the amount processed per call: the rate in this unit times the mean time. None if unknown."""
     times_ms = _times_ms(target) if target else []
     if target is None or not times_ms or target.throughput is None or target.throughput.unit != unit:
         return None
@@ -340,7 +341,7 @@ def _volume(target: _Target | None, unit: str) -> float | None:
 def _new_tokens(
     config: _Configuration | None, targets: Mapping[str, _Target], samples: int | None
 ) -> int | None:
-    """Tokens generated for a sample: as configured, or the first one and those of the decoding."""
+    """Return tokens generated per sample: as configured, or one plus those decoded. None if unknown."""
     said = config.scenario.generate_kwargs.get("max_new_tokens") if config else None
     if isinstance(said, int) and 0 < said < MOST_NEW_TOKENS:
         return said
@@ -352,7 +353,7 @@ def _new_tokens(
 
 
 def _memory(peaks: Sequence[_Memory | None]) -> Memory | None:
-    """The highest of each peak."""
+    """Return the maximum of each peak."""
     known = [peak for peak in peaks if peak]
     if not known:
         return None
@@ -369,7 +370,7 @@ def _memory(peaks: Sequence[_Memory | None]) -> Memory | None:
 
 
 def _energy(config: _Configuration | None, target: _Target | None, steps: int) -> Energy | None:
-    """Energy of all steps, from that of one call."""
+    """Return the energy of all steps, computed from that of one call."""
     if target is None or target.energy is None:
         return None
     one = target.energy.gpu if _device(config).startswith("cuda") else target.energy.cpu

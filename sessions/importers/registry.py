@@ -1,4 +1,4 @@
-"""The tools whose results are read, and which of them wrote a file."""
+"""Importer registry: the supported tools, and detection of the one that wrote a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from benchtui.sessions.sweep import ranges
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One tool's format: whether a file is of it, and how it is read."""
+    """One tool's format: how to recognize a file, and how to parse it."""
 
     fits: Callable[[str, object], bool]
-    """By the text, and by the JSON of the whole or of the first line, None where it is none."""
+    """Called with the text and its JSON: of the whole, else of the first line, None if neither is JSON."""
     found: Callable[[str, Path], Found]
     lacks: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
-    """The keys that a file has, by the same, and those that it must have."""
+    """Returns the keys that a file has and the required keys. Same arguments as ``fits``."""
 
 
 KINDS = {
@@ -50,14 +50,14 @@ KINDS = {
     ),
 }
 NEARLY = 0.5
-"""Share of the keys that a file of a kind must have, from which one that lacks some is taken for it."""
+"""Minimum share of a format's required keys for an error message to name that format."""
 
 
 def read(path: Path, kind: str | None = None) -> Found:
-    """The results in a file of this tool's, or of the one that its content tells.
+    """Read the results in a file of this tool, or of the tool detected from its content.
 
     Raises:
-        BenchtuiError: where it can't be read, is of no known kind, or something in it isn't allowed.
+        BenchtuiError: if it can't be read, its format is unknown, or it has an invalid value or no measurement.
     """
     if kind is not None:
         ranges.one_of(KINDS)(kind, "--from")
@@ -78,12 +78,12 @@ def _recognised(text: str, path: Path) -> str:
         if kind.fits(text, value):
             return name
     if value is None and first.lstrip().startswith(("{", "[")):
-        whole(text, str(path))  # it says where it isn't JSON
+        whole(text, str(path))  # raises with the position of the error
     raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(KINDS)}")
 
 
 def _nearest(text: str, value: object) -> str:
-    """The kind that a file comes nearest to, with the keys that it lacks for it."""
+    """Name the format that a file comes nearest to, with the keys it lacks."""
     shares = {}
     for name, kind in KINDS.items():
         there, needed = kind.lacks(text, value)

@@ -1,4 +1,4 @@
-"""What an importer found, as a session file: a case that was measured several times has rounds."""
+"""Writer of imported results to a session file. Repeated measurements of a case become rounds."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -40,19 +40,19 @@ from benchtui.sessions.sweep.options import AXES
 
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
-"""Share by which a rate may differ from that: a last batch is short, and a mean of rates is high."""
+"""Allowed relative difference. A last batch may be short, and a mean of rates is high."""
 MOST_HOLES = 3
-"""Combinations without a row that are named before the rest is only counted."""
+"""Most missing combinations to name. The rest are only counted."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 def write(found: Found, path: Path) -> None:
-    """Write the session.
+    """Write the session file.
 
     Raises:
-        BenchtuiError: where the file exists already, has too many cases, or a figure is beyond what a session
-            may hold: what is written can be read.
+        BenchtuiError: if the file already exists, there are too many cases, or a value is out of range for a
+            session. Whatever is written can be read back.
     """
     events = [_allowed(event, found.kind) for event in _events(found, path)]
     journal = Journal(path)
@@ -64,7 +64,7 @@ def write(found: Found, path: Path) -> None:
 
 
 def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
-    """The event, where a session may hold it; raises BenchtuiError naming the field that it may not."""
+    """Return the event if a session may contain it. Raises BenchtuiError naming the invalid field."""
     try:
         return _events_of_sessions.decode(msgspec.json.encode(event))
     except msgspec.ValidationError as error:
@@ -72,7 +72,7 @@ def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
 
 
 def notes(found: Found) -> tuple[str, ...]:
-    """What a reader must know of the file as a whole: what isn't taken over, and combinations without a row."""
+    """Return the caveats about the file as a whole: ignored fields, and combinations without a row."""
     return (*found.notes, *_holes(found))
 
 
@@ -103,7 +103,7 @@ def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
 
 
 def _holes(found: Found) -> Iterator[str]:
-    """Says which combinations of the options that occur have no row; nothing says why."""
+    """Name the combinations of options that have no row. The file doesn't say why."""
     if not found.grid:
         return
     sweep, there = _sweep(found, ""), set(found.cases)
@@ -131,19 +131,19 @@ def _sweep(found: Found, name: str) -> Sweep:
 
 
 def _most_steps(rows: Sequence[Measurement]) -> int:
-    """The steps of the longest measurement, at least one."""
+    """Return the number of steps of the longest measurement, at least one."""
     reported = [row.reported.steps or 0 for row in rows if row.reported]
     return max(1, *reported, *(len(row.wall_ms) for row in rows))
 
 
 def _values(configs: Sequence[Config], axis: str) -> list[object]:
-    """The distinct values of an axis: sizes from the smallest on, others as they come."""
+    """Return the distinct values of an axis: numbers ascending, others in the order of the file."""
     values = list(dict.fromkeys(getattr(config, axis) for config in configs))
     return sorted(values) if axis in ("batch_size", "sequence_length", "threads") else values
 
 
 def _baseline(configs: Sequence[Config]) -> Baseline | None:
-    """The plainest case: of those that aren't compiled, where there are any, the smallest batch."""
+    """Return the smallest batch as the baseline, uncompiled if possible. None for labeled cases."""
     plain = [config for config in configs if config.compile == "off"]
     if any(config.label for config in configs) or not configs:
         return None
@@ -152,7 +152,7 @@ def _baseline(configs: Sequence[Config]) -> Baseline | None:
 
 
 def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
-    """A round for each measurement; those that failed are left out beside others that didn't."""
+    """Yield a round for each measurement. Failed ones are left out if others succeeded."""
     marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
     sound = [row for row in rows if not row.failure]
     rounds = sound or list(rows)
@@ -182,7 +182,7 @@ def _marks(row: Measurement) -> tuple[str, ...]:
 
 
 def _contradicts(row: Measurement) -> bool:
-    """Whether the reported rate is none that samples of a step over its time could give."""
+    """Return whether the reported rate contradicts samples per step over step time."""
     said = row.reported
     samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
     if said is None or not said.latency_mean_ms or said.samples_per_s is None or not samples:
@@ -217,7 +217,7 @@ def _steps(case: int, turn: int, row: Measurement) -> Iterator[Steps]:
 
 
 def _peaks(peaks: Sequence[Memory]) -> Memory | None:
-    """The highest of each peak."""
+    """Return the maximum of each peak."""
     if not peaks:
         return None
     columns = {name: [getattr(each, name) for each in peaks] for name in Memory.__struct_fields__}
@@ -231,7 +231,7 @@ def _total(energies: Sequence[Energy]) -> Energy | None:
 
 
 def _pooled(rows: Sequence[Reported]) -> Reported | None:
-    """The figures of several repeats as one: times over all steps, rates as totals over totals."""
+    """Combine the statistics of several repeats: times over all steps, rates as totals over totals."""
     if len(rows) < 2:
         return rows[0] if rows else None
     steps = [row.steps for row in rows]
@@ -257,12 +257,12 @@ _OF_ONE_REPEAT = (
     "latency_p99_ms",
     "energy_j",
 )
-"""Figures that don't follow for all repeats together from those of each."""
+"""Statistics that can't be combined from those of each repeat."""
 _RATES = ("samples_per_s", "tokens_per_s", "padded_tokens_per_s", "mean_power_w")
 
 
 def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
-    """The rate over all spans of time together; None where one of them has none."""
+    """Return the rate over all time spans together. None if one of them has no rate."""
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None

@@ -1,10 +1,10 @@
-"""A table of training runs as CSV: a row a run, with means over its steps and no steps.
+"""Importer for a CSV table of training runs: one row per run, with means over its steps but no steps.
 
-By the script that wrote it (``Performance_Engineering/benchmark_performance_gpt2_v2.py`` of
-MiladKetabGhale/LLM_Cybersecurity_Summarizer) a precision of fp16 is autocast with a GradScaler: ``amp-fp16``
-here. ``tokens_per_sec`` counts padding, and ``max_vram`` is the peak of the allocator's tensors in 10**6 bytes.
-``compile_warmup_time`` is the time of calling ``torch.compile``, which compiles nothing, and isn't taken over.
-The compile mode stands in the run's name, as ``def``, ``ro`` or ``ma``.
+In the script that wrote it (``Performance_Engineering/benchmark_performance_gpt2_v2.py`` of
+MiladKetabGhale/LLM_Cybersecurity_Summarizer), a precision of fp16 is autocast with a GradScaler: ``amp-fp16``
+here. ``tokens_per_sec`` includes padding, and ``max_vram`` is the peak that tensors allocated, in 10**6 bytes.
+``compile_warmup_time`` is the time of calling ``torch.compile``, which compiles nothing, so it is ignored. The
+compile mode is part of the run's name: ``def``, ``ro`` or ``ma``.
 """
 
 import csv
@@ -22,9 +22,9 @@ from benchtui.sessions.payloads import Memory, Model, Reported
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size
 
 COLUMNS = ("name", "precision", "compile", "batch_size", "avg_step_time", "tokens_per_sec", "max_length")
-"""By these it is recognised."""
+"""Columns that identify the format."""
 DEVICE = "cuda"
-"""It has memory of a GPU, and doesn't say of which."""
+"""The table has GPU memory, but doesn't say which GPU."""
 
 _AMP = {"fp16": "amp-fp16"}
 _MODES = {"def": "default", "ro": "reduce-overhead", "ma": "max-autotune"}
@@ -56,17 +56,17 @@ class _Run(msgspec.Struct):
 
 
 def keys(text: str) -> set[str]:
-    """The names of the columns."""
+    """Return the column names."""
     return set(text.partition("\n")[0].strip().split(","))
 
 
 def is_one(text: str) -> bool:
-    """Whether the first line names the columns."""
+    """Return whether the first line names the required columns."""
     return keys(text) >= set(COLUMNS)
 
 
 def found(text: str, path: Path) -> Found:
-    """Every run of the table. Raises BenchtuiError with the line of what isn't allowed."""
+    """Parse every run. Raises BenchtuiError naming the line with an invalid value."""
     rows = _rows(text, path)
     runs = [typed(row, _Run, where, from_text=True) for where, row in rows]
     return Found(
@@ -80,7 +80,7 @@ def found(text: str, path: Path) -> Found:
 
 
 def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
-    """The cells that aren't empty of each row, by column, with the row's place."""
+    """Return the non-empty cells of each row by column, with the row's place for messages."""
     reader = csv.DictReader(text.splitlines(), restval="")
     rows = []
     try:
@@ -95,7 +95,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def _notes(runs: Sequence[_Run]) -> Iterator[str]:
-    """What a reader must know of the table as a whole."""
+    """Yield caveats about the table as a whole."""
     if any(run.precision in _AMP for run in runs):
         yield _OF_AMP
     if any(_full(run) for run in runs):
@@ -103,7 +103,7 @@ def _notes(runs: Sequence[_Run]) -> Iterator[str]:
 
 
 def _left_out(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
-    """Names of the columns that aren't taken over, with the range of their numbers and a remark."""
+    """Name the ignored columns, with the range of their numbers and a remark."""
     columns = dict.fromkeys(name for row in rows for name in row if name not in _Run.__struct_fields__)
     said = {name: [_range([row[name] for row in rows if name in row]), _REMARKS.get(name)] for name in columns}
     remarks = {name: "; ".join(part for part in parts if part) for name, parts in said.items()}
@@ -111,7 +111,7 @@ def _left_out(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
 
 
 def _range(cells: Sequence[str]) -> str | None:
-    """The least and the largest of numbers; None where one is something else."""
+    """Format the minimum and maximum of numbers. None if a cell isn't a number."""
     try:
         numbers = [float(cell) for cell in cells]
     except ValueError:
@@ -120,7 +120,7 @@ def _range(cells: Sequence[str]) -> str | None:
 
 
 def _full(run: _Run) -> bool:
-    """Whether every sample is as long as it may be, so that tokens tell samples."""
+    """Return whether every sample is padded to ``max_length``, so that tokens determine samples."""
     return _PADDINGS.get(run.padding) == "max"
 
 

@@ -1,1 +1,1 @@
-"""Plots of a session for reports; matplotlib draws them."""
+"""Plots of a session for reports, drawn with matplotlib."""

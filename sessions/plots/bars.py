@@ -1,4 +1,4 @@
-"""Figures with a row for each case: speed-ups, what compiling costs, the parts of a step."""
+"""Plots with one row per case: speedups, compile cost, parts of a step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 MOST_ROWS = 30
 ROW_IN = 0.24
 WIDE = 8
-"""Largest over smallest ratio from which their axis is logarithmic."""
+"""Largest over smallest ratio above which the axis is logarithmic."""
 DOUBT = " ?"
-"""Behind the name of a case with an option that wasn't verified to be in force."""
+"""Suffix of a case's name if one of its options wasn't verified as applied."""
 REST = "rest"
-"""What of a step no part accounts for."""
+"""Label of the step time that no part accounts for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A case in the leaderboard."""
+    """A case and its throughput relative to the baseline."""
 
     result: Result
     ratio: Ratio
 
     @property
     def sure(self) -> bool:
-        """Whether it surely differs from its baseline."""
+        """Whether the case is certainly faster or slower than its baseline."""
         return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
 
 
 def speedups(facts: Facts) -> Plan | SkippedPlot:
-    """Throughput of each case against its baseline, the best first."""
+    """Plan the plot of throughput relative to the baseline, best case first."""
     found = places(facts)
     bases = [base.name for base in facts.baselines.values()]
     if not found:
@@ -57,7 +57,7 @@ def speedups(facts: Facts) -> Plan | SkippedPlot:
 
 
 def places(facts: Facts) -> list[Place]:
-    """Every case but the baselines themselves, the fastest first."""
+    """Return every case except the baselines, fastest first."""
     held = ((facts.baselines.get(result.config.sequence_length), result) for result in facts.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
     found = [Place(result, ratio) for result, ratio in ratios if ratio]
@@ -65,7 +65,7 @@ def places(facts: Facts) -> list[Place]:
 
 
 def compiling(facts: Facts) -> Plan | SkippedPlot:
-    """What the first step of compiled cases costs beyond a steady one, beside the median step."""
+    """Plan the plot of compile cost (first step beyond a steady one) and median step."""
     rows = compiled_and_not(facts)
     if not rows:
         return SkippedPlot("compile", "no compiled case was measured with its steps")
@@ -80,7 +80,7 @@ def compiling(facts: Facts) -> Plan | SkippedPlot:
 
 
 def compiled_and_not(facts: Facts) -> list[Result]:
-    """Each compiled case that kept its steps, behind the uncompiled one that it is compared with, if any."""
+    """Return each compiled case that kept its steps, preceded by its uncompiled counterpart if there is one."""
     known = [result for result in facts.results if result.metrics.cold_cost_ms is not None]
     bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
     found: dict[int, Result] = {}
@@ -92,7 +92,7 @@ def compiled_and_not(facts: Facts) -> list[Result]:
 
 
 def parts(facts: Facts) -> Plan | SkippedPlot:
-    """The share of each part in the mean step."""
+    """Plan the plot of each part's share of the mean step."""
     rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
     if not rows:
         return SkippedPlot("parts", "no case has timed parts")
@@ -106,7 +106,7 @@ def parts(facts: Facts) -> Plan | SkippedPlot:
 
 
 def shares(result: Result) -> dict[str, float]:
-    """Percent of the mean step that each part takes; the rest, where there is any, comes last."""
+    """Return the percentage of the mean step for each part. The remainder, if any, comes last."""
     whole = result.metrics.latency_ms.mean
     found = {name: 100 * spread.mean / whole for name, spread in result.metrics.parts_ms.items()}
     rest = 100 - sum(found.values())
@@ -118,7 +118,7 @@ def _label(facts: Facts, result: Result) -> str:
 
 
 def _more(found: Sequence[object], which: str) -> str:
-    """Says which of many rows are drawn."""
+    """Describe which rows are drawn, if there are too many."""
     return f" The {MOST_ROWS} {which} of {len(found):,} cases." if len(found) > MOST_ROWS else ""
 
 
@@ -140,7 +140,7 @@ def _height(rows: Sequence[object]) -> float:
 
 
 def _rows(axes: "Axes", labels: Sequence[str]) -> None:
-    """The names of the rows, the first on top."""
+    """Label the rows, the first one on top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -1,4 +1,4 @@
-"""Figures with a line for each series of batch sizes; sizes that ran out of memory are marked above."""
+"""Plots over batch size with one line per series. Sizes that ran out of memory are marked at the top."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 HEIGHT_IN = 3.7
 MOST_LINES = 24
 MOST_MARKS = 50
-"""Batch sizes of a line that have a marker and a bar; more of them would run into each other."""
+"""Most batch sizes per line with a marker and a bar. More would overlap."""
 MOST_TICKS = 14
 LANE, MOST_LANES = 0.06, 8
-"""Height, as a share of the axis, of a lane of marks of memory that ran out, and how many lanes there are."""
+"""Height of a lane of out-of-memory marks, as a share of the axis, and the number of lanes."""
 WIDE = 20
-"""Largest over smallest value from which the upright axis is logarithmic."""
+"""Largest over smallest value above which the y axis is logarithmic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A measured batch size."""
+    """Value at one measured batch size. ``low`` and ``high`` are the ends of its bar."""
 
     batch_size: int
     value: float
@@ -41,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series: what was measured of it, and where memory ended."""
+    """A series: its measured points, and the batch sizes that ran out of memory."""
 
     label: str
     points: tuple[Point, ...]
@@ -53,46 +53,46 @@ Figured = Callable[[Result], Point | None]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a figure shows over the batch size."""
+    """A metric to plot over batch size."""
 
     name: str
     title: str
     unit: str
-    """What stands at the upright axis."""
+    """Label of the y axis."""
     caption: str
     lack: str
-    """Why there is no figure where no case has a value."""
+    """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
-    """Which values are wanted: the series that have them are drawn where there are too many."""
+    """Which values are better. If there are too many series, those with the best values are drawn."""
 
 
 def throughput(facts: Facts) -> Plan | SkippedPlot:
-    """Samples per second over batch size."""
+    """Plan the plot of samples per second over batch size."""
     return _plan(facts, _throughput, _THROUGHPUT)
 
 
 def latency(facts: Facts) -> Plan | SkippedPlot:
-    """Median step over batch size, with its spread."""
+    """Plan the plot of the median step over batch size, with its spread."""
     return _plan(facts, _latency, _LATENCY)
 
 
 def memory(facts: Facts) -> Plan | SkippedPlot:
-    """Peak memory over batch size."""
+    """Plan the plot of peak memory over batch size."""
     return _plan(facts, _memory, _MEMORY)
 
 
 def energy(facts: Facts) -> Plan | SkippedPlot:
-    """Energy per sample over batch size."""
+    """Plan the plot of energy per sample over batch size."""
     return _plan(facts, _energy, _ENERGY)
 
 
 def jitter(facts: Facts) -> Plan | SkippedPlot:
-    """Spread between steps relative to their mean, over batch size."""
+    """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
     return _plan(facts, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
 
 
 def lines(facts: Facts, figured: Figured) -> list[Line]:
-    """The series that have a figure, or ran out of memory, in the order of the plan."""
+    """Return the series with a value or an out-of-memory case, in the order of the plan."""
     found: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
     results = {result.case.index: result for result in facts.results}
     for case in facts.session.cases:
@@ -133,10 +133,10 @@ def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | SkippedP
 
 
 def _best(found: list[Line], best: Literal["highest", "lowest"]) -> list[Line]:
-    """As many series as there is room for, in their order: those with the best values."""
+    """Return the ``MOST_LINES`` series with the best values, in their original order."""
     choose, sign = (max, -1) if best == "highest" else (min, 1)
     ranks = [
-        sign * choose(point.value for point in line.points) if line.points else inf  # memory ran out at once
+        sign * choose(point.value for point in line.points) if line.points else inf  # all out of memory
         for line in found
     ]
     kept = sorted(sorted(range(len(found)), key=ranks.__getitem__)[:MOST_LINES])
@@ -209,15 +209,15 @@ def _draw_line(axes: "Axes", line: Line, place: int) -> None:
 
 
 def spread_out(sizes: Sequence[int]) -> list[int]:
-    """The places of as many ascending batch sizes as there is room for, spread over a logarithmic axis."""
+    """Return the indices of at most ``MOST_MARKS`` ascending batch sizes, spread over a logarithmic axis."""
     if len(sizes) <= MOST_MARKS:
         return list(range(len(sizes)))
-    distance = log2(sizes[-1] / sizes[0]) / (MOST_MARKS - 1) or 1.0  # a size may have been measured again
+    distance = log2(sizes[-1] / sizes[0]) / (MOST_MARKS - 1) or 1.0  # 0 if one size was measured repeatedly
     return list({round(log2(size / sizes[0]) / distance): place for place, size in enumerate(sizes)}.values())
 
 
 def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
-    """The series' own marker, hollow and crossed, above each batch size that ran out of memory."""
+    """Mark each batch size that ran out of memory with the series' marker, hollow and crossed."""
     sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
     heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(sizes)
     hollow = style.strokes(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
@@ -226,7 +226,7 @@ def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
 
 
 def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Line2D":
-    """The mark of memory that ran out, at a height in shares of the axis."""
+    """Draw the out-of-memory crosses. ``heights`` are shares of the y axis."""
     across = axes.get_xaxis_transform()
     return axes.plot(sizes, heights, "x", color=style.INK, markersize=5, markeredgewidth=1.4, transform=across)[
         0
@@ -234,7 +234,7 @@ def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Lin
 
 
 def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None:
-    """Both axes; a share of the upright one stays free above all values, for what ran out of memory."""
+    """Scale both axes. The top share ``above`` of the y axis stays free for out-of-memory marks."""
     sizes = sorted({size for line in found for size in _sizes(line)})
     ticks = _ticks(sizes)
     axes.set_xscale("log", base=2)
@@ -249,7 +249,7 @@ def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None
 
 
 def _upright(axes: "Axes", values: Sequence[float], unit: str) -> None:
-    from matplotlib.ticker import LogLocator  # loaded by now
+    from matplotlib.ticker import LogLocator  # already imported
 
     if min(values) > 0 and max(values) / min(values) > WIDE:
         axes.set_yscale("log")
@@ -271,7 +271,7 @@ def _sizes(line: Line) -> tuple[int, ...]:
 
 
 def _ticks(sizes: Sequence[int]) -> list[int]:
-    """All batch sizes, or so many of them as have room."""
+    """Return the batch sizes to label: all if they fit, else powers of two, thinned out if needed."""
     powers = [size for size in sizes if size & (size - 1) == 0]
     wanted = list(sizes) if len(sizes) <= MOST_TICKS else powers or list(sizes)
     return wanted[:: -(-len(wanted) // MOST_TICKS)]

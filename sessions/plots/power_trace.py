@@ -1,4 +1,4 @@
-"""The figure of power over the time of a session, with the cases it was drawn by."""
+"""Plot of power over session time, with the measured windows of the cases."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ MOST_NUMBERS = 40
 MOST_POINTS = 2000
 MOST_CURVES = 12
 MOST_WINDOWS = 500
-"""Measured windows, and moments at which memory ran out, that are drawn one by one."""
+"""Most measured windows and out-of-memory moments to draw one by one."""
 LEGEND_COLUMNS, FEW_LEGEND_ROWS, LEGEND_ROW_IN = 4, 2, 0.18
-"""Names in a row of the legend, rows that every figure has room for, and the height of a further one."""
+"""Columns of the legend, rows that every plot has room for, and the height in inches of each further row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Power of a device over session time; NaN where it couldn't be read."""
+    """Power of a device over session time. NaN if it couldn't be read."""
 
     label: str
     at_s: Sequence[float]
@@ -37,7 +37,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A measured window of a case, in seconds of session time."""
+    """Measured window of a case, in seconds of session time."""
 
     case: int
     start_s: float
@@ -46,7 +46,7 @@ class Span:
 
 
 def power(facts: Facts) -> Plan | SkippedPlot:
-    """Power of every device over time."""
+    """Plan the plot of every device's power over time."""
     found, spans = curves(facts.session), windows(facts.session)
     if not found:
         return SkippedPlot("power", "no power was read")
@@ -62,7 +62,7 @@ def power(facts: Facts) -> Plan | SkippedPlot:
 
 
 def curves(session: Session) -> list[Power]:
-    """Each GPU's readings, and the processors' power by the differences of their energy."""
+    """Return the power readings of each GPU, and the processors' power from energy differences."""
     gpus = [
         Power(f"GPU {index}", trace.at_s, trace.columns["power_w"])
         for index, trace in sorted(session.gpus.items())
@@ -73,14 +73,14 @@ def curves(session: Session) -> list[Power]:
 
 
 def strongest(found: list[Power]) -> list[Power]:
-    """The curves with the highest mean power, in their order, no more than a reader can distinguish."""
+    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More can't be told apart."""
     means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
     kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
     return [found[place] for place in sorted(kept)]
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """The windows to draw: of very many, those become one whose gap is too small to be seen."""
+    """Merge windows whose gap is too small to be seen, if there are more than ``MOST_WINDOWS``."""
     if len(spans) <= MOST_WINDOWS:
         return list(spans)
     gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS
@@ -96,7 +96,7 @@ def merged(spans: Sequence[Span]) -> list[Span]:
 
 
 def windows(session: Session) -> list[Span]:
-    """Every measured window, and of a case that ran out of memory the moment, by their beginning."""
+    """Return all measured windows, and the moments at which cases ran out of memory, sorted by start."""
     return sorted(_windows(session), key=lambda span: span.start_s)
 
 
@@ -123,7 +123,7 @@ def _processors(host: Trace) -> Power:
 
 
 def _thinned(curve: Power) -> Power:
-    """Of very many samples the least and the greatest of each stretch."""
+    """Downsample a long curve to the minimum and maximum of each stretch."""
     stretch = -(-len(curve.at_s) // (MOST_POINTS // 2))
     if stretch <= 2:
         return curve

@@ -1,4 +1,4 @@
-"""All figures of a session, drawn: SVG that is the same at every run, and PNG."""
+"""Rendering of all plots of a session: SVG that is identical in every run, and PNG."""
 
 import io
 import textwrap
@@ -27,19 +27,19 @@ MAKERS = (
     bars.parts,
     power_trace.power,
 )
-"""Every figure, in the order in which a report shows them."""
+"""All plots, in the order of the report."""
 DOTS_PER_INCH = 150
 CAPTION_WIDTH = 125
-"""Characters of a line of the caption."""
+"""Width of a caption line in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPlot:
-    """A figure that is drawn."""
+    """A rendered plot. ``png`` is None unless requested."""
 
     name: str
     section: str
-    """Heading of the section of the report that it belongs to."""
+    """Heading of the report section that it belongs to."""
     title: str
     caption: str
     svg: bytes
@@ -47,10 +47,10 @@ class RenderedPlot:
 
 
 def pictures(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
-    """The figures that a session has the data for, and those it lacks.
+    """Render the plots of a session. Also return those that are skipped for lack of data.
 
     Raises:
-        BenchtuiError: for a session without its first event.
+        BenchtuiError: if the session has no first event.
     """
     known = facts(session)
     plans = [make(known) for make in MAKERS]
@@ -60,11 +60,11 @@ def pictures(session: Session, png: bool = False) -> tuple[list[RenderedPlot], l
 
 
 def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
-    """Write every picture into a folder, which is made.
+    """Write all plots to a folder, which is created if needed.
 
     Raises:
-        BenchtuiError: where that can't be; nothing is written where one of the files is a session, such as
-            those of ``inputs``.
+        BenchtuiError: if that fails. Nothing is written if one of the files is a session file, such as those of
+            ``inputs``.
     """
     files = list(_files(found, folder))
     for path, _ in files:
@@ -102,10 +102,10 @@ def _drawn(plan: Plan, png: bool) -> RenderedPlot:
 
 
 def _svg(figure: "Figure", salt: str) -> bytes:
-    import matplotlib  # loaded by now
+    import matplotlib  # already imported
 
     out = io.BytesIO()
-    # ids are hashes with this salt; date and version would differ from run to run
+    # Ids are hashes with this salt. Date and version would differ between runs.
     with matplotlib.rc_context({"svg.hashsalt": salt}):
         figure.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""A figure before it is drawn."""
+"""Plot specifications, before rendering."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,48 +14,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What all figures draw from, computed once."""
+    """Data shared by all plots, computed once."""
 
     session: Session
     results: tuple[Result, ...]
     kinds: tuple[str, ...]
-    """The options that vary in the session."""
+    """Options that vary in the session."""
     baselines: dict[int, Result]
-    """The baseline case of each sequence length that has one."""
+    """Baseline case by sequence length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to draw, and what to say of it."""
+    """A plot to draw, with its title and caption."""
 
     name: str
-    """Of its files, without an ending."""
+    """File name without extension."""
     section: str
-    """Heading of the section of the report that it belongs to."""
+    """Heading of the report section that it belongs to."""
     title: str
     caption: str
-    """How to read it: n, what bars and marks mean. Below the figure."""
+    """How to read the plot: n, and what bars and marks mean. Shown below it."""
     draw: Callable[["Figure"], None]
     height_in: float = 4.2
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedPlot:
-    """A figure that isn't drawn, and why."""
+    """A plot that isn't drawn, and why."""
 
     name: str
     reason: str
 
 
 def facts(session: Session) -> Facts:
-    """The facts of a session; raises BenchtuiError for one without its first event."""
+    """Collect the data for plots. Raises BenchtuiError if the session has no first event."""
     results = measured(session)
     bases = baselines(results, session.start.sweep.measure.baseline)
     return Facts(session, results, varied(case.config for case in session.cases), bases)
 
 
 def steps_said(results: Sequence[Result]) -> str:
-    """How many steps the figures of each case rest on."""
+    """Describe how many steps per case the plots are based on."""
     counts = sorted({result.metrics.latency_ms.n for result in results})
     if not counts or not counts[-1]:
         return "The source kept no steps."

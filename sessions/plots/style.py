@@ -1,7 +1,7 @@
-"""How figures look: colours that the colour-blind and a grey print tell apart, with markers, lines and hatches.
+"""Plot style: colors, markers, lines and hatches that work for color-blind readers and in grayscale.
 
-The colours are those of Okabe and Ito (Color Universal Design, 2008) without black and yellow, which vanish on
-a dark or a light page.
+The colors are those of Okabe and Ito (Color Universal Design, 2008), except black and yellow, which vanish on a
+dark or a light page.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "<")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "\\\\\\", "xxx", "|||", "---", "+++")
-"""Four rounds of unequal length: together they repeat after 210 places and more."""
+"""Colors, markers and lines together repeat only after 210 series, colors and hatches after 42 parts."""
 WIDTH_IN = 7.5
 LONGEST_LABEL = 70
 
@@ -43,9 +43,9 @@ STYLE: dict[str, Any] = {
     "hatch.linewidth": 0.8,
     "legend.fontsize": 8,
     "legend.frameon": False,
-    "svg.fonttype": "none",  # text stays text, which can be read aloud, searched and selected
+    "svg.fonttype": "none",  # keeps text searchable, selectable and readable by screen readers
     "text.color": INK,
-    "text.parse_math": False,  # a dollar in the name of a model is a dollar
+    "text.parse_math": False,  # a dollar sign in a model's name is literal
     "xtick.color": FAINT,
     "xtick.labelcolor": INK,
     "xtick.labelsize": 8,
@@ -56,18 +56,18 @@ STYLE: dict[str, Any] = {
 
 
 def label(text: str, longest: int = LONGEST_LABEL) -> str:
-    """A session's text as a figure may show it: one line, and no leading underscore, which would hide it."""
+    """Return session text as a one-line label. Matplotlib hides labels with a leading underscore."""
     shown = visible(text, longest)
     return f" {shown}" if shown.startswith("_") else shown
 
 
 def colour(place: int) -> str:
-    """The colour of the series, or the part, at this place."""
+    """Return the color of the series or part at this position."""
     return COLOURS[place % len(COLOURS)]
 
 
 def strokes(place: int) -> dict[str, Any]:
-    """Colour, marker and line of the series at this place."""
+    """Return the color, marker and line of the series at this position."""
     return {
         "color": colour(place),
         "marker": MARKERS[place % len(MARKERS)],
@@ -78,29 +78,29 @@ def strokes(place: int) -> dict[str, Any]:
 
 
 def hatch(place: int) -> str:
-    """The hatch of the part at this place."""
+    """Return the hatch of the part at this position."""
     return HATCHES[place % len(HATCHES)]
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """What is drawn in here looks as said above, whatever the user has set for matplotlib."""
+    """Apply ``STYLE`` within this context, whatever the user's matplotlib settings."""
     import logging
     import warnings
 
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it can't keep its caches is no news of ours
-    import matplotlib.style  # only whoever wants figures waits for matplotlib
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # hides messages about unwritable caches
+    import matplotlib.style  # imported only if plots are wanted
 
     with matplotlib.style.context(["default", STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a viewer has other fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # viewers have other fonts
         warnings.filterwarnings(
             "ignore", message="constrained_layout not applied"
-        )  # names too long for the sheet
+        )  # labels too long for the page
         yield
 
 
 def new_figure(height_in: float) -> "Figure":
-    """An empty figure."""
-    from matplotlib.figure import Figure  # as above; without pyplot, which would keep figures alive
+    """Create an empty figure of the standard width."""
+    from matplotlib.figure import Figure  # imported late; pyplot would keep figures alive
 
     return Figure(figsize=(WIDTH_IN, height_in), layout="constrained")

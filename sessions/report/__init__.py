@@ -1,1 +1,1 @@
-"""The report of a session, and the comparison of several."""
+"""Reports on one session, and comparisons of several."""

@@ -1,4 +1,4 @@
-"""The comparison of sessions as a document: what differs, every system, the cases beside each other."""
+"""Comparison report: what differs between sessions, each system, and aligned cases side by side."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ READING = (
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One of the sessions, as far as a reader must know it."""
+    """One session of the comparison: heading, notes and facts."""
 
     title: str
     notes: list[Finding]
@@ -45,38 +45,38 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A session against the base."""
+    """Comparison of one session with the base."""
 
     title: str
     leads: list[str]
     table: Table | None
     others: list[str]
-    """The cases that can't be compared, and why."""
+    """Cases that can't be compared, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReport:
-    """Everything the template lays out."""
+    """Everything that the comparison template renders."""
 
     title: str
     conclusion: list[str]
     differences: Table | None
     alike: str
-    """What to say where there are none."""
+    """Text to show if there are no differences."""
     silence: str
-    """Which sessions don't say what they ran on; empty where all do."""
+    """Sentence naming the sessions that don't record their machine or software; empty if all do."""
     systems: list[System]
     reading: str
     against: list[Block]
 
 
 def markdown(compared: SessionComparison) -> str:
-    """The comparison in GitHub's markdown."""
+    """Render the comparison in GitHub's Markdown."""
     return template("comparison.md.j2").render(report=report(compared))
 
 
 def report(compared: SessionComparison, columns: Callable[[str], Columns] = full_columns) -> ComparisonReport:
-    """What each section says; ``columns`` gives those of a table by the letter of its session."""
+    """Collect the contents of each section. ``columns`` maps a session's letter to its table's columns."""
     named = zip(LETTERS, compared.sides, strict=False)
     return ComparisonReport(
         title=listed([side.name for side in compared.sides]),
@@ -91,14 +91,14 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
 
 
 def differing(compared: SessionComparison) -> Table | None:
-    """A row for each thing that isn't the same, with what each session says of it."""
+    """Return a row for each difference, with each session's value. None if nothing differs."""
     titles = [f"{letter}: {side.name}" for letter, side in zip(LETTERS, compared.sides, strict=False)]
     rows = tuple((row.group, row.what, *row.values) for row in compared.differences)
     return Table(("", "What", *titles), (False,) * (2 + len(titles)), rows) if rows else None
 
 
 def alike(compared: SessionComparison) -> str:
-    """What to say where nothing differs: what is the same, and what the sessions don't say."""
+    """Describe what is the same and what the sessions don't record, if nothing differs."""
     unsaid_by = silence(compared)
     if not unsaid_by:
         return "Same machine, same software, same work, same settings."
@@ -106,7 +106,7 @@ def alike(compared: SessionComparison) -> str:
 
 
 def silence(compared: SessionComparison) -> str:
-    """Which sessions don't say what they ran on; empty where all do."""
+    """Name the sessions that don't record their machine or software; empty if all do."""
     silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
     if not silent:
         return ""
@@ -117,7 +117,7 @@ def silence(compared: SessionComparison) -> str:
 
 
 def conclusion(against: PairwiseComparison) -> list[str]:
-    """How many cases became faster and slower, and by how much at most."""
+    """Summarize the comparison: verdict counts, largest gain and loss, unsure cases, lost cases."""
     rows = against.compared
     if not rows:
         return [f"{_pair(against)}: no case was measured in both."]
@@ -134,8 +134,8 @@ def conclusion(against: PairwiseComparison) -> list[str]:
 
 
 def row_markdown(against: PairwiseComparison, row: AlignedCase) -> str:
-    """One case as a table of one row, in GitHub's markdown."""
-    from benchtui.sessions.text.tables import markdown as laid_out  # pandas, which only this needs
+    """Render one case as a single-row table in GitHub's Markdown."""
+    from benchtui.sessions.text.tables import markdown as laid_out  # imports pandas when called
 
     shown = table(full_columns(against.new_letter), pair_rows(against, [row]))
     return f"{laid_out(shown)}\n" if shown else ""
@@ -150,7 +150,7 @@ def _extreme(word: str, against: PairwiseComparison, row: AlignedCase | None) ->
 
 
 def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
-    """Which of the unsure rows lies farthest from 1, and why it isn't called anything."""
+    """Name the unsure case whose ratio is farthest from 1, and why it has no verdict."""
     known = [(row, row.ratio) for row in rows if row.ratio and row.ratio.value > 0]
     if not known:
         return []

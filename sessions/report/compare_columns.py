@@ -1,4 +1,4 @@
-"""The columns in which measured cases of two sessions stand beside each other."""
+"""Table columns that show the measured cases of two sessions side by side."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from benchtui.sessions.text.tables import Column
 from benchtui.sessions.text.wording import ratio_digits, verdict_cell
 
 LEAST_PACE = 0.02
-"""Share by which a machine's own peaks differ between sessions before a row says so."""
+"""Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A row with its pair, and the options that name its cases among the others."""
+    """A row with its pair, and the options to name in case labels."""
 
     row: AlignedCase
     pair: Comparison
     kinds: tuple[str, ...]
-    """The options, device, precision and batch size aside, that vary in either session."""
+    """Options that vary in either session, except device, precision and batch size."""
 
 
 Columns = tuple[Column[PairRow], ...]
@@ -32,20 +32,20 @@ Cell = Callable[[Result], str | None]
 
 
 def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[PairRow]:
-    """Those of the rows that have a pair."""
+    """Return the rows that have a pair."""
     kinds = kinds_of(against)
     return [PairRow(row, row.pair, kinds) for row in rows if row.pair]
 
 
 def kinds_of(against: PairwiseComparison) -> tuple[str, ...]:
-    """The options, device, precision and batch size aside, that vary in either session or between them."""
+    """Return the options that vary within or between the sessions, except device, precision and batch size."""
     sessions = (against.base.session, against.new.session)
     found = varied(case.config for session in sessions for case in session.cases)
     return tuple(option for option in found if option not in ("device", "precision"))
 
 
 def short_columns(letter: str) -> Columns:
-    """What a terminal has room for; ``letter`` is the new session's."""
+    """Return the columns that fit in a terminal. ``letter`` is the new session's."""
     return (
         *_names(letter),
         *_both(letter, "ms", latency),
@@ -56,7 +56,7 @@ def short_columns(letter: str) -> Columns:
 
 
 def full_columns(letter: str) -> Columns:
-    """Everything that is known of both cases."""
+    """Return every available column. ``letter`` is the new session's."""
     return (
         *_names(letter),
         *_both(letter, "latency (ms)", latency),
@@ -73,24 +73,24 @@ def full_columns(letter: str) -> Columns:
 
 
 def latency(result: Result) -> str | None:
-    """The median step in milliseconds, or the mean where the source kept no steps."""
+    """Format the typical step in milliseconds: the median, or the mean if the source kept no steps."""
     return time_ms(result.typical_ms)
 
 
 def value(ratio: Ratio | None) -> str | None:
-    """A ratio without its interval."""
+    """Format a ratio without its interval."""
     return number(ratio.value, ratio_digits(ratio)) if ratio else None
 
 
 def interval(ratio: Ratio | None) -> str | None:
-    """The interval of a ratio, or None where it has none."""
+    """Format the 95% interval of a ratio. None if it has none."""
     if ratio is None:
         return None
     return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
 
 
 def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
-    """The kinds of marks of either case but for those that both have word for word; and the machine's pace."""
+    """Return the kinds of marks that only one case has, and the change in the machine's own speed."""
     base, new = pair.base.case.marks, pair.new.case.marks
     found = (
         *(f"A: {kind(mark)}" for mark in base if mark not in new),
@@ -114,7 +114,7 @@ def _names(letter: str) -> Columns:
 
 
 def _other_name(each: PairRow) -> str | None:
-    """The new case's name where it is another one."""
+    """Return the new case's name if it differs from the base's."""
     base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
     return None if base == new else new
 
@@ -128,7 +128,7 @@ def _ratio_columns() -> Columns:
 
 
 def _verdict(each: PairRow) -> str | None:
-    """The word for a row, in capitals; of one that is unsure with the reason."""
+    """Return the verdict in capitals, with the reason if it is UNSURE."""
     word, _, reason = (verdict_cell(each.row.ratio) or "").partition(": ")
     return f"{word.upper()}: {reason}" if reason else word.upper() or None
 

@@ -1,4 +1,4 @@
-"""The comparison of sessions as JSON, for other programs; the structs here say what is in it."""
+"""JSON export of a comparison, for other programs. The structs below define the format."""
 
 import msgspec
 
@@ -22,7 +22,7 @@ MEANING = "base time over new time; above 1 the new session is the faster one"
 
 
 class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """One of the sessions; the first in the list is the base."""
+    """One session of the comparison. The first in the list is the base."""
 
     letter: str
     name: str
@@ -30,13 +30,13 @@ class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     created: str
     model: str
     outcome: str | None
-    """Null for a session that was cut off."""
+    """Null if the session was cut off."""
     torch: str | None
     host: Host
 
 
 class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A ratio with its bounds, which are null where too little was measured for any."""
+    """A ratio with its bounds, which are null if too little was measured."""
 
     value: float
     low: float | None
@@ -44,64 +44,64 @@ class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """95% interval."""
     sure_low: float | None
     sure_high: float | None
-    """99% interval, which ``FASTER`` and ``SLOWER`` rest on."""
+    """99% interval, on which ``FASTER`` and ``SLOWER`` are based."""
     verdict: str
     doubt: str | None
     """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals`` or ``outside``."""
     contested: bool
-    """Whether the interval alone would carry a word, and something speaks against it."""
+    """Whether the interval alone would give a verdict, but other evidence contradicts it."""
     resolution: float | None
-    """The smallest difference that would have been called one, as a share of 1."""
+    """Smallest difference that would have been detected, as a fraction of 1."""
     rounds_wanted: int | None
-    """Rounds of each case that would decide it; null where it is decided, or no number of them would."""
+    """Rounds per case that would settle the verdict. Null if it is settled, or no number would settle it."""
     outside: tuple[str, ...]
-    """What outside the two cases may account for a difference."""
+    """Causes outside the two cases that may explain a difference."""
 
 
 class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A case of the base beside the one that corresponds to it; null where a plan has none."""
+    """A case of the base and its counterpart in the new session. Null if a plan lacks it."""
 
     base: CaseRow | None
     new: CaseRow | None
     ratio: RatioSaid | None
-    """Of the time of a sample at the typical step; null where one of the two wasn't measured."""
+    """Ratio of time per sample at the typical step. Null if either case wasn't measured."""
     throughput_ratio: RatioSaid | None
-    """The same: kept for programs that read it."""
+    """Same as ``ratio``, kept for programs that read it."""
     verdict: str | None
     """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
     machine_pace: tuple[float, float] | None
-    """The new session's peaks over the base's where machine and software are the same, least and most."""
+    """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
 
 
 class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """A session against the base."""
+    """Comparison of one session with the base."""
 
     new: str
-    """Its letter."""
+    """Letter of the new session."""
     same_within: float
-    """Margin of equivalence, as a share of 1."""
+    """Equivalence margin, as a fraction of 1."""
     ignored: tuple[str, ...]
-    """Options left aside so that cases correspond."""
+    """Options ignored so that cases correspond."""
     counts: dict[str, int]
-    """Rows with each verdict."""
+    """Number of rows by verdict."""
     lost: int
-    """Cases that the base measured, and the new session planned and didn't measure."""
+    """Cases that the base measured and the new session planned but didn't measure."""
     rows: tuple[RowSaid, ...]
 
 
 class ComparisonSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """All of a comparison."""
+    """Top-level object of a comparison."""
 
     meaning: str
-    """What a ratio is."""
+    """Definition of a ratio."""
     sessions: tuple[SessionSaid, ...]
     differences: tuple[Difference, ...]
-    """``group``, ``what``, and ``values``: one for each session, null where it says nothing."""
+    """``group``, ``what`` and ``values``: one value per session, null if it records none."""
     against: tuple[AgainstSaid, ...]
 
 
 def as_json(compared: SessionComparison) -> str:
-    """A comparison as one JSON object (``ComparisonSaid``), indented."""
+    """Return a comparison as an indented JSON object (``ComparisonSaid``)."""
     said = ComparisonSaid(
         meaning=MEANING,
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
@@ -154,7 +154,7 @@ def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
 
 
 def ratio_said(ratio: Ratio | None) -> RatioSaid | None:
-    """A ratio as it goes out to other programs."""
+    """Convert a ratio to its JSON record."""
     if ratio is None:
         return None
     return RatioSaid(

@@ -1,4 +1,4 @@
-"""The whole report: what each section has to say, laid out by the template."""
+"""Session report: collects the contents of all sections and renders them with a template."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from benchtui.sessions.text.wording import Finding
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything the template lays out; an empty part is left out there."""
+    """Everything that the report template renders. Empty parts are omitted there."""
 
     title: str
     created: str
@@ -40,7 +40,7 @@ class Report:
     system: tuple[Fact, ...]
     nodes: list[System]
     unlike: Table | None
-    """What differs between the nodes."""
+    """Differences between the nodes."""
     method: tuple[Fact, ...]
     options: Table | None
     performance: list[Block]
@@ -70,23 +70,24 @@ class Report:
 
 
 def markdown(session: Session, per_hour: float | None = None) -> str:
-    """The report of a session, finished or cut off, in GitHub's markdown.
+    """Render the report of a finished or cut-off session in GitHub's Markdown.
 
-    With the price of an hour, what a million samples cost is in it, in the currency of the price.
+    ``per_hour`` is the price of an hour. With it, the report gives the cost of a million samples, in the same
+    currency.
 
     Raises:
-        BenchtuiError: for a session without its first event.
+        BenchtuiError: if the session has no first event.
     """
     return laid_out(report(session, per_hour))
 
 
 def laid_out(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
-    """A report in GitHub's markdown, its tables as this makes them."""
+    """Render a report in GitHub's Markdown, using ``table`` for its tables."""
     return template("report.md.j2").render(report=found, table=table)
 
 
 def report(session: Session, per_hour: float | None = None) -> Report:
-    """What each section says of a session; raises BenchtuiError for one without its first event."""
+    """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     kinds = varied(case.config for case in session.cases)
     choices = findings.recommendations_by_need(session, results, kinds, per_hour)
@@ -135,7 +136,7 @@ def _price(per_hour: float | None) -> tuple[Fact, ...]:
 
 @cache
 def template(name: str) -> jinja2.Template:
-    """A template of this folder, every expression of which comes out as plain markdown."""
+    """Load a template of this package. Every expression in it is escaped as plain Markdown."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("benchtui.sessions.report", "templates"),
         finalize=plain,
@@ -143,14 +144,14 @@ def template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # that is for HTML; ``finalize`` makes every expression plain markdown
+        autoescape=False,  # HTML only; ``finalize`` escapes every expression as plain Markdown
     )
     environment.globals["table"] = tables.markdown
     return environment.get_template(name)
 
 
 def when(start: SessionStarted) -> str:
-    """When it was measured; of an imported session when its source says that was, and when it was imported."""
+    """Format when the session was measured and, if imported, when it was imported."""
     if start.source is None:
         return f"Measured on {date(start.created)}"
     if start.measured is None:
@@ -159,7 +160,7 @@ def when(start: SessionStarted) -> str:
 
 
 def date(created: str) -> str:
-    """The date to the second, in UTC where its zone is known; the text as it stands where it is no date."""
+    """Format a timestamp to the second, in UTC if its zone is known. Text that isn't a date is unchanged."""
     try:
         moment = datetime.fromisoformat(created)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Figures in their places in a report."""
+"""Links from a Markdown report to its plots."""
 
 import os
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.text.markdown import plain
 
 REST = "Figures"
-"""Heading over the figures whose section the report doesn't have."""
+"""Heading of the plots whose section isn't in the report."""
 
 
 def illustrated(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
-    """A report in markdown with links to figures at the end of their sections.
+    """Add links to plots at the end of their sections in a Markdown report.
 
-    A line of a session can't begin a heading, so that every heading is one of the report's own.
+    Text from a session can't begin a heading, so every heading is the report's own.
     """
     sections = report.split("\n## ")
     titles = [section.partition("\n")[0] for section in sections]
@@ -30,7 +30,7 @@ def illustrated(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
 
 
 def folder_from(report: Path, figures: Path) -> str:
-    """The folder of figures as a link in a report names it."""
+    """Return the relative path from a report to its plot folder, quoted for a link."""
     return quote(Path(os.path.relpath(figures, report.parent)).as_posix())
 
 

@@ -1,7 +1,7 @@
-"""A report as one HTML file that asks nothing of the network: its markdown rendered, its figures inside.
+"""Report as one HTML file without network requests: rendered Markdown with inline plots.
 
-Tables are written as HTML themselves: markdown-it needs five objects for each of their cells, and a report of
-20,000 cases has a million.
+Tables are rendered here, not by markdown-it. It needs five objects per cell, and a report of 20,000 cases has a
+million cells.
 """
 
 import re
@@ -25,9 +25,9 @@ from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, html
 
 TABLE = "table"
-"""Stands behind the fence of a block that holds a table's place; a session's text can't begin a block."""
+"""Info string of the fenced block that marks a table's place. Text from a session can't begin a block."""
 FIGURES = "figure"
-"""Stands for the folder of the figures, which lie in the page itself."""
+"""Placeholder for the plot folder in links. The plots are inlined in the page."""
 _VARIABLES = {
     PAPER: "paper",
     INK: "ink",
@@ -40,7 +40,7 @@ _IDENTITY = re.compile(r'<g id="[^"]*"')
 
 
 def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
-    """A report with its figures as an HTML document, in pieces: the whole would be held several times over."""
+    """Render a report with its plots as HTML, in pieces. A whole page would be in memory several times."""
     tables: list[Table] = []
 
     def placed(table: Table) -> Markdown:
@@ -83,7 +83,7 @@ def _data(name: str) -> str:
 
 
 def _numbered(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """Gives the sections names to go to; the names with the headings."""
+    """Give each section an id. Return the ids with their headings."""
     found: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag == "h2":
@@ -98,7 +98,7 @@ def _text(heading: Token | None) -> str:
 
 
 def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
-    """What the tokens render as, with each table in its place."""
+    """Render the tokens, with each table in its place."""
     between: list[Token] = []
     for token in tokens:
         if token.type == "fence" and token.info == TABLE:
@@ -116,7 +116,7 @@ def _rendered(tokens: Sequence[Token]) -> str:
 
 
 def _laid_out(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
-    """The tokens with drawings where paragraphs link them."""
+    """Replace paragraphs that only link a plot with the plot itself."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
     }
@@ -124,20 +124,20 @@ def _laid_out(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> lis
     for place, token in enumerate(tokens):
         if place in drawn:
             found.append(Token("html_block", "", 0, content=_figure(drawn[place])))
-        elif place - 1 not in drawn and place + 1 not in drawn:  # those are the ends of the paragraph
+        elif place - 1 not in drawn and place + 1 not in drawn:  # drop the paragraph's open and close tokens
             found.append(token)
     return found
 
 
 def _source(token: Token) -> str:
-    """Where the image lies that is all of a paragraph's text; empty for any other token."""
+    """Return the image link if the image is the paragraph's only content; empty for any other token."""
     children = token.children if token.type == "inline" else None
     only = children[0] if children and len(children) == 1 else None
     return str(only.attrs.get("src")) if only and only.type == "image" else ""
 
 
 def _figure(picture: RenderedPlot) -> str:
-    """The drawing with the page's own colours, and without names that those of another would meet."""
+    """Inline a plot as SVG in the page's colors, without group ids, which would clash between plots."""
     svg = picture.svg.decode()
     svg = _IDENTITY.sub("<g", svg[svg.index("<svg") :])
     svg = _COLOUR.sub(lambda colour: f"var(--{_VARIABLES[colour[0]]})", svg)

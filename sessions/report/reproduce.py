@@ -1,4 +1,4 @@
-"""What it takes to run a session's sweep again: the sweep as TOML, the command, versions and environment."""
+"""Instructions to reproduce a session: its sweep as TOML, command, versions and environment."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to run a sweep again."""
+    """Instructions to run a sweep again."""
 
     facts: tuple[Fact, ...]
     sweep: Markdown
-    """The sweep's TOML in a fenced block."""
+    """The sweep as TOML in a fenced block."""
 
 
 def recipe(session: Session) -> Recipe | None:
-    """How to run the session's sweep again; None for results of another tool, which weren't run here."""
+    """Return instructions to rerun the session's sweep. None for an imported session: it wasn't run here."""
     start = session.start
     if start.source:
         return None
@@ -45,11 +45,11 @@ def recipe(session: Session) -> Recipe | None:
 
 
 def _fenced(text: str) -> Markdown:
-    """TOML as a block of code, which nothing in it can end, and in which no tag stands even unread."""
+    """Return TOML as a fenced code block. Nothing in it can end the block or look like a tag."""
     lines = [_inert(visible(line)) for line in text.strip().splitlines()]
     return Markdown("\n".join([f"{FENCE}toml", *lines, FENCE]))
 
 
 def _inert(line: str) -> str:
-    """A line of TOML with escapes for the signs of markup, which stand in strings alone."""
+    """Escape ``<`` and backticks in a line of TOML. They occur only in strings, where escapes are valid."""
     return line.replace("<", "\\u003c").replace("`", "\\u0060")

@@ -14,7 +14,7 @@ from importlib import metadata
 import msgspec
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine.executors.cluster import Cluster, Member
+from benchtui.engine.executors.cluster import ClusterExecutor, Member
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node import protocol
@@ -101,12 +101,12 @@ def runner(seconds: float, pace: int) -> int:
     return 0
 
 
-def cluster(nodes: int, pace: Sequence[str], run: Run) -> Cluster:
+def cluster(nodes: int, pace: Sequence[str], run: Run) -> ClusterExecutor:
     """So many played nodes."""
     names = [f"n{number}" for number in range(nodes)]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
-    return Cluster(wires, [Member(name, "cpu") for name in names], lambda: None)
+    return ClusterExecutor(wires, [Member(name, "cpu") for name in names], lambda: None)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.control import Resumption
+from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Execution, Node, WorkerEvent
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.resume import ResumableSession
@@ -171,7 +171,7 @@ def resume() -> Iterator[Callable[..., Stage]]:
     made: list[Stage] = []
 
     def go_on(path: Path, nodes: Sequence[Node] = (), **how: bool) -> Stage:
-        left = ResumableSession(path, Resumption(anyway=True, **how))
+        left = ResumableSession(path, ResumeOptions(anyway=True, **how))
         stage = Stage(left.session.start.sweep, path, Host(absent={"rapl": "none"}), left, nodes)
         made.append(stage)
         stage.join(nodes)

@@ -11,15 +11,15 @@ import pytest
 
 from benchtui.engine import client
 from benchtui.engine.control import (
-    LONGEST_LINE,
+    MAX_COMMAND_BYTES,
     Answer,
     Command,
-    ask,
     log_path,
     runtime_folder,
+    send_command,
     socket_path,
 )
-from benchtui.engine.event_loop import Loop
+from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.supervisor import control_server
 from benchtui.engine.supervisor.control_server import MOST_CLIENTS, ControlServer
 from benchtui.sessions.errors import BenchtuiError
@@ -36,7 +36,7 @@ class Served:
         self.asked: list[str] = []
         self.turns = 0
         self.raised: list[BaseException] = []
-        self._loop = Loop()
+        self._loop = EventLoop()
         self._server = ControlServer(ME, self._loop, self._handle)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._serve)
@@ -106,13 +106,13 @@ def until(reached: Callable[[], object]) -> None:
 
 
 def test_a_command_is_answered(server: Served) -> None:
-    assert ask(socket_path(ME), Command(command="status")).id == ME
+    assert send_command(socket_path(ME), Command(command="status")).id == ME
     assert server.asked == ["status"]
 
 
 def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
     with pytest.raises(BenchtuiError, match="refuses to skip: no case is running"):
-        ask(socket_path(ME), Command(command="skip"))
+        send_command(socket_path(ME), Command(command="skip"))
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
 def test_what_is_no_command_is_answered_in_one_line(
     server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
-    monkeypatch.setattr(control_server, "LONGEST_LINE", 90_000 if line.startswith(b"x") else LONGEST_LINE)
+    monkeypatch.setattr(control_server, "MAX_COMMAND_BYTES", 90_000 if line.startswith(b"x") else MAX_COMMAND_BYTES)
     answer = msgspec.json.decode(said(line), type=Answer)
     assert not answer.ok and answer.error is not None
     assert answer.error.startswith("not a command: ") and "\n" not in answer.error and len(answer.error) < 400
     assert server.asked == []
-    assert ask(socket_path(ME), Command(command="status")).ok
+    assert send_command(socket_path(ME), Command(command="status")).ok
 
 
 def test_half_a_command_is_not_obeyed(server: Served) -> None:
@@ -152,32 +152,32 @@ def test_half_a_command_is_not_obeyed(server: Served) -> None:
         assert b"not a command: 18 bytes without an end of line" in client.makefile("rb").readline()
     with connected():
         pass
-    assert ask(socket_path(ME), Command(command="status")).ok
+    assert send_command(socket_path(ME), Command(command="status")).ok
     assert server.asked == ["status"]
 
 
 def test_a_command_that_breaks_something_ends_nothing(server: Served) -> None:
     with pytest.raises(BenchtuiError, match="refuses to pause: the command failed: ZeroDivisionError"):
-        ask(socket_path(ME), Command(command="pause"))
-    assert ask(socket_path(ME), Command(command="status")).ok
+        send_command(socket_path(ME), Command(command="pause"))
+    assert send_command(socket_path(ME), Command(command="status")).ok
 
 
 def test_a_command_may_name_every_case_of_a_large_plan(server: Served) -> None:
     cases = tuple(range(MOST_CASES))
-    assert ask(socket_path(ME), Command(command="order", cases=cases)).ok
+    assert send_command(socket_path(ME), Command(command="order", cases=cases)).ok
     config = Config(device="cuda:15", precision="amp-bf16", compile="reduce-overhead", padding="longest")
-    assert len(msgspec.json.encode(config)) * MOST_CASES < LONGEST_LINE
+    assert len(msgspec.json.encode(config)) * MOST_CASES < MAX_COMMAND_BYTES
 
 
 def test_an_answer_that_is_longer_than_the_socket_holds_comes_whole(server: Served) -> None:
-    assert ask(socket_path(ME), Command(command="add")).cases == tuple(range(MOST_CASES))
+    assert send_command(socket_path(ME), Command(command="add")).cases == tuple(range(MOST_CASES))
 
 
 @pytest.mark.parametrize("line", [b"", b'{"command":', b'{"command":"add"}\n'], ids=["mute", "half", "deaf"])
 def test_a_client_that_says_or_reads_nothing_is_dropped(
     server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
-    monkeypatch.setattr(control_server, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(control_server, "CLIENT_TIMEOUT_S", 0.3)
     with connected() as client:
         client.sendall(line)
         began_s = time.monotonic()
@@ -186,7 +186,7 @@ def test_a_client_that_says_or_reads_nothing_is_dropped(
 
 
 def test_clients_that_come_slowly_and_go_on_are_kept(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_server, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(control_server, "CLIENT_TIMEOUT_S", 0.5)
     with connected() as client:
         for byte in STATUS:
             client.sendall(bytes([byte]))
@@ -199,7 +199,7 @@ def test_one_client_more_takes_the_place_of_the_one_that_was_idle_longest(server
     speaking.sendall(STATUS[:5])
     idle = [connected() for _ in range(MOST_CLIENTS - 1)]
     until(lambda: len(server._server._clients) == MOST_CLIENTS)
-    assert ask(socket_path(ME), Command(command="status")).ok
+    assert send_command(socket_path(ME), Command(command="status")).ok
     newest = connected()
     until(lambda: gone(idle[0]))
     assert not any(map(gone, (speaking, newest, *idle[2:])))
@@ -223,7 +223,7 @@ def test_a_flood_is_served_at_a_bounded_pace_and_leaves_nobody_out(server: Serve
     before, began_s = len(server.asked), time.monotonic()
     time.sleep(1)
     rate = (len(server.asked) - before) / (time.monotonic() - began_s)
-    assert ask(socket_path(ME), Command(command="stop")).ok
+    assert send_command(socket_path(ME), Command(command="stop")).ok
     ended.set()
     for thread in threads:
         thread.join()
@@ -268,7 +268,7 @@ def test_a_socket_that_is_removed_is_made_again(
         path.unlink()
     server._server._look_s = 0.0
     until(path.exists)
-    until(lambda: client.running() or ask(path, Command(command="status")).ok)
+    until(lambda: client.running() or send_command(path, Command(command="status")).ok)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -280,7 +280,7 @@ def test_socket_and_folder_are_the_users_alone(server: Served) -> None:
 
 def test_where_nothing_listens_the_path_is_named(home: Path) -> None:
     with pytest.raises(BenchtuiError, match=r"no engine answers at .*/gone\.sock"):
-        ask(socket_path("gone"), Command(command="status"))
+        send_command(socket_path("gone"), Command(command="status"))
 
 
 @pytest.mark.parametrize("answer", [b"\xff\n", b'{"ok":true,"x":' + b"[" * 100_000 + b"\n", b'{"ok":"\xff"}\n'])
@@ -298,7 +298,7 @@ def test_an_answer_that_is_none_is_told_in_one_line(home: Path, answer: bytes) -
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(BenchtuiError, match="no engine answers at"):
-            ask(socket_path(ME), Command(command="status"))
+            send_command(socket_path(ME), Command(command="status"))
         thread.join()
 
 
@@ -347,7 +347,7 @@ def test_a_runtime_folder_whose_path_is_too_long_for_a_socket_is_refused_before_
     fits /= "é" * 10 + "x" * (107 - len(str(fits)) - 20 - len(f"//{ME}.sock"))
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(fits))
     served = Served()
-    assert ask(socket_path(ME), Command(command="status")).ok
+    assert send_command(socket_path(ME), Command(command="status")).ok
     served.close()
     longer = fits.with_name(f"{fits.name}x")
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(longer))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.executor import NODE_LOST, Node
+from benchtui.engine.executor import NODE_LOST_PREFIX, Node
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.scheduler import LOST_RETRIES
 from benchtui.sessions.events import CaseRepeated, CaseStarted, NodeLost, Runtime
@@ -102,7 +102,7 @@ def lose(sweep: Any, name: str) -> bool:
     there = [index for index, turn in sweep.scheduler.queue.running.items() if turn.node == name]
     sweep.scheduler.lose(NodeLost(t=sweep.log.now_s(), node=name, reason="it burned"))
     for index in there:
-        sweep.played[index].finish("failed", reason=f"{NODE_LOST}it burned")
+        sweep.played[index].finish("failed", reason=f"{NODE_LOST_PREFIX}it burned")
     return bool(sweep.scheduler.advance())
 
 

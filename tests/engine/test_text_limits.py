@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.text_limits import LONGEST_BYTES, bounded
+from benchtui.engine.text_limits import LONGEST_BYTES, cut_long_texts
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, Work
@@ -28,10 +28,10 @@ def test_every_text_of_an_event_is_cut_wherever_it_stands() -> None:
     end = CaseFinished(
         t=1.0, case=0, outcome="failed", reason=LONG, marks=("m", LONG), work=Work(absent={"flops": LONG})
     )
-    found = bounded(end, aside)
+    found = cut_long_texts(end, aside)
     assert isinstance(found, CaseFinished) and found.work
     assert (found.reason, found.marks, found.work.absent) == (cut(), ("m", cut()), {"flops": cut()})
-    prepared = bounded(CasePrepared(t=1.0, case=0, model=Model(name=LONG)), aside)
+    prepared = cut_long_texts(CasePrepared(t=1.0, case=0, model=Model(name=LONG)), aside)
     assert isinstance(prepared, CasePrepared) and prepared.model.name == cut()
     assert seen == [LONG] * 4
 
@@ -42,7 +42,7 @@ def test_what_is_short_stays_as_it_is() -> None:
         Steps(t=0.0, case=0, phase="measure", wall_ms=[1.0]),
         CaseFinished(t=1.0, case=0, outcome="ok", marks=("m",)),
     )
-    assert all(bounded(event, str) is event for event in events)
+    assert all(cut_long_texts(event, str) is event for event in events)
 
 
 def test_the_rest_is_in_the_log_and_is_none_of_the_engines_own_lines(
@@ -60,7 +60,7 @@ def test_the_rest_is_in_the_log_and_is_none_of_the_engines_own_lines(
 
 
 def test_bytes_of_a_name_that_are_no_text_can_be_written() -> None:
-    event = bounded(Message(t=0.0, level="info", text="r\udcff.json and ä"), pytest.fail)
+    event = cut_long_texts(Message(t=0.0, level="info", text="r\udcff.json and ä"), pytest.fail)
     assert isinstance(event, Message)
     assert event.text == "r?.json and ä"
     assert msgspec.json.encode(event)

@@ -26,7 +26,7 @@ import msgspec
 import psutil
 
 from benchtui.engine import client
-from benchtui.engine.control import Resumption
+from benchtui.engine.control import ResumeOptions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
@@ -142,10 +142,10 @@ def light_launch(path: Path, shape: Shape) -> int:
 
 def light_resume(path: Path) -> int:
     """One that goes on."""
-    return _light(path, Resumption())
+    return _light(path, ResumeOptions())
 
 
-def _light(path: Path, wanted: Sweep | Resumption) -> int:
+def _light(path: Path, wanted: Sweep | ResumeOptions) -> int:
     process = light.launch(path, wanted)
     process.returncode = 0  # it is waited for by its number
     return process.pid

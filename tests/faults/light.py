@@ -25,9 +25,9 @@ import msgspec
 import psutil
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine.control import Resumption
+from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executors import remote_node
-from benchtui.engine.executors.cluster import Cluster, Member
+from benchtui.engine.executors.cluster import ClusterExecutor, Member
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import Job
@@ -64,7 +64,7 @@ def sweep(cases: int = 3, steps: int = 100, name: str = "light", device: str = "
 
 def launch(
     path: Path,
-    wanted: Sweep | Resumption,
+    wanted: Sweep | ResumeOptions,
     environment: Mapping[str, str] | None = None,
     session_id: str | None = None,
     stdout: int = subprocess.DEVNULL,
@@ -76,7 +76,7 @@ def launch(
     session_id = session_id or uuid.uuid4().hex[:12]
     runtime = Path(os.environ["BENCHTUI_RUNTIME_DIR"])
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
-    resume = ["--resume"] if isinstance(wanted, Resumption) else []
+    resume = ["--resume"] if isinstance(wanted, ResumeOptions) else []
     with (runtime / f"{session_id}.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", __file__, "--id", session_id, *resume, str(path)],
@@ -210,14 +210,14 @@ class LightProcesses(worker_processes.Processes):
     preloaded = ("benchtui.engine.__main__",)
 
 
-def cluster(run: Run) -> Cluster:
+def cluster(run: Run) -> ClusterExecutor:
     """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
     names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
     members = [Member(*each, {"zone": "a"}) for each in zip(names, os.environ[KINDS].split(","), strict=True)]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station")) for name in names}
     Path(sys.argv[-1] + ".nodes").write_text("".join(f"{relays[name].pid}\n" for name in names))
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
-    return Cluster(wires, members, lambda: None)
+    return ClusterExecutor(wires, members, lambda: None)
 
 
 def main() -> int:

@@ -14,8 +14,14 @@ import pytest
 from msgspec.structs import replace
 from watching import Watched, wait_gone
 
-from benchtui.engine.control import Resumption
-from benchtui.engine.executors.cluster import Cluster, Member, named, report_s, unlike
+from benchtui.engine.control import ResumeOptions
+from benchtui.engine.executors.cluster import (
+    ClusterExecutor,
+    Member,
+    report_s,
+    software_differences,
+    unique_names,
+)
 from benchtui.engine.executors.remote_node import RemoteNode
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.sessions.errors import BenchtuiError
@@ -138,7 +144,7 @@ def test_a_sweep_whose_engine_was_killed_leaves_nothing_and_is_resumed(begin: Be
 def assert_resumed(watched: Watched, **how: bool) -> None:
     """Another engine measures what is left, each case once."""
     path = watched.engine.path
-    process = light.launch(path, Resumption(**how), LIKE)
+    process = light.launch(path, ResumeOptions(**how), LIKE)
     assert process.wait(60) == 0
     again = Watched(watched.engine)
     again.read()
@@ -183,17 +189,17 @@ def test_a_node_that_falls_silent_is_lost(begin: Begin) -> None:
 
 
 def test_nodes_of_one_host_get_numbers() -> None:
-    assert named(["b", "a", "b", "b"]) == ["b", "a", "b#2", "b#3"]
+    assert unique_names(["b", "a", "b", "b"]) == ["b", "a", "b#2", "b#3"]
 
 
 def test_versions_that_differ_are_told_with_their_nodes() -> None:
     hosts = {f"n{n}": Host(python="3.11", packages={"torch": "2.9"}) for n in range(1, 6)}
     hosts["n5"] = Host(python="3.11", packages={"torch": "2.8"}, driver="550")
-    assert unlike(hosts) == [
+    assert software_differences(hosts) == [
         "nodes differ in GPU driver: none (4 nodes), 550 (n5)",
         "nodes differ in torch: 2.9 (4 nodes), 2.8 (n5)",
     ]
-    assert unlike({"n1": hosts["n1"], "n2": hosts["n2"]}) == []
+    assert software_differences({"n1": hosts["n1"], "n2": hosts["n2"]}) == []
 
 
 def wire(script: str) -> PullTransport:
@@ -230,7 +236,7 @@ def test_a_node_on_which_no_station_comes_up_is_refused_with_the_reason(
     monkeypatch.setattr("benchtui.engine.executors.cluster.JOIN_S", 2.0)
     let_go, one = [], wire(script)
     with pytest.raises(BenchtuiError, match=why):
-        Cluster({"n1": one}, [Member("n1", "cpu")], lambda: let_go.append(True))
+        ClusterExecutor({"n1": one}, [Member("n1", "cpu")], lambda: let_go.append(True))
     assert let_go == [True]
     one.join()
 

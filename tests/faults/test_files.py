@@ -16,7 +16,7 @@ import pytest
 from watching import PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
-from benchtui.engine.control import Answer, Resumption, runtime_folder
+from benchtui.engine.control import Answer, ResumeOptions, runtime_folder
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
@@ -256,7 +256,7 @@ def test_a_session_that_was_resumed_is_saved_whole(begin: Begin) -> None:
     watched.until(lambda: watched.session.done > 1)
     watched.engine.stop()
     watched.until_ended()
-    process = light.launch(watched.engine.path, Resumption(anyway=True), session_id="again")
+    process = light.launch(watched.engine.path, ResumeOptions(anyway=True), session_id="again")
     again = Watched(client.Engine("again", watched.engine.path, process.pid))
     again.until(lambda: again.session.resumed)
     truncate(watched.engine.path)

@@ -84,7 +84,7 @@ def test_stop_says_so_where_the_engine_is_still_ending(
 
     from benchtui.tui.cli import engine
 
-    monkeypatch.setattr(engine, "END_S", 0.5)
+    monkeypatch.setattr(engine, "ENGINE_EXIT_TIMEOUT_S", 0.5)
     watched = begin(quick("stop server", timeout_s=600.0))
     watched.until(lambda: watched.session.running)
     time.sleep(0.5)

@@ -13,7 +13,7 @@ from benchtui import tui
 from benchtui.sessions.library import paths
 from benchtui.tui.app import BenchtuiApp, key_owners
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.keymap import BACK, KEPT
+from benchtui.tui.shell.keymap import BACK, QUIT_KEYS
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
@@ -153,7 +153,7 @@ def test_every_binding_has_an_id_but_those_that_always_leave() -> None:
     for owner in key_owners():
         for binding in vars(owner)["BINDINGS"]:
             assert isinstance(binding, Binding)
-            assert binding.id or set(binding.key.split(",")) <= set(KEPT), (owner, binding)
+            assert binding.id or set(binding.key.split(",")) <= set(QUIT_KEYS), (owner, binding)
 
 
 def test_no_key_does_two_things_in_a_place() -> None:
@@ -172,7 +172,7 @@ def test_every_place_is_in_the_list_under_a_title() -> None:
 
 
 @pytest.mark.parametrize("place", ["monitor", "case", "page", "columns", "open", "charts", "library"])
-@pytest.mark.parametrize("key", KEPT)
+@pytest.mark.parametrize("key", QUIT_KEYS)
 async def test_the_keys_that_always_leave_do_so_from_everywhere(
     stage: Any, app_context: Any, place: str, key: str
 ) -> None:

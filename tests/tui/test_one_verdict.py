@@ -54,7 +54,7 @@ from benchtui.tui.cli import app
 from benchtui.tui.cli.text.compare import comparison_text
 from benchtui.tui.compare import rows as abreast
 from benchtui.tui.compare.panels import Detail, detail_lines
-from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import SIGNS, CaseRows
 
 Words = dict[int, str | None]
@@ -212,7 +212,7 @@ def _word_of(text: str, role: str) -> str | None:
 def on_the_charts(path: Path, judging: Judging) -> Words:
     """By the line below the chart, at every point."""
     session = Session.load(path)
-    judge = Judge(session, judging)
+    judge = CaseVerdicts(session, judging)
     for case in session.cases:
         judge.take_in(case)
     chart = LineChart(session, lambda case: metrics(case) if case.state == "ok" else None, UNICODE, judge)
@@ -340,7 +340,7 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
     for index, (config, steps, apart) in enumerate(zip(plan, (60, 10, 10), (1.3, 1.0, 1.0), strict=True)):
         times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
         session.apply_all(_run(index, config, times, disturbed=False))
-    monkeypatch.setattr("benchtui.tui.live.case_verdicts.MANY", 50)
+    monkeypatch.setattr("benchtui.tui.live.case_verdicts.THREAD_STEPS", 50)
     book = CaseRows(session, UNICODE)
     book.renew(session.cases)
     case = session.cases[2]

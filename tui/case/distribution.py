@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import milliseconds, percent
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, flowing, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_facts
 from benchtui.tui.shell.keymap import key
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
 
 def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
     """Figures, histogram, and what lies outside of it."""
-    lines = [drawn for facts in _figures(known, symbols) for drawn in flowing(facts, width)]
+    lines = [drawn for facts in _figures(known, symbols) for drawn in wrap_facts(facts, width)]
     if bins is None:
         return [*lines, BLANK, line(("too few different steps for a histogram", "muted"))]
     return [*lines, BLANK, *_histogram(known, bins, width, symbols), *_outside(known, symbols)]

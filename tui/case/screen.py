@@ -91,7 +91,7 @@ class CaseScreen(Screen[None]):
         self._at = 0
         """The first line in view; of the steps, the row that the reader is at."""
         self._computed: dict[int, Computed] = {}
-        self._seen = metrics_worker.Seen()
+        self._seen = metrics_worker.ComputedCases()
         self._sound: tuple[int, tuple[Peaks, ...]] | None = None
         """The peaks that no case exceeded, and how many cases had ended then."""
         self._busy = False

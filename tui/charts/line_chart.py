@@ -24,9 +24,9 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
-from benchtui.tui.drawing.plot import Curve, Dot, Lost, Plot
+from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES, SIGNS
 from benchtui.tui.shell.keymap import key
 
@@ -67,11 +67,13 @@ def title(figure: Figure) -> str:
 class LineChart:
     """Lines over an axis; one of them is chosen, and a point on it."""
 
-    def __init__(self, session: Session, known: Known, symbols: Symbols, judge: Judge | None = None) -> None:
+    def __init__(
+        self, session: Session, known: Known, symbols: Symbols, judge: CaseVerdicts | None = None
+    ) -> None:
         self._session = session
         self._known = known
         self._symbols = symbols
-        self._judge = judge or Judge(session, LEFT_TO_THE_SWEEP)
+        self._judge = judge or CaseVerdicts(session, LEFT_TO_THE_SWEEP)
         self.choice = ChartAxis()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
@@ -270,7 +272,7 @@ class LineChart:
         dots = tuple(dot for point in line.points if (dot := _dot(point)))
         return Curve(letter, "strong" if chosen else role, dots)
 
-    def _lost(self) -> tuple[Lost, ...]:
+    def _lost(self) -> tuple[OutcomeMarker, ...]:
         """Where on the axis cases ended without a value; the first of a place gives the sign."""
         found: dict[int, list[tuple[Point, str]]] = {}
         for line in self.chart.lines:
@@ -278,7 +280,7 @@ class LineChart:
                 if point.value is None and point.case.finished is not None and point.case.state != "ok":
                     found.setdefault(point.x, []).append((point, self._letter(line)[0]))
         return tuple(
-            Lost(
+            OutcomeMarker(
                 float(x),
                 getattr(self._symbols, ended[0][0].case.state),
                 ROLES[ended[0][0].case.state],

@@ -16,9 +16,9 @@ from benchtui.tui.charts.pareto_chart import FrontChart
 from benchtui.tui.drawing.listing import Listing, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_lines
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
-from benchtui.tui.live.case_verdicts import Judge
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.metrics_worker import CaseFigures
+from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -199,8 +199,8 @@ class Charts(Screen[None]):
 
     def _begin(self) -> None:
         self._session = self._feed.session
-        self._figures = CaseFigures(self._session)
-        self._judge = Judge(self._session, self._feed.judging)
+        self._figures = CaseMetrics(self._session)
+        self._judge = CaseVerdicts(self._session, self._feed.judging)
         self._taken = 0
         self._lines = LineChart(self._session, self._figures.of, self._symbols, self._judge)
         self._front = FrontChart(self._session, self._figures.of, self._symbols)

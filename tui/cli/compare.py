@@ -12,7 +12,7 @@ from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.stats.ratios import Verdict
-from benchtui.tui.cli.options import complete_session, printable, same_within_option, share
+from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
 from benchtui.tui.cli.sessions import write
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ REGRESSION = 1
 @click.option(
     "--fail-on",
     "threshold",
-    callback=share,
+    callback=parse_percentage,
     metavar="PERCENT",
     help="Exit with 1 when a case surely takes longer by more than this, or isn't measured any more.",
 )

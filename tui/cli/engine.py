@@ -13,7 +13,7 @@ from benchtui.tui.cli.options import complete_session, printable
 if TYPE_CHECKING:
     from benchtui.engine.client import Engine
 
-END_S = 45.0
+ENGINE_EXIT_TIMEOUT_S = 45.0
 """Seconds to wait for an engine to exit; it may itself be waiting for processes it killed."""
 _LOOK_S = 0.05
 
@@ -29,10 +29,12 @@ def stop(session: str | None) -> None:
     """
     engine = _meant(session)
     engine.stop()
-    due_s = time.monotonic() + END_S
+    due_s = time.monotonic() + ENGINE_EXIT_TIMEOUT_S
     while engine.alive():
         if time.monotonic() > due_s:
-            click.echo(printable(f"still ending after {END_S:g} s; session {engine.path}"), err=True)
+            click.echo(
+                printable(f"still ending after {ENGINE_EXIT_TIMEOUT_S:g} s; session {engine.path}"), err=True
+            )
             raise SystemExit(1)
         time.sleep(_LOOK_S)
     click.echo(printable(f"stopped; session {engine.path}"), err=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 USAGE, CASE_FAILED, INTERRUPTED = 2, 1, 130
 
 
-def of_session(session: "Session") -> int:
+def exit_status_of(session: "Session") -> int:
     """Return the exit status of a sweep. Out-of-memory and skipped cases are results, not failures."""
     states = {case.state for case in session.cases}
     if session.finished and session.finished.outcome == "interrupted":

@@ -16,7 +16,13 @@ from benchtui.sessions.errors import BenchtuiError  # keep imports light, as in 
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.state.session import Session
-from benchtui.tui.cli.options import Judged, baseline_option, complete_session, judging, same_within_option
+from benchtui.tui.cli.options import (
+    JudgingOptions,
+    baseline_option,
+    complete_session,
+    judging,
+    same_within_option,
+)
 from benchtui.tui.cli.sessions import write
 from benchtui.tui.shell import gc_control
 
@@ -34,7 +40,7 @@ REPORTS = ("md", "html")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportOptions:
     """Options of an export."""
 
     form: str
@@ -89,13 +95,13 @@ _OPTIONS = (
 
 
 def options(command: Command) -> Command:
-    """Add the options that fill ``Wanted`` to a command."""
+    """Add the options that fill ``ExportOptions`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def check(wanted: Wanted, sessions: int) -> None:
+def check(wanted: ExportOptions, sessions: int) -> None:
     """Raise BenchtuiError for options that exclude each other."""
     form, steps, several = wanted.form, wanted.steps, sessions > 1
     alone = f"{sessions} sessions: --format {form}, --steps and --figures take one"
@@ -122,16 +128,16 @@ def schema(of: str) -> str:
     return json.dumps(found[of](), indent=2) + "\n"
 
 
-def export_one(path: Path, wanted: Wanted) -> None:
+def export_one(path: Path, wanted: ExportOptions) -> None:
     """Export one session. Raises BenchtuiError if it can't be read or written."""
     if wanted.steps:
         _export_steps(path, wanted)
     else:
-        with gc_control.left_alone():
+        with gc_control.gc_disabled():
             _export_results(path, wanted)
 
 
-def _export_steps(path: Path, wanted: Wanted) -> None:
+def _export_steps(path: Path, wanted: ExportOptions) -> None:
     from benchtui.sessions.export import step_export as steps  # only this format needs it
 
     recorded = steps.recorded(path)
@@ -143,7 +149,7 @@ def _export_steps(path: Path, wanted: Wanted) -> None:
         write(recorded, out)
 
 
-def _export_results(path: Path, wanted: Wanted) -> None:
+def _export_results(path: Path, wanted: ExportOptions) -> None:
     session = Session.load(path, keep_steps=False)
     session.judge_by(wanted.judging)
     found = _pictures(session, path, wanted) if wanted.figures or wanted.form == "html" else []
@@ -157,7 +163,7 @@ def _export_results(path: Path, wanted: Wanted) -> None:
         out.writelines(piece.encode() for piece in pieces)
 
 
-def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[RenderedPlot]":
+def _pictures(session: "Session", path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
     """Return the plots, written to a folder if one is given. Print those without data to stderr."""
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
@@ -170,7 +176,7 @@ def _pictures(session: "Session", path: Path, wanted: Wanted) -> "list[RenderedP
     return found
 
 
-def _pieces(session: "Session", wanted: Wanted, found: "list[RenderedPlot]") -> Iterable[str]:
+def _pieces(session: "Session", wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # import only what this format needs
@@ -211,7 +217,7 @@ def export(
     steps: bool,
     figures: Path | None,
     price: float | None,
-    **judged: Unpack[Judged],
+    **judged: Unpack[JudgingOptions],
 ) -> None:
     """Write the report of a session, its results or its steps; of several, the comparison with the first.
 
@@ -219,7 +225,7 @@ def export(
     """
     from benchtui.sessions.report import compare
 
-    wanted = Wanted(form, output, steps, figures, price, judging(judged))
+    wanted = ExportOptions(form, output, steps, figures, price, judging(judged))
     check(wanted, len(sessions))
     paths = [library.resolve(session) for session in sessions]
     if output:

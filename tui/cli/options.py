@@ -97,7 +97,7 @@ baseline_option = click.option(
 )
 
 
-def share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+def parse_percentage(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
     """Parse a percentage such as ``5%`` into a fraction of 1."""
     if text is None:
         return None
@@ -113,21 +113,21 @@ def share(_context: click.Context, _parameter: click.Parameter, text: str | None
 same_within_option = click.option(
     "--same-within",
     "same_within",
-    callback=share,
+    callback=parse_percentage,
     metavar="PERCENT",
     help="Margin within which a whole interval must lie for cases to be called the same.  [default: 2%]",
 )
 
 
-class Judged(TypedDict):
+class JudgingOptions(TypedDict):
     """Baseline and equivalence margin chosen by the user."""
 
     baseline: tuple[str, ...]
     same_within: float | None
 
 
-def judging(judged: Judged) -> "Judging":
-    """Parse the options of ``Judged``. Raises BenchtuiError naming the invalid option."""
+def judging(judged: JudgingOptions) -> "Judging":
+    """Parse the options of ``JudgingOptions``. Raises BenchtuiError naming the invalid option."""
     from benchtui.sessions.state.judging import Judging  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
@@ -142,7 +142,7 @@ class Resume(TypedDict):
     anyway: bool
 
 
-class Look(TypedDict):
+class AppearanceOptions(TypedDict):
     """Appearance of the app."""
 
     theme: str | None

@@ -17,7 +17,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.engine import resumed_engine
-from benchtui.tui.cli.exit_status import of_session
+from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, wanted_sweep
 from benchtui.tui.cli.options import (
     Resume,
@@ -80,7 +80,7 @@ def run(
         if as_json and isinstance(event, CaseFinished):
             click.echo(progress.result_json(session.cases[event.case], session))
     click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
-    sys.exit(of_session(session))
+    sys.exit(exit_status_of(session))
 
 
 def _begin(

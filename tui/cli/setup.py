@@ -17,7 +17,7 @@ BROKEN = 1
 def doctor() -> None:
     """Say what this machine can measure, and why not."""
     broken = False
-    for finding in client.examine():
+    for finding in client.check_machine():
         broken = broken or finding.state == "broken"
         click.echo(f"{_STATES[finding.state]} {finding.what:18} {printable(finding.text)}")
     sys.exit(BROKEN if broken else 0)

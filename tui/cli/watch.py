@@ -16,10 +16,10 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
-from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, fail, of_session
+from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
-    Judged,
-    Look,
+    AppearanceOptions,
+    JudgingOptions,
     ascii_option,
     baseline_option,
     complete_session,
@@ -33,7 +33,7 @@ from benchtui.tui.cli.options import (
 from benchtui.tui.cli.text import progress
 from benchtui.tui.replay.player import ReplayTarget, Start
 
-FAREWELLS = {
+EXIT_MESSAGES = {
     "detached": "the sweep goes on: benchtui attach {path}",
     "stopped": "stopped; what was measured: benchtui export {path}; to go on: benchtui run --resume {path}",
     "finished": "the report: benchtui export {path}",
@@ -56,7 +56,7 @@ def show(
     path: Path | None,
     start: "Start | None" = None,
     judging: "Judging | None" = None,
-    **look: Unpack[Look],
+    **look: Unpack[AppearanceOptions],
 ) -> None:
     """Show a session in the app, then exit with the sweep's exit status."""
     gc.disable()  # until the first frame: the objects being loaded contain no garbage
@@ -73,11 +73,11 @@ def show(
     )
     if ending.path is None:
         return
-    click.echo(printable(FAREWELLS[ending.how].format(path=ending.path)), err=True)
+    click.echo(printable(EXIT_MESSAGES[ending.how].format(path=ending.path)), err=True)
     if ending.how in ("finished", "stopped"):
         from benchtui.sessions.state.session import Session  # only the exit status needs it
 
-        sys.exit(of_session(Session.load(ending.path)))
+        sys.exit(exit_status_of(Session.load(ending.path)))
     sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
 
 
@@ -86,7 +86,7 @@ def print_session(
 ) -> "Session":
     """Print a session's events as lines and return the session."""
     session = Session(keep_steps=False)
-    for line in progress.lines(path, engine, session, progress.when(path, moment), speed):
+    for line in progress.lines(path, engine, session, progress.moment_to_session_time(path, moment), speed):
         click.echo(printable(line))
     if session.started is None:
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
@@ -94,7 +94,7 @@ def print_session(
     return session
 
 
-def check_plain(as_lines: bool, judged: Judged) -> None:
+def check_plain(as_lines: bool, judged: JudgingOptions) -> None:
     """Reject ``--plain`` with options that change ratios, since it prints none."""
     if as_lines and any(judged.values()):
         raise click.UsageError("--plain prints no ratios: --baseline and --same-within have no effect there")
@@ -120,7 +120,7 @@ def attach(
     as_lines: bool,
     theme: str | None,
     ascii_only: bool,
-    **judged: Unpack[Judged],
+    **judged: Unpack[JudgingOptions],
 ) -> None:
     """Watch a running sweep.
 
@@ -138,7 +138,7 @@ def attach(
             USAGE,
         )
     elif as_lines:
-        sys.exit(of_session(print_session(path, engine)))
+        sys.exit(exit_status_of(print_session(path, engine)))
     else:
         show(engine, path, judging=judging(judged), theme=theme, ascii_only=ascii_only)
 
@@ -159,7 +159,7 @@ def replay(
     as_lines: bool,
     theme: str | None,
     ascii_only: bool,
-    **judged: Unpack[Judged],
+    **judged: Unpack[JudgingOptions],
 ) -> None:
     """Play a recorded session again.
 
@@ -181,7 +181,7 @@ def replay(
 @speed_option
 @theme_option
 @ascii_option
-def demo(speed: float | None, **look: Unpack[Look]) -> None:
+def demo(speed: float | None, **look: Unpack[AppearanceOptions]) -> None:
     """Play a session that was recorded for a first look, as if it ran now.
 
     Needs neither a GPU nor a model.

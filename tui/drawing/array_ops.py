@@ -9,12 +9,12 @@ from __future__ import annotations  # before Python 3.12, array[float] exists on
 from array import array
 from collections.abc import Sequence
 
-MANY = 50_000
+NUMPY_THRESHOLD = 50_000
 
 
 def merged(ordered: array[float], values: Sequence[float]) -> array[float]:
     """Merge values into a sorted array."""
-    if len(ordered) + len(values) < MANY:
+    if len(ordered) + len(values) < NUMPY_THRESHOLD:
         every = [*ordered, *values]
         every.sort()
         return array("d", every)
@@ -29,7 +29,7 @@ def merged(ordered: array[float], values: Sequence[float]) -> array[float]:
 
 def summed(values: Sequence[float]) -> float:
     """Return the sum of the values."""
-    if len(values) < MANY:
+    if len(values) < NUMPY_THRESHOLD:
         return sum(values)
     import numpy as np  # see module docstring
 
@@ -38,7 +38,7 @@ def summed(values: Sequence[float]) -> float:
 
 def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[float, float]]:
     """Return (min, max) of each group of ``steps`` among the first ``count`` values."""
-    if count < MANY:
+    if count < NUMPY_THRESHOLD:
         groups = (values[at : min(at + steps, count)] for at in range(0, count, steps))
         return [(min(group), max(group)) for group in groups]
     import numpy as np  # see module docstring
@@ -51,7 +51,7 @@ def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[floa
 
 def outside(values: Sequence[float], count: int, low: float, high: float) -> Sequence[int]:
     """Return the indices of values below ``low`` or above ``high`` among the first ``count``."""
-    if count < MANY:
+    if count < NUMPY_THRESHOLD:
         return [place for place, value in enumerate(values[:count]) if not low <= value <= high]
     import numpy as np  # see module docstring
 

@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite, log10
 
 ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
-DOUBLING = 4.0
+LOG_SCALE_RATIO = 4.0
 """Max/min ratio from which values get a log scale, if each is at least 1.5 times the previous one."""
 
 
@@ -58,7 +58,7 @@ def of_values(values: Iterable[float]) -> Scale:
     ticks = tuple(sorted(set(values)))
     low, high = (ticks[0], ticks[-1]) if len(ticks) > 1 else (ticks[0] - 1, ticks[0] + 1)
     grows = ticks[0] > 0 and all(after >= 1.5 * before for before, after in pairwise(ticks))
-    return Scale(low, high, ticks, logarithmic=len(ticks) > 1 and grows and high >= DOUBLING * low)
+    return Scale(low, high, ticks, logarithmic=len(ticks) > 1 and grows and high >= LOG_SCALE_RATIO * low)
 
 
 def tick_text(value: float) -> str:

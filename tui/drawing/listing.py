@@ -10,7 +10,7 @@ from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 GAP = 2
-NARROWEST = 14
+MIN_TEXT_WIDTH = 14
 """Minimum width of the text column in cells; columns are dropped before it shrinks further."""
 
 
@@ -78,5 +78,5 @@ def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
 
 def _excess(sizes: Sequence[int], words: int, width: int) -> int:
     """Return by how many cells the columns overflow with the text column at its minimum."""
-    least = min(sizes[words], NARROWEST)
+    least = min(sizes[words], MIN_TEXT_WIDTH)
     return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width

@@ -10,7 +10,7 @@ from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
 
-ROOMY = 14
+MIN_TITLED_HEIGHT = 14
 """Height in lines from which the horizontal axis has a title."""
 MARGIN = 3
 """Cells between an edge of the plot and the first or last value."""
@@ -40,7 +40,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class OutcomeMarker:
     """Marker for cases without a value at one x position: their outcome and curves."""
 
     x: float
@@ -55,7 +55,7 @@ class Plot:
 
     curves: tuple[Curve, ...]
     """Curves in drawing order; the last is on top."""
-    lost: tuple[Lost, ...]
+    lost: tuple[OutcomeMarker, ...]
     title: str
     """Title of the vertical axis, with its unit."""
     x_title: str
@@ -99,7 +99,7 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     """Render the plot: title, canvas with scale, axis with outcome markers, labels."""
     if plot.hint:
         return [BLANK] * max(0, height // 2 - 1) + [line(("  ", "plain"), (plot.hint, "muted"))]
-    titled = height >= ROOMY
+    titled = height >= MIN_TITLED_HEIGHT
     rows = height - 3 - titled
     if plot.x_values is not None and len(plot.x_values) == 1:
         return _bars(plot, width, height, symbols)
@@ -187,7 +187,7 @@ def _foot(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Li
     return [line(*corner, *axis), line((" " * (room + 2), "plain"), *_written(texts, held))]
 
 
-def _mark(axis: list[Span], column: int, lost: Lost) -> None:
+def _mark(axis: list[Span], column: int, lost: OutcomeMarker) -> None:
     """Put an outcome marker on the axis, followed by as many curve letters as fit."""
     for offset, letter in enumerate(lost.sign + lost.letters):
         free = column + offset < len(axis) and (offset == 0 or axis[column + offset][1] == "faint")

@@ -15,7 +15,7 @@ Line = tuple[Span, ...]
 BLANK: Line = ()
 GAP = "   "
 """Separator between the facts of a line."""
-WORTH_SKIPPING = 12
+MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
 
 
@@ -48,7 +48,7 @@ def crop(pieces: Iterable[Span], width: int, symbols: Symbols) -> Line:
     return line(*kept)
 
 
-def flowing(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
+def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
     """Wrap facts into lines without splitting any of them."""
     lines: list[list[Span]] = [[]]
     for fact in facts:
@@ -89,7 +89,7 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
     for at, (before, after) in enumerate(zip(_cells(old, width), _cells(new, width), strict=True)):
         if before == after:
             continue
-        if spans and at - spans[-1][1] <= WORTH_SKIPPING:
+        if spans and at - spans[-1][1] <= MAX_REWRITTEN_GAP:
             spans[-1] = (spans[-1][0], at + 1)
         else:
             spans.append((at, at + 1))

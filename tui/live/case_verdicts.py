@@ -11,10 +11,10 @@ from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
 from benchtui.sessions.stats.ratios import Ratio, latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.sweep import Baseline
-from benchtui.tui.live.step_cache import MANY
+from benchtui.tui.live.step_cache import THREAD_STEPS
 
 
-class Judge:
+class CaseVerdicts:
     """Compares successfully measured cases with their baseline."""
 
     def __init__(self, session: Session, judging: Judging) -> None:
@@ -67,7 +67,7 @@ class Judge:
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""
-        if case.index not in self._rounds and (case.figures or len(case.measured) <= MANY):
+        if case.index not in self._rounds and (case.figures or len(case.measured) <= THREAD_STEPS):
             self._rounds[case.index] = rounds_of(case)
         return self._rounds.get(case.index, ())
 

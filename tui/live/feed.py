@@ -18,13 +18,13 @@ from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.step_cache import LoadedCase, StepCache
 
 BATCH_BYTES = 1 << 16
-PATIENCE_S = 0.02
+READ_BUDGET_S = 0.02
 """Time budget of one read in seconds. Longer reads would delay key presses."""
-LOOK_S = 1.0
+ENGINE_CHECK_S = 1.0
 """Seconds between checks that the engine is alive."""
 
 Clock = Callable[[], float]
-Find = Callable[[Path], Engine | None]
+FindEngine = Callable[[Path], Engine | None]
 """Function that finds the engine writing a session file."""
 
 
@@ -34,7 +34,9 @@ class Feed:
     replayed = False
     """Whether this is a replay, with its own clock."""
 
-    def __init__(self, path: Path, engine: Engine | None, clock: Clock, find: Find = lambda path: None) -> None:
+    def __init__(
+        self, path: Path, engine: Engine | None, clock: Clock, find: FindEngine = lambda path: None
+    ) -> None:
         """Open the file; raises BenchtuiError if it can't be read."""
         self.path = path
         self.engine = engine
@@ -64,7 +66,7 @@ class Feed:
     def poll(self) -> None:
         """Read new events within a time budget, and check on the engine periodically."""
         began_s = self._clock()
-        if began_s - self._looked_s >= LOOK_S:
+        if began_s - self._looked_s >= ENGINE_CHECK_S:
             self._looked_s = began_s
             self._look_after(self.engine)
         try:
@@ -139,7 +141,7 @@ class Feed:
             if events:
                 self._newest = (self._clock(), self.session.now_s)
             self.caught_up = self._read_bytes >= size
-            if self.caught_up or self._clock() - began_s > PATIENCE_S:
+            if self.caught_up or self._clock() - began_s > READ_BUDGET_S:
                 return
 
     def _apply(self, event: Read) -> None:

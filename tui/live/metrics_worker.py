@@ -15,11 +15,11 @@ T = TypeVar("T")
 AT_ONCE = 200
 """Maximum number of cases computed between two frames."""
 STEPS_AT_ONCE = 1_000_000
-WORTH_IT = 1.02
+RECOMPUTE_GROWTH = 1.02
 """Growth factor in steps that triggers recomputing a running case."""
 
 
-class Seen:
+class ComputedCases:
     """Tracks which cases have been computed, and at which state."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Seen:
         if case.finished is not None:
             return not ended
         now = len(case.measured)
-        return now > 0 and (now < steps or now >= WORTH_IT * max(steps, 1))
+        return now > 0 and (now < steps or now >= RECOMPUTE_GROWTH * max(steps, 1))
 
     def note(self, case: CaseState) -> None:
         """Record that all steps of a case so far are being computed."""
@@ -43,13 +43,13 @@ class Seen:
         return self._steps.get(index, (0, False))[1]
 
 
-class CaseFigures:
+class CaseMetrics:
     """Metrics of all cases, as far as computed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[int, Metrics | None] = {}
-        self._seen = Seen()
+        self._seen = ComputedCases()
         self._at = 0
         """All cases before this index have ended and are computed."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.stats.outliers import usual
 from benchtui.tui.drawing.array_ops import summed
-from benchtui.tui.live.sorted_samples import Ordered
+from benchtui.tui.live.sorted_samples import SortedSample
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -25,7 +25,7 @@ class RunningStats:
     """Sorted values of a growing sample of times, in milliseconds."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
-        self._ordered = Ordered()
+        self._ordered = SortedSample()
         self.total = 0.0
         """Sum of all values."""
         self.extend(values)
@@ -98,7 +98,7 @@ class RunningStats:
         return self._ordered[before] + (place - before) * (self._ordered[after] - self._ordered[before])
 
 
-class Summed:
+class SummaryStats:
     """Statistics of summarized steps, taken from their metrics."""
 
     def __init__(self, figures: Metrics) -> None:

@@ -10,11 +10,11 @@ from itertools import accumulate
 from benchtui.tui.drawing.array_ops import merged
 
 CHUNK = 4096
-MANY_MORE = 0.01
+RESORT_FRACTION = 0.01
 """Fraction of new values above which re-sorting everything is faster than inserting each."""
 
 
-class Ordered:
+class SortedSample:
     """A growing sorted sample, with lookup by index and by value."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Ordered:
 
     def extend(self, values: Sequence[float]) -> None:
         """Add values to the sample."""
-        if len(values) > MANY_MORE * self._count:
+        if len(values) > RESORT_FRACTION * self._count:
             self._order_anew(values)
         else:
             for value in values:

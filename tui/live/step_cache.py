@@ -26,17 +26,17 @@ MOST_STEPS = 250_000
 """Maximum number of steps of ended cases in memory. Each takes 8 bytes in each of several columns."""
 MOST_READINGS = 1_000_000
 """Maximum number of readings in memory, 8 bytes each. Five hours of one GPU, or one of eight."""
-KEPT = 0.75
+KEPT_FRACTION = 0.75
 """Fraction of ``MOST_READINGS`` left after an eviction."""
 LEAST_READINGS_S = 90.0
 """Seconds of newest readings that are never evicted. Gauges show their history."""
-FEW = 200
+ALWAYS_KEPT_STEPS = 200
 """Cases with up to this many steps keep them. Their metrics would take no less memory."""
-MANY = 20_000
+THREAD_STEPS = 20_000
 """Above this many steps, an ended case's metrics are computed in the thread, even with its steps in memory."""
 AT_ONCE = 50
 """Maximum number of cases summarized between two frames."""
-APART_BYTES = 2**18
+POSITION_SPACING_BYTES = 2**18
 """Minimum distance between recorded file positions."""
 
 
@@ -59,7 +59,7 @@ class StepCache:
         self._spots: list[tuple[float, FilePosition]] = []
         """Session time at recorded file positions: where to start when reloading a case."""
         self._held: dict[int, CaseState] = {}
-        """Ended cases with more than ``FEW`` steps in memory, in order of ending."""
+        """Ended cases with more than ``ALWAYS_KEPT_STEPS`` steps in memory, in order of ending."""
         self._steps = 0
         self._due: dict[int, CaseState] = {}
         """Cases waiting to be summarized, by index."""
@@ -76,7 +76,7 @@ class StepCache:
 
     def pass_by(self, session: Session, position: FilePosition) -> None:
         """Record the file position, if far enough past the last one. Evict old readings."""
-        if self._spots and position.offset - self._spots[-1][1].offset < APART_BYTES:
+        if self._spots and position.offset - self._spots[-1][1].offset < POSITION_SPACING_BYTES:
             return
         self._spots.append((session.now_s, position))
         if self._lets_go:
@@ -89,9 +89,9 @@ class StepCache:
         """
         if case.state != "ok":
             return
-        if len(case.measured) > MANY and case.figures is None:
+        if len(case.measured) > THREAD_STEPS and case.figures is None:
             self._due[case.index] = case
-        if self._lets_go and len(case.measured) > FEW:
+        if self._lets_go and len(case.measured) > ALWAYS_KEPT_STEPS:
             self._held[case.index] = case
             self._steps += _steps(case)
             self._let_go()
@@ -135,7 +135,7 @@ class StepCache:
         if held <= MOST_READINGS:
             return
         held_s = now_s - max(machine.begun_s for machine in machines)
-        kept_s = max(LEAST_READINGS_S, held_s * KEPT * MOST_READINGS / held)
+        kept_s = max(LEAST_READINGS_S, held_s * KEPT_FRACTION * MOST_READINGS / held)
         for machine in machines:
             machine.forget(now_s - kept_s)
 

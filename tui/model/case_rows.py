@@ -16,10 +16,10 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.case_verdicts import Judge
-from benchtui.tui.live.running_stats import RunningStats, Summed
-from benchtui.tui.live.step_cache import MANY
-from benchtui.tui.model.step_annotations import round_starts, signs_of, turn_of
+from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.live.running_stats import RunningStats, SummaryStats
+from benchtui.tui.live.step_cache import THREAD_STEPS
+from benchtui.tui.model.step_annotations import round_of, round_starts, signs_of
 from benchtui.tui.panels.case_panel import Figures, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
@@ -50,7 +50,7 @@ SIGNS: dict[Verdict, Span] = {
     Verdict.UNSURE: ("? ", "muted"),
 }
 """Prefix of a ratio and its color role, by verdict."""
-MOST_SPREADS = 200
+MAX_CACHED_STATS = 200
 """Maximum number of cached statistics. Each holds a second copy of its case's steps."""
 
 
@@ -85,7 +85,7 @@ class CaseRows:
         """Number of cases the names were laid out for."""
         self.over = False
         """Whether the recording ends here: cases still running were cut short."""
-        self.judge = Judge(session, judging)
+        self.judge = CaseVerdicts(session, judging)
         """Verdicts of the cases that have ended."""
         self._common: frozenset[str] | None = None
         """Marks shared by all cases. The header shows them once; rows leave them out."""
@@ -99,30 +99,30 @@ class CaseRows:
             self._rows.clear()
         return self._names
 
-    def spread(self, case: CaseState) -> RunningStats | Summed:
+    def spread(self, case: CaseState) -> RunningStats | SummaryStats:
         """Return statistics of a case's measured steps so far.
 
-        Each frame adds at most ``MANY`` new steps. If a case ends with more than that outstanding, the result
+        Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the result
         is empty until it has been summarized.
         """
         if case.figures:
             self._spreads.pop(case.index, None)
-            return Summed(case.figures)
+            return SummaryStats(case.figures)
         spread = self._spreads.get(case.index)
         if spread is None or spread.n > len(case.measured):  # a repeated round has dropped its steps
             spread = self._begin_spread(case.index)
-        if len(case.measured) - spread.n > MANY:
+        if len(case.measured) - spread.n > THREAD_STEPS:
             if case.finished:
                 return RunningStats()
             if case.index in self._behind:
                 return spread
             self._behind.add(case.index)
-        spread.extend(case.measured.wall_ms[spread.n : spread.n + MANY])
+        spread.extend(case.measured.wall_ms[spread.n : spread.n + THREAD_STEPS])
         return spread
 
     def _begin_spread(self, index: int) -> RunningStats:
         self._spreads.pop(index, None)
-        if len(self._spreads) >= MOST_SPREADS:
+        if len(self._spreads) >= MAX_CACHED_STATS:
             del self._spreads[next(iter(self._spreads))]
         spread = self._spreads[index] = RunningStats()
         return spread
@@ -140,7 +140,7 @@ class CaseRows:
             samples_per_s=samples_per_s(case, spread),
         )
 
-    def _interval_percent(self, case: CaseState, spread: RunningStats | Summed) -> float | None:
+    def _interval_percent(self, case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
         """Return the half-width of the median's interval in percent. With several rounds, use their medians."""
         if case.state != "ok" or len(case.measured.rounds) < 2 or not spread.median:
             return spread.interval_percent
@@ -248,7 +248,7 @@ class CaseRows:
         shared = (index for index in self._spreads if index < len(others) and own[index] is others[index])
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
-    def _signs_of(self, case: CaseState, spread: RunningStats | Summed) -> Signs:
+    def _signs_of(self, case: CaseState, spread: RunningStats | SummaryStats) -> Signs:
         seen = (spread.n, case.state, sum(map(len, self._session.ran_on(case).held.values())), len(case.warmup))
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
@@ -257,12 +257,12 @@ class CaseRows:
         return signs
 
     def _round_spread(self, case: CaseState) -> RunningStats:
-        turn = turn_of(case)
+        turn = round_of(case)
         first = round_starts(case).get(turn, len(case.measured))
         before, spread = self._turns.get(case.index, (turn, RunningStats()))
         if before != turn or spread.n > len(case.measured) - first:
             spread = RunningStats()
-        spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + MANY])
+        spread.extend(case.measured.wall_ms[first + spread.n : first + spread.n + THREAD_STEPS])
         self._turns[case.index] = (turn, spread)
         return spread
 
@@ -367,7 +367,7 @@ def _parts(figures: "Metrics") -> tuple[Part, ...]:
     )
 
 
-def _scale(spread: RunningStats | Summed, most: float | None = None) -> Scale | None:
+def _scale(spread: RunningStats | SummaryStats, most: float | None = None) -> Scale | None:
     """Build a scale from step statistics, up to the lower of their maximum and ``most``."""
     if spread.least is None or spread.median is None or spread.most is None:
         return None

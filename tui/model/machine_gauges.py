@@ -14,7 +14,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets
 from benchtui.tui.panels.gauges import Gauge, Machine, Machines, shares
 
-LONGEST_PAST = 80
+MAX_HISTORY_BUCKETS = 80
 """Maximum number of history buckets per gauge, one per cell."""
 BUCKET_S = 1.0
 
@@ -106,7 +106,7 @@ def _absent(readings: GpuReadings) -> dict[str, str]:
 def _word(readings: GpuReadings) -> tuple[str, bool]:
     """Return the remark on a GPU, and whether it is an alarm."""
     gone = readings.absent.get("gpu")
-    return held_down(readings.throttle) if gone is None else (format.clean(gone), True)
+    return throttle_text(readings.throttle) if gone is None else (format.clean(gone), True)
 
 
 def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) -> tuple[Gauge, ...]:
@@ -134,7 +134,7 @@ def _gpu_figures(trace: Trace, absent: dict[str, str], symbols: Symbols) -> tupl
     return (*figures, *((f"{symbols.absent} {reason}", "") for reason in reasons))
 
 
-def held_down(throttle: Sequence[str | None]) -> tuple[str, bool]:
+def throttle_text(throttle: Sequence[str | None]) -> tuple[str, bool]:
     """Return the latest known throttle reasons, and whether they make metrics doubtful."""
     newest = next((reasons for reasons in reversed(throttle) if reasons is not None), "")
     reasons = [reason for reason in newest.split("+") if reason]
@@ -182,7 +182,7 @@ def _gauge(
     reason = absent.get(name, "") if value is None else ""
 
     def past() -> Sequence[float]:
-        each = [buckets(trace.at_s, trace.columns[name], LONGEST_PAST, BUCKET_S) for trace in traces]
+        each = [buckets(trace.at_s, trace.columns[name], MAX_HISTORY_BUCKETS, BUCKET_S) for trace in traces]
         return shares([sum(values) for values in zip(*each, strict=True)], limit)
 
     read = all(trace.columns.get(name) for trace in traces)

@@ -12,14 +12,14 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.running_stats import RunningStats
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.machine_gauges import machines_of
-from benchtui.tui.model.step_annotations import in_round, turn_of
+from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import Heading
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
-from benchtui.tui.table.columns import USUAL, USUAL_OF_CLUSTERS
+from benchtui.tui.table.columns import DEFAULT_COLUMNS, USUAL_OF_CLUSTERS
 from benchtui.tui.table.layout import Rows
 
 READING = "reading its steps again"
@@ -87,20 +87,20 @@ def summary_of(feed: Feed, best: str, symbols: Symbols, name: str) -> Current:
 
 def phase_of(case: CaseState) -> str:
     """Return the phase of a running case within its round, in words."""
-    turn = turn_of(case)
+    turn = round_of(case)
     if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
         return "loading model"
-    if in_round(case.measured, turn):
+    if steps_in_round(case.measured, turn):
         return "measuring"
-    if in_round(case.warmup, turn):
+    if steps_in_round(case.warmup, turn):
         return "warm-up"
     return "first step" if case.config.compile == "off" else "compiling"
 
 
 def _running(feed: Feed, book: CaseRows, outlook: RemainingTime, case: CaseState, position: str) -> Current:
     measure = feed.session.start.sweep.measure
-    phase, turn = phase_of(case), turn_of(case)
-    warmed, measured = in_round(case.warmup, turn), in_round(case.measured, turn)
+    phase, turn = phase_of(case), round_of(case)
+    warmed, measured = steps_in_round(case.warmup, turn), steps_in_round(case.measured, turn)
     needed = book.needed(case) if phase == "measuring" else None
     whole = measured + needed.steps if needed else max(measure.iterations, measured)
     counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
@@ -316,7 +316,7 @@ class View:
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
         """Return the selected columns; the default set on a cluster includes the node."""
-        return USUAL_OF_CLUSTERS if chosen == USUAL and self._feed.session.nodes else chosen
+        return USUAL_OF_CLUSTERS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
 
     def _caption(self, drawn: CaseState, chosen: int | None) -> str:
         titled = drawn is self._feed.session.current or drawn.index == chosen

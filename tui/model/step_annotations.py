@@ -6,11 +6,11 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
 from benchtui.tui.drawing.array_ops import outside, summed
-from benchtui.tui.live.running_stats import RunningStats, Summed
+from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 from benchtui.tui.panels.signs import Signs
 
 
-def signs_of(session: Session, case: CaseState, spread: RunningStats | Summed) -> Signs:
+def signs_of(session: Session, case: CaseState, spread: RunningStats | SummaryStats) -> Signs:
     """Return outliers, throttling, compilation, and round starts of a case."""
     starts = round_starts(case)
     return Signs(
@@ -26,20 +26,20 @@ def round_starts(case: CaseState) -> dict[int, int]:
     return {turn: first for turn, first, _ in reversed(case.measured.spans())}
 
 
-def in_round(columns: Columns, turn: int) -> int:
+def steps_in_round(columns: Columns, turn: int) -> int:
     """Return the number of steps in a round."""
     return columns.of_round(turn)
 
 
-def turn_of(case: CaseState) -> int:
+def round_of(case: CaseState) -> int:
     """Return the current or last round of a case, counted from 0."""
     return case.started.round if case.started else 0
 
 
-def _outliers(case: CaseState, spread: RunningStats | Summed) -> Sequence[int]:
+def _outliers(case: CaseState, spread: RunningStats | SummaryStats) -> Sequence[int]:
     if case.figures:
         return case.figures.outliers
-    if isinstance(spread, Summed) or spread.usual is None or not spread.outliers():
+    if isinstance(spread, SummaryStats) or spread.usual is None or not spread.outliers():
         return ()
     return outside(case.measured.wall_ms, spread.n, *spread.usual)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.table.columns import USUAL
+from benchtui.tui.table.columns import DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Sorting
 
 Value = float | str | None
@@ -15,7 +15,7 @@ PATIENCE_S = 0.02
 """Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
-PASSING = ("state", "base")
+MUTABLE_COLUMNS = ("state", "base")
 """Columns whose values may change after a case has ended."""
 
 
@@ -33,7 +33,7 @@ class TableOrder:
         self._clock = clock
         self.chosen: int | None = None
         """Index of the selected case."""
-        self.columns: tuple[str, ...] = USUAL
+        self.columns: tuple[str, ...] = DEFAULT_COLUMNS
         self.sorting: Sorting | None = None
         """None for queue order."""
         self.filter = ""
@@ -168,7 +168,7 @@ class TableOrder:
         if value is None:
             case = self._session.cases[index]
             value = self._value(case, key)
-            if case.finished and key not in PASSING:
+            if case.finished and key not in MUTABLE_COLUMNS:
                 known[index] = value
         return value
 

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.shell import keymap
-from benchtui.tui.table.columns import COLUMNS, KEYS, USUAL
+from benchtui.tui.table.columns import COLUMNS, DEFAULT_COLUMNS, KEYS
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel
@@ -90,7 +90,7 @@ class ColumnsPage(Screen[tuple[str, ...]]):
 
     def action_usual(self) -> None:
         """Restore the default columns and their order."""
-        self._on, self._all, self._at = list(USUAL), list(KEYS), 0
+        self._on, self._all, self._at = list(DEFAULT_COLUMNS), list(KEYS), 0
         self._show()
 
     def action_leave(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input
 
 from benchtui.tui.monitor.clipboard import write_report
-from benchtui.tui.monitor.requests import Control, Request
+from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.input_field import Prompt
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 
-Take = Callable[[str], str]
+TextHandler = Callable[[str], str]
 """Handler of typed text: returns a message to show, or an empty string."""
 
 
@@ -28,16 +28,16 @@ def _nothing(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Asked:
+class TextPrompt:
     """A text prompt and its handlers."""
 
     label: str
     """Label of the prompt."""
     value: str = ""
     """Initial text."""
-    typed: Take = field(default=_nothing)
+    typed: TextHandler = field(default=_nothing)
     """Called on every change; returns a message on the text."""
-    entered: Take = field(default=_nothing)
+    entered: TextHandler = field(default=_nothing)
     """Called on Enter; a message keeps the prompt open."""
     dropped: Callable[[], None] = field(default=lambda: None)
     """Called when the user cancels."""
@@ -71,7 +71,9 @@ class Export:
         return ""
 
 
-def tried(attempt: Callable[[str], object], good: Callable[[object], str] = lambda made: "") -> Take:
+def error_handler(
+    attempt: Callable[[str], object], good: Callable[[object], str] = lambda made: ""
+) -> TextHandler:
     """Return a handler that tries ``attempt``. It reports the error, or ``good`` of the result."""
 
     def take(text: str) -> str:
@@ -83,10 +85,10 @@ def tried(attempt: Callable[[str], object], good: Callable[[object], str] = lamb
     return take
 
 
-class Typing(Prompt):
+class PromptInput(Prompt):
     """Input field of an open prompt, at the bottom of the screen."""
 
-    def __init__(self, monitor: "Monitor", asked: Asked) -> None:
+    def __init__(self, monitor: "Monitor", asked: TextPrompt) -> None:
         super().__init__(asked.value)
         self._monitor = monitor
         self.asked = asked
@@ -120,11 +122,11 @@ class Typing(Prompt):
         self._monitor.draw()
 
 
-def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
+def begin_typing(monitor: "Monitor", what: str, control: EngineRequests) -> None:
     """Open one of the Monitor's prompts, once there is a session."""
     if monitor.table_order is None:
         return
-    make: dict[str, Callable[[Monitor], Asked]] = {
+    make: dict[str, Callable[[Monitor], TextPrompt]] = {
         "filter": _filter,
         "add": partial(_add, control),
         "export": _export,
@@ -132,35 +134,35 @@ def begin_typing(monitor: "Monitor", what: str, control: Control) -> None:
     type_line(monitor, make[what](monitor))
 
 
-def type_line(monitor: "Monitor", asked: Asked) -> None:
+def type_line(monitor: "Monitor", asked: TextPrompt) -> None:
     """Open a prompt, unless one is open."""
-    if not monitor.query(Typing):
-        monitor.mount(Typing(monitor, asked), before="#keys")
+    if not monitor.query(PromptInput):
+        monitor.mount(PromptInput(monitor, asked), before="#keys")
 
 
 def tell_again(monitor: "Monitor") -> None:
     """Refresh the message of the open prompt, if any."""
-    for line in monitor.query(Typing):
+    for line in monitor.query(PromptInput):
         line.tell_again()
 
 
 def end_typing(monitor: "Monitor") -> bool:
     """Cancel the open prompt. Return whether there was one."""
-    for line in monitor.query(Typing):
+    for line in monitor.query(PromptInput):
         line.asked.dropped()
         _close(monitor, line)
         return True
     return False
 
 
-def _close(monitor: "Monitor", line: Typing) -> None:
+def _close(monitor: "Monitor", line: PromptInput) -> None:
     monitor.status_line.typing = None
     monitor.set_focus(None)
     line.remove()
     monitor.draw()
 
 
-def _filter(monitor: "Monitor") -> Asked:
+def _filter(monitor: "Monitor") -> TextPrompt:
     table_order = monitor.table_order
 
     def take(text: str) -> str:
@@ -175,7 +177,7 @@ def _filter(monitor: "Monitor") -> Asked:
         return ""
 
     before = table_order.filter if table_order else ""
-    return Asked(
+    return TextPrompt(
         "Filter: words of a case, its state or its marks", before, take, enter, lambda: _unfilter(monitor)
     )
 
@@ -185,7 +187,7 @@ def _unfilter(monitor: "Monitor") -> None:
         monitor.table_order.filter = ""
 
 
-def _add(control: Control, monitor: "Monitor") -> Asked:
+def _add(control: EngineRequests, monitor: "Monitor") -> TextPrompt:
     case = monitor.shown_case
     base = case.config if case else None
 
@@ -196,21 +198,21 @@ def _add(control: Control, monitor: "Monitor") -> Asked:
         monitor.request(control.add(text, base))
 
     like = f", on top of {base.name}" if base else ""
-    return Asked(
+    return TextPrompt(
         f"Add a case: batch_size=64 precision=fp16{like}",
         "",
-        tried(lambda text: control.add(text, base), name),
-        tried(enter),
+        error_handler(lambda text: control.add(text, base), name),
+        error_handler(enter),
     )
 
 
-def _export(monitor: "Monitor") -> Asked:
+def _export(monitor: "Monitor") -> TextPrompt:
     def write(path: Path) -> None:
         monitor.say("making the report")
         call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)
         monitor.run_worker(monitor.wait_for(call, f"the report: {path}"))
 
     export = Export(write)
-    return Asked(
+    return TextPrompt(
         "Write the report as markdown to", f"{monitor.feed.path.stem}.md", export.typed, export.entered
     )

@@ -24,7 +24,7 @@ class Request:
     """Send the request and wait for the reply. Raises BenchtuiError if the engine refuses."""
 
 
-class Control:
+class EngineRequests:
     """Builds requests to a session's engine. Each raises BenchtuiError if it isn't possible."""
 
     def __init__(self, feed: Feed) -> None:
@@ -85,7 +85,7 @@ class Control:
 
     def add(self, words: str, base: Config | None) -> Request:
         """Add a case: options such as ``batch_size=64 precision=fp16``, applied on top of ``base``."""
-        config = added(words, base, self._session)
+        config = parse_options(words, base, self._session)
         return Request(f"adding {config.name}", lambda: self._engine.add([config]))
 
     def _pending(self, case: CaseState | None) -> int:
@@ -104,7 +104,7 @@ class Control:
         return self._feed.engine
 
 
-def added(words: str, base: Config | None, session: Session) -> Config:
+def parse_options(words: str, base: Config | None, session: Session) -> Config:
     """Parse the options of a case to add. Raises BenchtuiError naming what is wrong with them."""
     from benchtui.sessions.sweep.toml_reader import checked  # lazy import: not needed for the first paint
 

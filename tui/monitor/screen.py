@@ -19,12 +19,12 @@ from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
-from benchtui.tui.monitor.requests import Control, Request
+from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Prompt, StatusLine
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import Meter, Pace
+from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -62,9 +62,9 @@ class Monitor(Screen[None]):
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
-        self._control = Control(feed)
+        self._control = EngineRequests(feed)
         self._link = link
-        self._pace = Pace(self.preferences.settings.hz, self.preferences.settings.quiet)
+        self._pace = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
         self._timer: Timer | None = None
         self._hz = 0.0
         self._period_s = 0.0  # between two frames, once reading has caught up
@@ -101,7 +101,7 @@ class Monitor(Screen[None]):
     def on_unmount(self) -> None:
         """Close the session file and restore garbage collection."""
         self.feed.close()
-        gc_control.collect_from_now_on()
+        gc_control.freeze_and_enable()
 
     def on_resize(self, event: events.Resize) -> None:
         """Redraw once the panels have their new sizes."""
@@ -223,7 +223,7 @@ class Monitor(Screen[None]):
     def tick(self) -> None:
         """Read new events, adjust the timer, and redraw what changed."""
         self._pace.cost.read(self.feed.poll)
-        gc_control.let_be() if self.feed.reading else gc_control.collect_from_now_on()
+        gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
         if self.feed.cache.waits:
             self.run_worker(self._hold())
         self._look()

@@ -18,7 +18,7 @@ from benchtui.tui.widgets.panel import Panel
 KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
 
 
-class Nothing(Screen[None]):
+class EmptyScreen(Screen[None]):
     """Tells the user how to start or open a session."""
 
     COMPONENT_CLASSES = role_styles.CLASSES

@@ -12,7 +12,7 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side
 HEAD = 19
 LIMIT = 8
 """Cells before a bar (``HEAD``: label and value) and after it (``LIMIT``: the limit)."""
-NARROW, APART = 40, 3
+NARROW, COLUMN_GAP = 40, 3
 """Minimum width of machines side by side, and the gap between them, in cells."""
 
 
@@ -90,7 +90,7 @@ def gauge_lines(machines: Machines, width: int, height: int, symbols: Symbols, m
         if columns is not None and len(columns) <= most:
             room = _column_width(width, len(columns))
             drawn = [_below(column, room, symbols, full) for column in columns]
-            return [*note, *side_by_side(drawn, room + APART)]
+            return [*note, *side_by_side(drawn, room + COLUMN_GAP)]
     return _rows(machines, width, height, symbols, more)
 
 
@@ -115,11 +115,11 @@ def _columns(every: Iterable[tuple[Machine, int]], height: int) -> list[list[Mac
 
 
 def _most_columns(width: int) -> int:
-    return max(1, (width + APART) // (NARROW + APART))
+    return max(1, (width + COLUMN_GAP) // (NARROW + COLUMN_GAP))
 
 
 def _column_width(width: int, count: int) -> int:
-    return (width + APART) // max(count, 1) - APART
+    return (width + COLUMN_GAP) // max(count, 1) - COLUMN_GAP
 
 
 def _below(column: Iterable[Machine], width: int, symbols: Symbols, full: bool) -> list[Line]:
@@ -188,7 +188,9 @@ def _rows(machines: Machines, width: int, height: int, symbols: Symbols, more: s
     if hidden := count - len(shown):
         lines.append(crop([(f"{hidden} more{more}", "muted")], room, symbols))
     each = ceil(len(lines) / columns)
-    return side_by_side([lines[start : start + each] for start in range(0, len(lines), each)], room + APART)
+    return side_by_side(
+        [lines[start : start + each] for start in range(0, len(lines), each)], room + COLUMN_GAP
+    )
 
 
 def _row(machine: Machine, room: int, labelled: bool) -> list[Span]:

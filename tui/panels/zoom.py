@@ -35,7 +35,7 @@ HINTS: dict[Name, str] = {
     "log": "the engine hasn't said anything yet",
 }
 
-NODE = "; one is shown whole when its case is chosen"
+HIDDEN_NODES_HINT = "; one is shown whole when its case is chosen"
 """Where to see the machines that don't fit on a whole screen."""
 
 
@@ -92,7 +92,9 @@ def _parts(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequenc
 _BODIES: dict[Name, Callable[[Zoomed, int, int, Symbols], Sequence[Line]]] = {
     "band": lambda zoomed, *room: band_lines(zoomed.snapshot, *room),
     "histogram": lambda zoomed, *room: histogram_lines(zoomed.snapshot, *room),
-    "gauges": lambda zoomed, width, height, symbols: gauge_lines(zoomed.snapshot, width, height, symbols, NODE),
+    "gauges": lambda zoomed, width, height, symbols: gauge_lines(
+        zoomed.snapshot, width, height, symbols, HIDDEN_NODES_HINT
+    ),
     "parts": _parts,
     "log": _log,
 }

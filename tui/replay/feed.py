@@ -12,7 +12,7 @@ from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.eta import RemainingTime
-from benchtui.tui.live.feed import PATIENCE_S, Clock, Feed
+from benchtui.tui.live.feed import READ_BUDGET_S, Clock, Feed
 from benchtui.tui.replay.player import Player, ReplayTarget, Start, StepAcceleration
 
 GRACE_S = 0.5
@@ -44,7 +44,7 @@ class Replay(Feed):
     def poll(self) -> None:
         """Read on within a time budget, and apply the events played since."""
         began_s = self._clock()
-        while not self.timeline.complete and self._clock() - began_s < PATIENCE_S:
+        while not self.timeline.complete and self._clock() - began_s < READ_BUDGET_S:
             taken = len(self.timeline.ended)
             self.timeline.read()
             for case in self.timeline.ended[taken:]:
@@ -54,7 +54,7 @@ class Replay(Feed):
             self.player.end_at(self.timeline.end_s)
             self._aim_late()
         self._follow(began_s)
-        while arrived and self._clock() - began_s < PATIENCE_S and self.timeline.marks.examine():
+        while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.examine():
             pass
         self.problem = self.timeline.problem if self.over else None
         if self.over:
@@ -155,7 +155,7 @@ class Replay(Feed):
             self._telling.seek(t)
             while known and not self.caught_up:
                 self.caught_up = self._telling.move(t)
-                if self._clock() - began_s > 2 * PATIENCE_S:
+                if self._clock() - began_s > 2 * READ_BUDGET_S:
                     break
         except BenchtuiError:  # the timeline hits the same error and reports it at the end
             self.caught_up = True

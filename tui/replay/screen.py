@@ -9,7 +9,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import TimelineEvent, words
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock
-from benchtui.tui.monitor.prompts import Asked
+from benchtui.tui.monitor.prompts import TextPrompt
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.replay.feed import Replay
@@ -60,7 +60,7 @@ class ReplayMonitor(Monitor):
     ) -> None:
         super().__init__(feed, name, symbols, link, clock, preferences=preferences)
         self._replay = feed
-        self.status_line = ReplayFoot(feed, symbols, clock, name)
+        self.status_line = ReplayStatusLine(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
         self._seen = (0, 0.0)
         """Number of marks and end of the recording when ``_marks`` was last computed."""
@@ -114,7 +114,9 @@ class ReplayMonitor(Monitor):
         """Open a prompt for a moment to seek to."""
         from benchtui.tui.monitor.prompts import type_line  # lazy import: not needed for the first paint
 
-        type_line(self, Asked("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to))
+        type_line(
+            self, TextPrompt("Go to a time, a share or a case: 90, 1:30, 50%, case 3", entered=self._go_to)
+        )
 
     def action_back(self) -> None:
         """Go back one step. If there is none, leave the replay and open the session at its end."""
@@ -171,7 +173,7 @@ class ReplayMonitor(Monitor):
         return bool(self.status_line.typing is not None or self.picture.zoomed is not None or chosen)
 
 
-class ReplayFoot(StatusLine):
+class ReplayStatusLine(StatusLine):
     """Status line of a replay."""
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def let_be() -> None:
+def disable() -> None:
     """Disable garbage collection."""
     gc.disable()
 
 
 @contextmanager
-def left_alone() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Disable garbage collection within a block.
 
     Writing a report of 20,000 cases takes 10% less time this way, and no more memory.
@@ -29,7 +29,7 @@ def left_alone() -> Iterator[None]:
             gc.enable()
 
 
-def collect_from_now_on() -> None:
+def freeze_and_enable() -> None:
     """Enable garbage collection again, ignoring all objects that exist by now."""
     if not gc.isenabled():
         gc.freeze()

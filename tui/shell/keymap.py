@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import Screen
 
-KEPT = ("ctrl+q", "ctrl+c")
+QUIT_KEYS = ("ctrl+q", "ctrl+c")
 """Keys that always quit, however other keys are mapped."""
 BACK = "escape"
 """Key that always goes back, in addition to any mapped one."""
@@ -125,7 +125,7 @@ def listing(wanted: Mapping[str, str], owners: Iterable[type]) -> list[str]:
     for place, title in TITLES.items():
         rows = [each for each in known if each.id.startswith(f"{place}.")]
         lines += [title, *(_row(each, kept) for each in rows), ""]
-    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(KEPT)} leave the app"]
+    return [*lines, f"always: {_shown(BACK)} goes back, {' and '.join(QUIT_KEYS)} leave the app"]
 
 
 def valid_entries(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -170,7 +170,7 @@ def _refusal(key: str, name: str) -> str | None:
     """Return why a key can't be mapped to an action; None if it can."""
     if not key:
         return "no key is given"
-    if key in KEPT:
+    if key in QUIT_KEYS:
         return f"{key} always leaves the app"
     if key == BACK and not _goes_back(name):
         return f"{_shown(BACK)} always goes back"

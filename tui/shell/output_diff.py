@@ -23,7 +23,7 @@ MOST_PARTS = 8
 """Writes tracked per line before its content is treated as unknown."""
 
 
-class Painted:
+class TerminalContent:
     """Content of the terminal, line by line, as far as it is known."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Painted:
 class NewLines(LayoutUpdate):
     """Textual's full-screen update, without lines that are already shown."""
 
-    def __init__(self, update: LayoutUpdate, painted: Painted) -> None:
+    def __init__(self, update: LayoutUpdate, painted: TerminalContent) -> None:
         super().__init__(update.strips, update.region)
         self._painted = painted
 
@@ -101,7 +101,7 @@ class NewLines(LayoutUpdate):
 class NewCells(ChopsUpdate):
     """Textual's partial update, with spans cropped at both ends."""
 
-    def __init__(self, update: ChopsUpdate, painted: Painted) -> None:
+    def __init__(self, update: ChopsUpdate, painted: TerminalContent) -> None:
         super().__init__(update.chops, update.spans, update.chop_ends)
         self._painted = painted
 

@@ -12,7 +12,7 @@ from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.tui.shell import keymap, settings
 from benchtui.tui.shell.settings import Settings
-from benchtui.tui.table.columns import KEYS, USUAL
+from benchtui.tui.table.columns import DEFAULT_COLUMNS, KEYS
 from benchtui.tui.table.layout import Sorting
 
 
@@ -76,7 +76,7 @@ class Preferences:
     def columns(self) -> tuple[str, ...]:
         """Columns of the case table."""
         known = _counting(self._remembered.columns, self.settings.columns)
-        return tuple(key for key in known or () if key in KEYS) or USUAL
+        return tuple(key for key in known or () if key in KEYS) or DEFAULT_COLUMNS
 
     @property
     def sorting(self) -> Sorting | None:

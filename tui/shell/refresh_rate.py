@@ -11,9 +11,9 @@ SHARE = 0.02
 """Share of a processor that the screen may use during a case, as far as drawing less often helps."""
 MOST_HZ = (10.0, 5.0, 2.0, 1.5, 1.0, 0.75, 0.5)
 """Limits on the rate, in Hz."""
-CLEARLY = 0.8
+HYSTERESIS = 0.8
 """Fraction of ``SHARE`` that a higher rate must stay within, so that the limit doesn't oscillate."""
-NEWEST = 0.3
+EMA_WEIGHT = 0.3
 """Weight of the newest value in an exponential moving average."""
 
 
@@ -71,14 +71,14 @@ class DrawingCost:
         now_s, used_s = self._clock(), self._used_s()
         if self._begun is not None and self._pictures and now_s > self._begun[0]:
             picture_s = (used_s - self._begun[1] - self._read_s) / self._pictures
-            self._picture_s += NEWEST * (picture_s - self._picture_s)
-            self._reading += NEWEST * (self._read_s / (now_s - self._begun[0]) - self._reading)
+            self._picture_s += EMA_WEIGHT * (picture_s - self._picture_s)
+            self._reading += EMA_WEIGHT * (self._read_s / (now_s - self._begun[0]) - self._reading)
             self.most_hz = next((hz for hz in MOST_HZ if self._affords(hz)), MOST_HZ[-1])
         self._begun = (now_s, used_s)
         self._read_s, self._pictures = 0.0, 0
 
     def _affords(self, hz: float) -> bool:
-        share = SHARE if hz <= self.most_hz else CLEARLY * SHARE
+        share = SHARE if hz <= self.most_hz else HYSTERESIS * SHARE
         return self._reading + self._picture_s * hz <= share
 
 
@@ -148,7 +148,7 @@ Unless it is ``off``, expensive frames are then drawn even less often.
 """
 
 
-class Pace:
+class RefreshRate:
     """Refresh rate: what the user chose, within the limits."""
 
     def __init__(self, hz: float | None = None, quiet: Quiet = "auto") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from benchtui.tui.shell.output_diff import Painted
+from benchtui.tui.shell.output_diff import TerminalContent
 
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -22,7 +22,7 @@ class Terminal(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self.painted = Painted()
+        self.painted = TerminalContent()
 
     def resume_application_mode(self) -> None:
         """Take over the terminal again; its content is unknown."""

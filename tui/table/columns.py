@@ -7,7 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
-from benchtui.tui.live.running_stats import RunningStats, Summed
+from benchtui.tui.live.running_stats import RunningStats, SummaryStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Column:
     words: bool = False
 
 
-Value = Callable[[CaseState, RunningStats | Summed], float | None]
+Value = Callable[[CaseState, RunningStats | SummaryStats], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
+def samples_per_s(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
     """Return samples/s over all measured steps; None if samples or time are unknown."""
     return rate(case, spread.n, spread.total)
 
@@ -40,13 +40,13 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
     return 1000 * samples / total_ms if samples and total_ms else None
 
 
-def p50_ms(case: CaseState, spread: RunningStats | Summed) -> float | None:
+def p50_ms(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
     """Return the median measured step time; for a source without steps, the mean it reports."""
     reported = case.finished.reported if case.finished and not spread.n else None
     return reported.latency_mean_ms if reported else spread.median
 
 
-def tokens_per_s(case: CaseState, spread: RunningStats | Summed) -> float | None:
+def tokens_per_s(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
     """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
     if case.figures:
         return case.figures.tokens_per_s
@@ -66,7 +66,7 @@ def power_w(case: CaseState) -> float | None:
     return reported if energy is None else energy
 
 
-def joules_per_1000(case: CaseState, spread: RunningStats | Summed) -> float | None:
+def joules_per_1000(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
     """Return the energy of 1,000 samples in joules."""
     energy = case.finished.energy if case.finished else None
     samples = spread.n * case.samples_per_step
@@ -117,16 +117,16 @@ COLUMNS = (
 )
 """All columns. The user chooses which are shown, and in what order."""
 KEYS = tuple(column.key for column in COLUMNS)
-USUAL = tuple(column.key for column in COLUMNS if column.rank < 8)
+DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 8)
 """Columns shown by default."""
-USUAL_OF_CLUSTERS = (USUAL[0], "node", *USUAL[1:])
+USUAL_OF_CLUSTERS = (DEFAULT_COLUMNS[0], "node", *DEFAULT_COLUMNS[1:])
 """Columns shown by default if cases run on cluster nodes."""
-USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in USUAL)
+USUAL_COLUMNS = tuple(column for column in COLUMNS if column.key in DEFAULT_COLUMNS)
 
 
 def columns_of(keys: Sequence[str]) -> tuple[Column, ...]:
     """Return columns by key. In a custom selection, the first ones get space first."""
     wanted = [column for key in keys for column in COLUMNS if column.key == key]
-    if tuple(keys) in (USUAL, USUAL_OF_CLUSTERS):
+    if tuple(keys) in (DEFAULT_COLUMNS, USUAL_OF_CLUSTERS):
         return tuple(replace(column, rank=0) if column.key == "node" else column for column in wanted)
     return tuple(replace(column, rank=place) for place, column in enumerate(wanted))

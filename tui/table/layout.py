@@ -8,7 +8,7 @@ from benchtui.sessions.sweep.options import BY_NAME, SHOWN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
-from benchtui.tui.table.columns import KEYS, USUAL, USUAL_COLUMNS, Column
+from benchtui.tui.table.columns import DEFAULT_COLUMNS, KEYS, USUAL_COLUMNS, Column
 
 GAP = 2
 
@@ -63,7 +63,7 @@ class Rows:
     """Row selected by the user."""
     running: int | None
     """Row to keep in view while none is selected."""
-    columns: tuple[str, ...] = USUAL
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
     """Keys of the columns, in display order."""
     sorting: Sorting | None = None
 

@@ -67,7 +67,7 @@ CLASSES = {f"ink--{role}" for role in ROLES}
 They belong to the screen, not to each widget: Textual keeps a node per class, and one set per widget would
 take half of the time to the first paint.
 """
-RETIRING = ("muted", "faint")
+PLAIN_WHEN_SELECTED = ("muted", "faint")
 """Roles shown as plain on the selected row, whose background may be the same gray as their text."""
 
 
@@ -91,7 +91,7 @@ class RoleStyles:
     def strip(self, line: Line, width: int, chosen: bool = False) -> Strip:
         """Render a line at full width, on the selection's background if it is chosen."""
         ground = Style(bgcolor=self.style("chosen").bgcolor) if chosen else Style.null()
-        roles = ("plain" if chosen and role in RETIRING else role for _, role in line)
+        roles = ("plain" if chosen and role in PLAIN_WHEN_SELECTED else role for _, role in line)
         segments = [
             Segment(text, self.style(role) + ground) for (text, _), role in zip(line, roles, strict=True)
         ]

@@ -1,1 +1,1 @@
-"""Sections of the report of a session."""
+"""Sections of the session report."""

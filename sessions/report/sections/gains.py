@@ -1,4 +1,4 @@
-"""Tables that hold cases against one another: what another precision, device or way of compiling brings."""
+"""Gain tables: cases compared across precisions, compile modes, devices and machines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ OPTION_TITLES = {"attention": "Attention", "compile": "Compile", "sequence_lengt
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table under its heading, with a line before it where there is something to say."""
+    """A table with a heading and an optional lead sentence."""
 
     title: str
     lead: str | None
@@ -24,34 +24,34 @@ class Block:
 
 
 def precision_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
-    """A block for each device and precision other than fp32, against fp32."""
+    """Return a block for each device and precision other than fp32, compared with fp32."""
     return _blocks(pairs(results, "precision", "fp32"), "precision", kinds, _GAIN)
 
 
 def compile_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
-    """A block for each device, precision and mode of compiling, against the uncompiled cases."""
+    """Return a block for each device, precision and compile mode, compared with the uncompiled cases."""
     return _blocks(pairs(results, "compile", "off"), "compile", kinds, (*_GAIN, *_COST))
 
 
 def device_pairs(results: Sequence[Result]) -> list[Comparison]:
-    """Every case against the same case on the CPU, or on the first device where no CPU was measured."""
+    """Pair every case with the same case on the CPU, or on the first device if no CPU was measured."""
     names = [result.config.device for result in results]
     return pairs(results, "device", "cpu" if "cpu" in names else names[0]) if names else []
 
 
 def machine_pairs(results: Sequence[Result]) -> list[Comparison]:
-    """Every case against the same case on the machine that was measured first, of those that were named."""
+    """Pair every case with the same case on the first named machine. Cases that name none are ignored."""
     names = [result.config.machine for result in results if result.config.machine]
     return pairs([result for result in results if result.config.machine], "machine", names[0]) if names else []
 
 
 def machine_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
-    """The table of the comparison of machines."""
+    """Return the machine comparison table."""
     return table((*_keys("machine", kinds), *_speedup("machine")), found)
 
 
 def device_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
-    """The table of the device comparison."""
+    """Return the device comparison table."""
     return table((*_keys("device", kinds), *_speedup("device")), found)
 
 
@@ -79,7 +79,7 @@ def _title(pair: Comparison, option: str) -> str:
 
 
 def _doubt(group: Sequence[Comparison], option: str) -> str | None:
-    """Says which rows are no evidence, because the option wasn't in force or nothing says that it was."""
+    """Name the rows that prove nothing, because the option wasn't applied or wasn't verified."""
     word = getattr(group[0].new.config, option)
     absent = [pair for pair in group if pair_in_force(pair, option) is False]
     unknown = [pair for pair in group if pair_in_force(pair, option) is None]
@@ -98,7 +98,7 @@ def _rows(found: Sequence[Comparison]) -> str:
 
 
 def _keys(besides: str, kinds: Sequence[str]) -> tuple[Column[Comparison], ...]:
-    """Batch size and those options that vary in the session and aren't in the heading of the table."""
+    """Return the key columns: batch size, and options that vary in the session and aren't in the heading."""
     headed = () if besides in ("device", "machine") else ("compile",)
     shown = [kind for kind in OPTION_TITLES if kind in kinds and kind not in headed]
     return (Column("Batch size", lambda pair: number(pair.new.config.batch_size, 0)), *map(_key, shown))
@@ -118,7 +118,10 @@ def _evidence(option: str) -> tuple[Column[Comparison], ...]:
 
 
 def verdict(pair: Comparison, option: str) -> str | None:
-    """The word for a pair; None where the option isn't surely in force, and nothing can be put down to it."""
+    """Return a pair's verdict. None unless the option was verified as applied.
+
+    A difference can't be attributed to an option that wasn't. Device and machine need no verification.
+    """
     counts = option in ("device", "machine") or pair_in_force(pair, option)
     return verdict_cell(pair.latency) if counts else None
 
@@ -134,7 +137,7 @@ def _less_time_span(ratio: Ratio | None) -> str | None:
 
 
 def _break_even(pair: Comparison) -> str | None:
-    """The steps, ``never`` for a case that is the same or slower, None where that isn't known."""
+    """Format the break-even steps: ``never`` if the case is the same or slower, None if unknown."""
     if not pair_in_force(pair, "compile"):
         return None
     steps = break_even_steps(pair)
@@ -158,7 +161,7 @@ _COST: tuple[Column[Comparison], ...] = (
 
 
 def _speedup(option: str) -> tuple[Column[Comparison], ...]:
-    """How many times as fast a case is on another device or machine."""
+    """Return the columns of a speedup over another device or machine."""
     return (
         Column("Precision", lambda pair: precision(pair.new.config), right=False),
         Column(f"Baseline {option}", lambda pair: str(getattr(pair.base.config, option)), right=False),

@@ -1,4 +1,4 @@
-"""Every measured case by its throughput, against the baseline, and what a million samples cost."""
+"""Leaderboard: measured cases by throughput, compared with the baseline, and the cost of a million samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from benchtui.sessions.text.wording import cost_of_a_million, verdict_cell
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A case in its place."""
+    """A ranked case."""
 
     rank: int
     result: Result
     baseline: Result | None
     ratio: Ratio | None
-    """Throughput over the baseline's; None for the baseline itself."""
+    """Throughput relative to the baseline. None for the baseline itself, or without one."""
     kinds: tuple[str, ...]
     per_hour: float | None
 
@@ -31,7 +31,7 @@ class Place:
 def leaderboard(
     session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None
 ) -> list[Block]:
-    """A block for each sequence length of which at least two cases have a rate."""
+    """Return a block for each sequence length with at least two cases that have a throughput."""
     found = []
     for length, rows in sorted(by_length(results).items()):
         rated = [row for row in rows if row.metrics.samples_per_s]
@@ -55,7 +55,7 @@ def _place(
 
 
 def _against(base: Result, kinds: tuple[str, ...]) -> str:
-    """What the cases are held against."""
+    """Describe the baseline that the cases are compared with."""
     rate = number(base.metrics.samples_per_s)
     return (
         f"Against {case_label(base.config, kinds)}, {rate} samples/s; ratios are of typical steps, per sample."

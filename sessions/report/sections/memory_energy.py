@@ -1,4 +1,4 @@
-"""What the cases needed: memory with its frontier, and energy."""
+"""Memory and energy tables: peak memory, out-of-memory frontier, and energy per case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from benchtui.sessions.text.tables import Column, Table, table
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The peak memory of a case, beside that of the smallest batch of its series."""
+    """A case and the smallest batch of its series, to compare their peak memory."""
 
     result: Result
     smallest: Result
@@ -22,9 +22,9 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Where memory ends in a series: the largest batch that ran, and the smallest that didn't fit.
+    """Memory frontier of a series: the largest batch that ran, and the smallest that ran out of memory.
 
-    The smallest that didn't fit may be the smaller one, where something else used the memory.
+    The latter may be smaller than the former, if something else was using the memory.
     """
 
     series: Series
@@ -33,13 +33,13 @@ class Frontier:
 
 
 def memory(results: Sequence[Result]) -> Table | None:
-    """Peak memory of each case, what a sample adds to it, and the throughput per MB."""
+    """Return the peak memory of each case, the memory per further sample, and throughput per MB."""
     rows = [Needed(row, each.results[0]) for each in series(results) for row in each.results]
     return table(_MEMORY, [row for row in rows if row.result.case.peak_memory_mb])
 
 
 def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
-    """The frontier of each series in which a batch size was out of memory that didn't run either."""
+    """Return the frontier of each series in which some batch size ran out of memory and never ran."""
     sizes: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
         if case.state == "oom":
@@ -56,7 +56,7 @@ def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
 
 
 def frontier_table(found: Sequence[Frontier], kinds: Sequence[str]) -> Table | None:
-    """A row for each frontier."""
+    """Return a row for each frontier."""
     columns: tuple[Column[Frontier], ...] = (
         Column("Series", lambda each: series_title(each.series.config, kinds), right=False),
         Column("Largest batch that ran", lambda each: f"{each.largest.config.batch_size:,}"),
@@ -68,7 +68,7 @@ def frontier_table(found: Sequence[Frontier], kinds: Sequence[str]) -> Table | N
 
 
 def energy(results: Sequence[Result]) -> Table | None:
-    """Energy of each case; None where none was read."""
+    """Return the energy of each case. None if no energy or power was read."""
     rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
     return table(_ENERGY, rows)
 
@@ -86,17 +86,17 @@ def _where(needed: Needed) -> str:
 
 
 def _per_sample(needed: Needed) -> str | None:
-    """Peak over batch, on a device: of a worker's resident memory most is torch itself."""
+    """Format peak device memory per sample in MB. None on a CPU, where most of the RSS is torch itself."""
     memory_mb = needed.result.case.device_memory_mb
     return number(memory_mb / needed.result.config.batch_size) if memory_mb else None
 
 
 def _further_sample(needed: Needed) -> str | None:
-    """What a sample adds to the peak of the smallest batch."""
+    """Format the memory in MB per sample beyond the smallest batch of the series."""
     peaks = needed.result.case.peak_memory_mb, needed.smallest.case.peak_memory_mb
     more = needed.result.config.batch_size - needed.smallest.config.batch_size
     if not peaks[0] or not peaks[1] or more <= 0 or peaks[0] < peaks[1]:
-        return None  # a peak that shrinks with the batch is noise, and no cost
+        return None  # a peak that shrinks as the batch grows is noise
     return number((peaks[0] - peaks[1]) / more)
 
 
@@ -117,7 +117,7 @@ def _energy_interval(result: Result) -> str | None:
 
 
 def _lowest(needed: Needed) -> str | None:
-    """The lowest of the rounds' peaks, where they differ."""
+    """Format the lowest peak of the rounds in MB, if they differ."""
     known = needed.result.memory_range_mb
     return number(known[0]) if known and known[0] < known[1] else None
 

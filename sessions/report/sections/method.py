@@ -1,4 +1,4 @@
-"""How a session was measured, as labels and texts, and what was asked for beside what was in force."""
+"""Measurement method as labeled facts, and requested versus applied options."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from benchtui.sessions.text.wording import verdict_cell
 
 
 def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
-    """How the cases were timed, what a step holds, when measuring ended, and what the figures mean."""
+    """Describe how cases were timed, what a step includes, what ended measuring, and what the metrics mean."""
     sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
@@ -46,19 +46,19 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
 
 
 def _imported(session: Session) -> tuple[Fact, ...]:
-    """What is known of how another tool measured: where its figures are from, and little else."""
+    """Describe what is known of another tool's measurement: the source of its metrics, and little else."""
     return facts(
         ("Task", session.start.sweep.task),
         ("Taken over from", session.start.source),
         ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
-        *(("Import", visible(each.text, LONGEST_SAID)) for each in session.messages[1:]),  # 1st: whence, when
+        *(("Import", visible(each.text, LONGEST_SAID)) for each in session.messages[1:]),  # 1st: source, date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )
 
 
 def options(session: Session) -> Table | None:
-    """A row for each series with what the worker read back; another where that changed within the series."""
+    """Return the options read back from the worker: a row per series, and another if they changed in it."""
     found: dict[tuple[object, ...], CaseState] = {}
     for case in session.cases:
         if case.effective:
@@ -134,7 +134,7 @@ def _timing(
 
 
 def _intervals(rounds: int) -> str:
-    """What the intervals of single cases cover."""
+    """Describe what the intervals of single cases cover."""
     if rounds >= LEAST_ROUNDS:
         return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
     few = "; two rounds: they hold the intervals of both" if rounds > 1 else ""
@@ -142,7 +142,7 @@ def _intervals(rounds: int) -> str:
 
 
 def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
-    """What is compared, and what its intervals cover."""
+    """Describe what is compared, and what the intervals of the ratios cover."""
     head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
     if rounds >= LEAST_ROUNDS:
         return f"{head} by Welch's t over {rounds:,} rounds: steps and fresh processes, not other days"
@@ -155,7 +155,7 @@ def _from(noise: Noise) -> str:
 
 
 def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
-    """By which rule a ratio gets its word."""
+    """Describe the rule that gives a ratio its verdict."""
     within = max((each.margin for each in noise.values()), default=session.same_within)
     return (
         f"faster or slower: the whole 99% interval lies beyond {100 * MARGIN:g}%, for typical steps and for the"
@@ -187,7 +187,7 @@ def _taken_over(session: Session) -> str | None:
 
 
 def _texts(session: Session) -> str | None:
-    """The text of the steps, and how it was cut; None of a step of the user's own, which reads what it will."""
+    """Describe the input text and its truncation. None for a custom task, which chooses its own input."""
     sweep = session.start.sweep
     if custom_task(sweep.task):
         return None
@@ -235,7 +235,7 @@ def _rounds(session: Session) -> str | None:
 
 
 def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:
-    """What two runs of the same case differ by."""
+    """Describe the difference between two runs of the same case. None without an A/A pair."""
     pair = aa_pair(session)
     ratio = latency_ratio(*pair) if pair else None
     if pair is None or ratio is None:
@@ -276,7 +276,7 @@ def _energy(cases: Iterable[CaseState]) -> str | None:
 
 
 def _tally(words: Iterable[str | None]) -> str | None:
-    """Each distinct text with the number of cases it holds for."""
+    """List each distinct text with its number of cases."""
     found = Counter(word for word in words if word)
     return "; ".join(f"{word} ({count(amount, 'case')})" for word, amount in found.items()) or None
 
@@ -290,7 +290,7 @@ def _baseline(session: Session) -> str:
 
 
 def _resumed(session: Session) -> str | None:
-    """How often the session was resumed, when by the calendar, and after how much of its time."""
+    """Describe how often the session was resumed, at which dates, and after how much session time."""
     if not session.resumed:
         return None
     times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]

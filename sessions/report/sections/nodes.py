@@ -1,4 +1,4 @@
-"""The nodes of a cluster: each as it describes itself, and what differs between them."""
+"""Cluster nodes: the facts of each node, and the differences between nodes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ ITSELF = ("Host",)
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A machine under its heading."""
+    """Heading and facts of one node."""
 
     title: str
     facts: tuple[Fact, ...]
 
 
 def systems(session: Session) -> list[System]:
-    """Every node, in the order in which they joined."""
+    """Return every node, in the order of joining."""
     return [System(name, _facts(session, node)) for name, node in session.nodes.items()]
 
 
 def unlike(session: Session, names: Collection[str | None]) -> list[str]:
-    """What isn't the same on these nodes: the labels of those facts."""
+    """Return the labels of the facts that differ between these nodes."""
     known = [found for name, found in _described(session).items() if name in names]
     labels = dict.fromkeys(label for found in known for label in found if label not in ITSELF)
     return [label for label in labels if len({found.get(label) for found in known}) > 1]
 
 
 def differences(session: Session) -> Table | None:
-    """What isn't the same on all nodes, a column a node."""
+    """Return the facts that differ between nodes, one column per node."""
     columns: list[Column[str]] = [Column("Fact", lambda label: label, right=False)]
     columns += [
         Column(name, lambda label, found=found: found.get(label), right=False)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What a reader must know before believing anything else in the report, and the warnings the engine wrote."""
+"""Caveats at the top of the report, and the warnings that the engine logged."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Finding
 
 UNEVEN = 1.25
-"""Mean over median from which a few slow steps make up much of the time."""
+"""Mean over median above which a few slow steps make up much of the time."""
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
     RANDOM_WEIGHTS: "the steps compute what the model's would; its predictions mean nothing",
     "sample text": "the text bundled with benchtui, not a data set",
 }
-"""What a mark means for a reader, where the mark alone doesn't say."""
+"""Explanations of marks that aren't self-explanatory."""
 
 
 def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
-    """How the record ended and was resumed, unlike nodes, marks, options not surely in force, uneven steps."""
+    """Collect the caveats: cut-off or resumed session, nodes, marks, unverified options, uneven steps."""
     return [
         *_ending(session),
         *_resumed(session),
@@ -37,7 +37,7 @@ def notes(session: Session, results: Sequence[Result]) -> list[Finding]:
 
 
 def warnings(session: Session) -> Table | None:
-    """The warnings and errors that the session's log holds."""
+    """Return the warnings and errors of the session's log."""
     columns: tuple[Column[Message], ...] = (
         Column("At (s)", lambda message: number(message.t, 1)),
         Column("Level", lambda message: message.level, right=False),
@@ -66,7 +66,7 @@ def _ending(session: Session) -> list[Finding]:
 
 
 def _resumed(session: Session) -> list[Finding]:
-    """A finding for each time that the session was resumed on another machine, or with other software."""
+    """Return a finding for each time the session was resumed on another machine or with other software."""
     return [
         Finding("Resumed elsewhere", f"{_since(session, each.t)}: {'; '.join(each.changed)}.")
         for each in session.resumed
@@ -75,7 +75,7 @@ def _resumed(session: Session) -> list[Finding]:
 
 
 def _unlike_nodes(session: Session) -> list[Finding]:
-    """That cases without a machine of their own ran on nodes that aren't alike."""
+    """Report that cases not bound to a machine ran on nodes that differ."""
     shared = {case.node for case in session.cases if case.state == "ok" and not case.config.machine}
     differing = unlike(session, shared)
     if not differing:
@@ -86,7 +86,7 @@ def _unlike_nodes(session: Session) -> list[Finding]:
 
 
 def _since(session: Session, t: float) -> str:
-    """Which cases were measured after a moment, and how many of them have rounds from before it as well."""
+    """Describe the cases that ended after session time ``t``, and count those with rounds before it."""
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
     after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
     if not after:
@@ -98,7 +98,7 @@ def _since(session: Session, t: float) -> str:
 
 
 def _marks(session: Session) -> list[Finding]:
-    """A finding for each kind of mark: what it means, and how many cases bear it."""
+    """Return a finding for each kind of mark: its meaning, and how many cases have it."""
     ran = [case for case in session.cases if case.prepared or case.marks]
     kinds = [list(dict.fromkeys(kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
@@ -107,7 +107,7 @@ def _marks(session: Session) -> list[Finding]:
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
-    """The marks of a case, that of random weights among them where its model alone tells of them."""
+    """Return the marks of a case. Adds the mark for random weights if only its model records them."""
     told = any(RANDOM_WEIGHTS in mark for mark in case.marks)
     random = case.prepared is not None and case.prepared.model.weights == "random"
     return (*case.marks, RANDOM_WEIGHTS) if random and not told else case.marks
@@ -121,7 +121,7 @@ def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str
 
 
 def _others_used(cases: Sequence[CaseState]) -> str:
-    """How much of the processors other processes used at the most."""
+    """Describe the highest processor use by other processes."""
     ends = (end.environment for case in cases for end in case.ends if end.environment)
     used = max((each.others_cpu_percent or 0.0 for each in ends), default=0.0)
     return f"; other processes used up to {number(used / 100, 1)} processors" if used else ""

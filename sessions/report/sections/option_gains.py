@@ -1,4 +1,4 @@
-"""What another device, precision or way of compiling brings, in a sentence each."""
+"""Advice on devices, precisions and compiling: one sentence for each option value."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from benchtui.sessions.text.wording import Finding
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the report recommends, which no advice on an option may contradict."""
+    """Configurations that the report recommends. Advice on an option must not contradict them."""
 
     best: tuple[Config, ...] = ()
     fastest: tuple[Config, ...] = ()
-    """Those of them that are chosen for throughput or latency alone."""
+    """Those of them that are recommended for throughput or latency."""
 
 
 def gained(lead: str, found: Sequence[Comparison], option: str, chosen: Chosen) -> list[Finding]:
-    """A finding for each value of an option that was held against the base value."""
+    """Return a finding for each option value that was compared with the base value."""
 
     def key(pair: Comparison) -> tuple[str, ...]:
         config = pair.new.config
@@ -46,7 +46,7 @@ def _gain(group: Sequence[Comparison], option: str, chosen: Chosen) -> str:
 
 
 def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Chosen) -> bool:
-    """Whether something is recommended that advice by this word would be against."""
+    """Return whether advice based on this verdict would contradict a recommendation."""
     if word == Verdict.FASTER:
         return any(pair.base.config in chosen.fastest for pair in group)
     new = group[0].new.config
@@ -56,7 +56,7 @@ def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Chose
 
 
 def _repaid(group: Sequence[Comparison], option: str) -> str:
-    """After how many steps compiling has paid for itself, where it has a gain."""
+    """Describe after how many steps compiling pays for itself, in the pairs where it is faster."""
     faster = (pair for pair in group if _word(pair, option) == Verdict.FASTER)
     steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
     if option != "compile" or not steps:
@@ -72,7 +72,7 @@ _ADVICE: dict[str, str] = {
     Verdict.SAME: "{0} makes no difference to {1}{2}: ",
     Verdict.UNSURE: "no effect of {0} against {1}{2} is established: ",
 }
-"""What to do where all pairs agree."""
+"""Advice by verdict, if all pairs agree."""
 
 
 def _word(pair: Comparison, option: str) -> str:

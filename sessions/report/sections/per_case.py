@@ -1,4 +1,4 @@
-"""Tables about cases one by one: performance, scaling, parts of a step, and every planned case."""
+"""Tables of single cases: performance, scaling, parts of a step, and all planned cases."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ from benchtui.sessions.text.wording import verdict_cell
 
 
 def performance(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
-    """A block for each series; its line says which of the planned batch sizes have no row, and why."""
+    """Return a block for each series. Its lead lists the planned batch sizes without a row, and why."""
     shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
@@ -29,14 +29,14 @@ def performance(session: Session, results: Sequence[Result], kinds: Sequence[str
 
 
 def scalings(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
-    """A block for each series of at least two batch sizes."""
+    """Return a block for each series with at least two batch sizes."""
     found = [scaled for each in series(results) if (scaled := scaling(each))]
     shown = ((each, table(_SCALING, each.steps)) for each in found)
     return [Block(series_title(each.series.config, kinds), _summed(each), rows) for each, rows in shown if rows]
 
 
 def parts(results: Sequence[Result]) -> Table | None:
-    """Mean time and share of each part of a step; None where no case has parts."""
+    """Return the mean time and share of each part of a step. None if no case has parts."""
     rows = [result for result in results if result.metrics.parts_ms]
     names = dict.fromkeys(name for result in rows for name in result.metrics.parts_ms)
     case: Column[Result] = Column("Case", lambda result: result.name, right=False)
@@ -44,13 +44,13 @@ def parts(results: Sequence[Result]) -> Table | None:
 
 
 def rate_interval(result: Result) -> str | None:
-    """The 95% interval of a throughput."""
+    """Format the 95% interval of a throughput in samples/s."""
     found = result.metrics
     return span(number(found.samples_per_s_low), number(found.samples_per_s_high))
 
 
 def every_case(session: Session) -> Table | None:
-    """One row for each planned case, whatever became of it."""
+    """Return one row for each planned case, whatever its outcome."""
     return table(_EVERY, session.cases)
 
 
@@ -134,7 +134,7 @@ def _surroundings(field: str) -> Callable[[CaseState], str | None]:
 
 
 def _graphs(case: CaseState) -> str | None:
-    """Compiled graphs, with what kept the compiler from one of the whole or made it work again."""
+    """Format the number of compiled graphs, with graph breaks and recompiles."""
     found = case.finished.compiling if case.finished else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Sentences of judgement, each computed from the figures it carries and left out where there are none."""
+"""Summary, recommendations and conclusion: sentences computed from metrics, omitted if these are missing."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -42,14 +42,14 @@ from benchtui.sessions.text.wording import (
 
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
 NOTABLE_TOKENIZING = 0.1
-"""Share of a step from which tokenizing is worth a sentence."""
+"""Minimum share of a step for tokenizing to be mentioned."""
 
 LEADS: dict[Need, str] = {
     "throughput": "Highest throughput",
     "latency": "Shortest step",
     "energy": "Least energy",
 }
-"""The needs that the summary speaks of, with its words for them."""
+"""Leads of the needs that the summary covers."""
 OPTIMA: dict[Need, str] = {
     "throughput": "Maximum throughput",
     "latency": "Minimum latency",
@@ -71,7 +71,7 @@ BALANCED = "lowest time per sample x step time (x peak memory, x energy, where a
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best configuration for an objective, as facts under a heading."""
+    """Best configuration for a need, as a heading with facts."""
 
     title: str
     facts: tuple[Fact, ...]
@@ -79,26 +79,26 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A choice among the cases of one sequence length, with the case it is held against."""
+    """Best case for a need at one sequence length, with the baseline to compare it with."""
 
     need: Need
     choice: Decision
     best: Result
     where: str
-    """``, 128 tokens`` where the length varies, else empty."""
+    """``, 128 tokens`` if there are several sequence lengths, else empty."""
     baseline: Result | None
     no_baseline: str
-    """Why there is none; empty where there is one."""
+    """Why there is no baseline; empty if there is one."""
     kinds: tuple[str, ...]
-    """The options that vary in the session, which a case's label has to name."""
+    """Options that vary in the session, to be named in case labels."""
     per_hour: float | None
-    """Price of an hour of the machine."""
+    """Price of the machine per hour."""
 
 
 def recommendations_by_need(
     session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
 ) -> list[Recommendation]:
-    """The best case for each need and sequence length."""
+    """Return the best case for each need and sequence length."""
     named = session.start.sweep.measure.baseline
     lengths, bases = dict(sorted(by_length(results).items())), baselines(results, named)
     found = []
@@ -113,19 +113,19 @@ def recommendations_by_need(
 
 
 def summary(session: Session, choices: Sequence[Recommendation]) -> list[Finding]:
-    """What to run, how much better than the baseline that is, and how sure."""
+    """Summarize how much was measured, what to run, its gain over the baseline, and how sure that is."""
     return [_completeness(session), *(_summed(each) for each in choices if each.need in LEADS)]
 
 
 def optima(choices: Sequence[Recommendation]) -> list[Optimum]:
-    """The best configuration for each need, in figures."""
+    """Return the best configuration for each need, with its metrics."""
     return [Optimum(f"{OPTIMA[each.need]}{each.where}", _optimum(each)) for each in choices]
 
 
 def recommendations(
     session: Session, results: Sequence[Result], choices: Sequence[Recommendation]
 ) -> list[Finding]:
-    """What to use for which need."""
+    """Return recommendations for each need, the batch sizes that fit in memory, and each option."""
     kinds = varied(case.config for case in session.cases)
     chosen = Chosen(
         tuple(each.best.config for each in choices),
@@ -141,7 +141,7 @@ def recommendations(
 
 
 def conclusion(results: Sequence[Result], choices: Sequence[Recommendation]) -> list[str]:
-    """What the figures as a whole say: the fastest case, where larger batches stop paying, where time goes."""
+    """Draw conclusions: the fastest case, where larger batches stop paying off, and time spent tokenizing."""
     fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
     lengths = by_length(results)
     growths = [(scaling(_series_of(each.best, results)), each.kinds) for each in fastest]
@@ -179,7 +179,7 @@ def _summed(each: Recommendation) -> Finding:
 
 
 def _asks(each: Recommendation) -> str | None:
-    """What the case asks for beyond its baseline."""
+    """Describe what the case costs compared with its baseline."""
     found = costs(each.best, each.baseline)
     return f"It costs {found}" if found else None
 
@@ -196,7 +196,7 @@ def _optimum(each: Recommendation) -> tuple[Fact, ...]:
 
 
 def _figures_of(each: Recommendation) -> tuple[tuple[str, object], ...]:
-    """What the case of a choice was measured at, as far as its need is concerned."""
+    """Return the metrics of the best case that matter for its need."""
     found, best = each.best.metrics, each.best
     match each.need:
         case "throughput":
@@ -249,7 +249,7 @@ def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
 
 
 def _batching(found: Scaling, kinds: Sequence[str]) -> str:
-    """Where in a series throughput is highest, and what the largest batch gives."""
+    """Describe at which batch size throughput is highest, and what the largest batch gives."""
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
     what = choices_label(config, kinds)
@@ -264,7 +264,7 @@ def _batching(found: Scaling, kinds: Sequence[str]) -> str:
 
 
 def _over(base: Result, new: Result, other: str) -> str:
-    """One throughput over another at typical steps; where all steps together say the contrary, by both."""
+    """Compare two throughputs at typical steps. If all steps together contradict that, give both ratios."""
     ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
         return against(ratio, other)
@@ -273,7 +273,7 @@ def _over(base: Result, new: Result, other: str) -> str:
 
 
 def _still_rising(found: Scaling) -> str:
-    """Says that more may be gained, where the last step up surely gained something."""
+    """Mention that throughput was still rising, if the last batch size certainly gained something."""
     gain = found.steps[-1].gain
     rising = gain is not None and gain.verdict is Verdict.FASTER
     return ", and throughput was still rising" if rising else ""
@@ -290,7 +290,7 @@ def _fastest(each: Recommendation, cases: int) -> str:
 
 
 def _tokenizing(results: Sequence[Result]) -> list[str]:
-    """Says so where tokenizing is a notable share of a step."""
+    """Mention tokenizing if it takes a notable share of a step."""
     shares = [
         (result.metrics.parts_ms["tokenize"].mean / result.metrics.latency_ms.mean, result)
         for result in results

@@ -1,4 +1,4 @@
-"""How close each case comes to what its device can do, and what holds the sweep back."""
+"""Roofline section: how close each case comes to its device's limits, and what limits it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ CULPRITS: dict[Bound, str] = {
     "host": "the host",
 }
 RATES = {"flops": "the peak rate", "bytes": "the bandwidth"}
-"""The rates that peaks have, in words."""
+"""Names of the peak rates in sentences."""
 
 
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
-    """A row for each case whose step was counted, and a sentence that sums them up; None without any."""
+    """Return a row for each case whose operations were counted, with a summary. None if there are none."""
     peaks = sound_peaks([each.case for each in results], session.peaks)
     found = [(each, known) for each in results if (known := limit(each.case, peaks))]
     rows = table(_COLUMNS, found)
@@ -35,7 +35,7 @@ def limits(session: Session, results: Sequence[Result]) -> Block | None:
 
 
 def limit_method(session: Session) -> tuple[Fact, ...]:
-    """What the figures of the limits mean, and how each peak was measured."""
+    """Explain the metrics of this section, and how each peak was measured."""
     return facts(
         ("Operations", "of matrix products, convolutions and attention, counted by torch in a step of its own"),
         (
@@ -54,7 +54,7 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
 
 
 def _summed(found: Sequence[Row]) -> str | None:
-    """What limits the sweep, which case comes nearest to the peak, and which peaks are no peaks."""
+    """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound."""
     tally = Counter(each.bound for _, each in found if each.bound)
     of = f"of {count(len(found), 'case')}"
     held = [f"{CULPRITS[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
@@ -63,7 +63,7 @@ def _summed(found: Sequence[Row]) -> str | None:
 
 
 def _nearest(found: Sequence[Row]) -> str | None:
-    """The case that comes nearest to the peak rate of products, of all that have a share of it."""
+    """Name the case with the largest share of the peak FLOP/s. None if no share is known."""
     known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
     if not known:
         return None
@@ -72,7 +72,7 @@ def _nearest(found: Sequence[Row]) -> str | None:
 
 
 def _unsound(found: Sequence[Row]) -> Iterator[str]:
-    """Says of which peak rates nothing is held against, since a case exceeded them."""
+    """Name the peak rates that a case exceeded. No share of such a rate is shown."""
     known = [each.peaks for _, each in found if each.peaks]
     for rate, what in RATES.items():
         peaks = list(dict.fromkeys(_name(each) for each in known if each.absent.get(rate) == OVER))
@@ -87,7 +87,7 @@ def _name(peaks: Peaks) -> str:
 
 
 def _since(session: Session, peaks: Peaks) -> str:
-    """From when on peaks hold that were measured again."""
+    """Format since when peaks apply that were measured again after a resume."""
     again = any(each.t <= peaks.t for each in session.resumed)
     return f" from {number(peaks.t, 1)} s on" if again else ""
 
@@ -104,7 +104,7 @@ def _peak(peaks: Peaks, name: str, rate: float | None, unit: str) -> str:
 
 
 def _giga(amount: float | None) -> str | None:
-    """An amount in units of 10^9 with three digits that count."""
+    """Format an amount in units of 10^9 with about three significant digits."""
     if amount is None:
         return None
     value = amount / GIGA
@@ -112,7 +112,7 @@ def _giga(amount: float | None) -> str | None:
 
 
 def _from_above(share: float | None) -> str | None:
-    """A share that caches make less: above the whole it says nothing."""
+    """Format a share that is an upper bound, as caches save traffic. Above 100% the value says nothing."""
     return "> 100" if share is not None and share > 1 else percent(share, 1)
 
 

@@ -1,4 +1,4 @@
-"""How steady the steps were, which rows were disturbed, and what is odd in the figures."""
+"""Steadiness tables: jitter, disturbed cases and anomalies."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,12 +21,12 @@ from benchtui.sessions.text.tables import Column, Table, table
 
 
 def jitter(results: Sequence[Result]) -> Table | None:
-    """The spread of the steps of each case, absolute and relative to its own step."""
+    """Return the spread of each case's steps, absolute and relative to the step time."""
     return table(_JITTER, [row for row in results if row.metrics.latency_ms.std is not None])
 
 
 def disturbed(session: Session) -> Table | None:
-    """The cases whose surroundings had a hand in their times: the marks that say so."""
+    """Return the cases whose marks report a disturbance by their surroundings."""
     columns: tuple[Column[CaseState], ...] = (
         Column("Case", lambda case: case.name, right=False),
         Column("Marks", lambda case: "; ".join(_disturbances(case)) or None, right=False),
@@ -36,7 +36,7 @@ def disturbed(session: Session) -> Table | None:
 
 
 def odd(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Table | None:
-    """A row for each anomaly."""
+    """Return a row for each anomaly."""
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, kinds), right=False),
         Column("What", _what, right=False),
@@ -50,7 +50,7 @@ def _disturbances(case: CaseState) -> list[str]:
 
 
 def _what(each: Anomaly) -> str:
-    """What is odd, behind the disturbance that may account for it."""
+    """Describe the anomaly, after the disturbance that may explain it."""
     words = _WORDS[each.kind](each)
     cause = capitalized(listed(list(each.causes)))
     return f"{cause}, which may account for this: {words}" if cause else words
@@ -119,7 +119,7 @@ _WORDS: dict[Kind, Callable[[Anomaly], str]] = {
 
 
 def _tail(result: Result) -> str | None:
-    """How far the slowest hundredth lies above the median."""
+    """Format p99 over the median."""
     latency = result.metrics.latency_ms
     return number(latency.p99 / latency.median) if latency.p99 and latency.median else None
 

@@ -1,4 +1,4 @@
-"""What a task has figures of its own for: generated tokens, and the loss of training."""
+"""Task-specific metrics: generated tokens, and training loss."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,12 +9,12 @@ from benchtui.sessions.text.tables import Column, Table, table
 
 
 def generation(results: Sequence[Result]) -> Table | None:
-    """Time to first token, time per output token and new tokens per second; None for other tasks."""
+    """Return time to first token, time per output token and new tokens per second. None for other tasks."""
     return table(_GENERATION, [row for row in results if row.metrics.new_tokens_per_s is not None])
 
 
 def training(results: Sequence[Result], task: str) -> Table | None:
-    """The loss of the last measured step of each case; None for other tasks."""
+    """Return the loss of the last measured step of each case. None for other tasks."""
     rows = [row for row in results if row.case.steps_measured]
     return table(_TRAINING, rows) if task == "lm-train" else None
 

@@ -8,12 +8,12 @@ import pytest
 from benchtui.engine.supervisor.batch_size_search import (
     FLAT,
     RESOLUTION,
-    Found,
+    NextSize,
     Rate,
+    SearchResult,
     Trial,
-    Try,
     flat_doublings,
-    following,
+    next_step,
     rate,
 )
 
@@ -32,8 +32,8 @@ def search(
     for _ in range(100):
         ok = size <= fits
         trials.append(Trial(size, "ok" if ok else "oom", known(speed(size), noise) if ok else None))
-        step = following(trials, lambda size: "predicted" if predicted(size) else None)
-        if isinstance(step, Found):
+        step = next_step(trials, lambda size: "predicted" if predicted(size) else None)
+        if isinstance(step, SearchResult):
             return trials, step.text
         size = step.size
         why.append(step.why)
@@ -60,9 +60,9 @@ def test_it_doubles_and_then_bisects() -> None:
 
 
 def test_each_step_says_how_it_came_to_its_size() -> None:
-    assert following([Trial(1, "ok")], lambda size: None) == Try(2, "auto: doubling")
+    assert next_step([Trial(1, "ok")], lambda size: None) == NextSize(2, "auto: doubling")
     trials = [Trial(4, "ok"), Trial(8, "oom")]
-    assert following(trials, lambda size: None) == Try(6, "auto: bisecting between 4 and 8")
+    assert next_step(trials, lambda size: None) == NextSize(6, "auto: bisecting between 4 and 8")
 
 
 @pytest.mark.parametrize("fits", [1, 2, 3, 5, 31, 32, 33, 63, 100, 777, 4096, 5000, 100_003])
@@ -147,15 +147,17 @@ def test_any_other_end_ends_the_search_and_tells_what_is_known() -> None:
         Trial(2, "ok", known(18.0)),
         Trial(4, "timeout", reason="still running after 5 s"),
     ]
-    assert following(trials, lambda size: None) == Found(
+    assert next_step(trials, lambda size: None) == SearchResult(
         "ended with batch size 4 (timeout: still running after 5 s); largest that fitted 2; most samples/s at 2"
     )
-    assert following([Trial(1, "failed")], lambda size: None) == Found("ended with batch size 1 (failed)")
+    assert next_step([Trial(1, "failed")], lambda size: None) == SearchResult(
+        "ended with batch size 1 (failed)"
+    )
 
 
 def test_cases_without_a_rate_are_doubled_until_memory_ends() -> None:
     trials = [Trial(2**place, "ok") for place in range(8)]
-    assert following(trials, lambda size: None) == Try(256, "auto: doubling")
+    assert next_step(trials, lambda size: None) == NextSize(256, "auto: doubling")
 
 
 def test_the_rate_is_samples_over_time_with_the_noise_of_blocks() -> None:

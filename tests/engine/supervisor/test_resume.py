@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.control import Resumption
+from benchtui.engine.control import ResumeOptions
 from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.sessions.errors import BenchtuiError, NothingLeftError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
@@ -233,7 +233,7 @@ def test_what_can_not_be_resumed_is_refused_and_stays_as_it_was(tmp_path: Path) 
     for said, path in sessions.items():
         before = path.read_bytes()
         with pytest.raises(BenchtuiError, match=f"^{path}: {said}") as refused:
-            ResumableSession(path, Resumption()).resumed(Host(hostname="spare"))
+            ResumableSession(path, ResumeOptions()).resumed(Host(hostname="spare"))
         assert "\n" not in str(refused.value)
         assert path.read_bytes() == before
         del refused
@@ -245,13 +245,13 @@ def test_nothing_left_is_told_with_what_could_be_retried(stage: Begin, tmp_path:
     sweep.finish(1, "failed", reason="why")
     path = sweep.cut()
     with pytest.raises(NothingLeftError, match=r"nothing is left to run; 1 failed .*: --retry-failed"):
-        ResumableSession(path, Resumption())
+        ResumableSession(path, ResumeOptions())
 
 
 def test_what_torch_says_otherwise_is_told(stage: Begin) -> None:
     sweep = stage(axes=Axes(batch_size=(1, 2)))
     sweep.log.write(Runtime(t=0.1, torch="2.9", threads=8))
-    left = ResumableSession(sweep.cut(), Resumption())
+    left = ResumableSession(sweep.cut(), ResumeOptions())
     assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=8)) == []
     assert left.torch_changes(Runtime(t=9.0, torch="2.9", threads=2)) == ["resumed with other threads: 8 → 2"]
     left.journal.close()

@@ -1,5 +1,5 @@
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.drawing.plot import Curve, Dot, Lost, Plot, plot_lines
+from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot, plot_lines
 from benchtui.tui.drawing.styled_text import Line, width_of
 
 A = Curve("a", "line0", (Dot(1, 100), Dot(2, 180, 150, 210), Dot(4, 300)))
@@ -47,7 +47,7 @@ def test_higher_values_stand_higher() -> None:
 
 
 def test_what_was_lost_is_marked_on_the_axis_with_its_lines() -> None:
-    lost = Lost(8.0, "▲", "warning", "ab")
+    lost = OutcomeMarker(8.0, "▲", "warning", "ab")
     (axis,) = [row for row in text(made(lost=(lost,))) if "└" in row]
     assert "▲ab" in axis and axis.index("▲") > 40
 
@@ -61,7 +61,9 @@ def test_the_chosen_point_is_brought_out() -> None:
 def test_no_line_is_wider_than_its_room_and_ascii_is_ascii() -> None:
     for width, height in ((24, 7), (38, 12), (60, 16), (140, 44)):
         for symbols in (UNICODE, ASCII):
-            drawn = plot_lines(made(lost=(Lost(8.0, "^", "warning", "abcdef"),)), width, height, symbols)
+            drawn = plot_lines(
+                made(lost=(OutcomeMarker(8.0, "^", "warning", "abcdef"),)), width, height, symbols
+            )
             assert 0 < len(drawn) <= height
             assert all(width_of(line) <= width for line in drawn)
         assert "".join(text(made(), width, height, ASCII)).isascii()

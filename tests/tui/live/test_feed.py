@@ -20,7 +20,7 @@ def test_what_is_appended_is_read_on(story: Any, engine: Any, clock: Any) -> Non
 
 def test_a_long_record_is_read_in_pieces(story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 64)
-    monkeypatch.setattr("benchtui.tui.live.feed.PATIENCE_S", -1.0)
+    monkeypatch.setattr("benchtui.tui.live.feed.READ_BUDGET_S", -1.0)
     story.begin().case(0).case(1).end()
     feed = Feed(story.path, None, clock)
     polls = 0

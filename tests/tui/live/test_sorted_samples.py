@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 import pytest
 
 from benchtui.tui.live import sorted_samples
-from benchtui.tui.live.sorted_samples import Ordered
+from benchtui.tui.live.sorted_samples import SortedSample
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("seed", range(6))
 def test_figures_that_come_in_batches_stand_in_order(seed: int) -> None:
-    draw, made, values = random.Random(seed), Ordered(), []
+    draw, made, values = random.Random(seed), SortedSample(), []
     for size in (0, 1, 300, 1, 2, 0, 3, 5, 1, 200, 1):
         batch = [float(draw.randrange(40)) for _ in range(size)]
         made.extend(batch)
@@ -30,7 +30,7 @@ def test_figures_that_come_in_batches_stand_in_order(seed: int) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 def test_chunks_stay_small_wherever_figures_go() -> None:
-    made = Ordered()
+    made = SortedSample()
     made.extend([float(value) for value in range(1000)])
     for value in (-1.0, 500.5, 2000.0):
         for _ in range(50):
@@ -41,7 +41,7 @@ def test_chunks_stay_small_wherever_figures_go() -> None:
 
 
 def test_a_place_beyond_the_ends_is_refused() -> None:
-    made = Ordered()
+    made = SortedSample()
     with pytest.raises(IndexError):
         made[0]
     made.extend([1.0])

@@ -18,9 +18,9 @@ STEPS = 50
 
 @pytest.fixture(autouse=True)
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_cache, "FEW", 20)
+    monkeypatch.setattr(step_cache, "ALWAYS_KEPT_STEPS", 20)
     monkeypatch.setattr(step_cache, "MOST_STEPS", 3 * STEPS)
-    monkeypatch.setattr(step_cache, "APART_BYTES", 500)
+    monkeypatch.setattr(step_cache, "POSITION_SPACING_BYTES", 500)
 
 
 async def all_done(feed: Feed) -> None:
@@ -133,8 +133,8 @@ async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any,
 async def test_a_case_of_very_many_steps_waits_for_its_figures(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_cache, "MANY", 40)
-    monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
+    monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
+    monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     five(story)
     feed = read()
     book = CaseRows(feed.session, UNICODE)
@@ -149,7 +149,7 @@ async def test_a_case_of_very_many_steps_waits_for_its_figures(
 async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_picture(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchtui.tui.model.case_rows.MANY", 40)
+    monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
     feed = read()
     book, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]

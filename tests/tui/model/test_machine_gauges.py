@@ -7,7 +7,7 @@ from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.machine_gauges import held_down, machines_of
+from benchtui.tui.model.machine_gauges import machines_of, throttle_text
 from benchtui.tui.panels.gauges import gauge_lines
 
 NAME = attrgetter("name")
@@ -25,7 +25,7 @@ NAME = attrgetter("name")
     ],
 )
 def test_the_newest_word_on_the_clock(throttle: list[str | None], said: tuple[str, bool]) -> None:
-    assert held_down(throttle) == said
+    assert throttle_text(throttle) == said
 
 
 def in_cluster() -> Session:

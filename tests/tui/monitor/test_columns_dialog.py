@@ -15,7 +15,7 @@ times = st.lists(st.floats(0, 1e6), min_size=1, max_size=60)
 def both_ways(function: Any, *arguments: Any) -> tuple[Any, Any]:
     with pytest.MonkeyPatch.context() as patch:
         plain = function(*arguments)
-        patch.setattr(array_ops, "MANY", 0)
+        patch.setattr(array_ops, "NUMPY_THRESHOLD", 0)
         return plain, function(*arguments)
 
 
@@ -55,7 +55,7 @@ def test_a_column_can_grow_after_numpy_has_seen_it() -> None:
     )
     for function in functions:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(array_ops, "MANY", 0)
+            patch.setattr(array_ops, "NUMPY_THRESHOLD", 0)
             function()
         column.append(3.0)
     assert len(column) == 5

@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.monitor.requests import Control
+from benchtui.tui.monitor.requests import EngineRequests
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def made(story: Any, engine: Any, clock: Any) -> Any:
     story.begin(batch_sizes=(1, 2, 4, 8)).case(0).start(1)
     feed = Feed(story.path, engine, clock)
     feed.poll()
-    yield Control(feed), feed.session.cases
+    yield EngineRequests(feed), feed.session.cases
     feed.close()
 
 
@@ -79,5 +79,5 @@ def test_without_an_engine_every_request_says_so(story: Any, clock: Any) -> None
     feed = Feed(story.path, None, clock)
     feed.poll()
     with pytest.raises(BenchtuiError, match="no engine is at work"):
-        Control(feed).pause()
+        EngineRequests(feed).pause()
     feed.close()

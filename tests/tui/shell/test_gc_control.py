@@ -17,12 +17,12 @@ def as_before() -> Iterator[None]:
 
 
 def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
-    gc_control.let_be()
+    gc_control.disable()
     assert not gc.isenabled()
-    gc_control.collect_from_now_on()
+    gc_control.freeze_and_enable()
     assert gc.isenabled() and gc.get_freeze_count()
     gc.unfreeze()
-    gc_control.collect_from_now_on()
+    gc_control.freeze_and_enable()
     assert not gc.get_freeze_count()
 
 
@@ -30,7 +30,7 @@ def test_what_there_is_when_looking_begins_is_never_looked_at_again() -> None:
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a byte be read at each look: a machine however slow doesn't come to the end of a record."""
     monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 1)
-    monkeypatch.setattr("benchtui.tui.live.feed.PATIENCE_S", -1.0)
+    monkeypatch.setattr("benchtui.tui.live.feed.READ_BUDGET_S", -1.0)
 
 
 @pytest.mark.usefixtures("slowly")

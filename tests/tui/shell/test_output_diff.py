@@ -10,7 +10,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from benchtui.tui.shell.output_diff import NewCells, NewLines, Painted
+from benchtui.tui.shell.output_diff import NewCells, NewLines, TerminalContent
 
 CONSOLE = Console(force_terminal=True, color_system=None)
 
@@ -30,10 +30,10 @@ def painted(update: NewCells) -> tuple[list[str], str]:
 
 
 def crop(chops: Any, spans: Any, ends: Any) -> NewCells:
-    return NewCells(ChopsUpdate(chops, spans, ends), Painted())
+    return NewCells(ChopsUpdate(chops, spans, ends), TerminalContent())
 
 
-def written(painted: Painted, *lines: str) -> str:
+def written(painted: TerminalContent, *lines: str) -> str:
     """What a paint of the whole screen writes."""
     update = painted.less(LayoutUpdate([[strip(text)] for text in lines], Region(0, 0, 12, len(lines))))
     assert isinstance(update, NewLines)
@@ -54,14 +54,14 @@ def test_half_of_a_wide_character_is_not_written_beyond_the_span() -> None:
 
 
 def test_lines_that_stand_there_already_are_not_written_again() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     assert "one" in written(painted, "one", "two")
     assert written(painted, "one", "two") == ""
     again = written(painted, "one", "new")
     assert "new" in again and "one" not in again
 
 
-def cells(painted: Painted, y: int, left: int, text: str) -> str:
+def cells(painted: TerminalContent, y: int, left: int, text: str) -> str:
     """What a paint of some cells of a screen with two lines writes."""
     chops: Any = [{}, {}]
     chops[y] = {left: strip(text)}
@@ -71,7 +71,7 @@ def cells(painted: Painted, y: int, left: int, text: str) -> str:
 
 
 def test_cells_over_a_line_are_known_too() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     assert "three" in cells(painted, 1, 4, "three")
     written(painted, "one two three")
     assert "2 t" in cells(painted, 0, 4, "2 t")
@@ -80,7 +80,7 @@ def test_cells_over_a_line_are_known_too() -> None:
 
 
 def test_a_paint_of_most_of_the_screen_writes_no_cells_that_stand_there() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     painted.resized(Size(12, 1))
     written(painted, "one two four")
     assert cells(painted, 0, 0, "one two") == ""
@@ -89,7 +89,7 @@ def test_a_paint_of_most_of_the_screen_writes_no_cells_that_stand_there() -> Non
 
 
 def test_a_line_written_over_and_over_is_no_longer_known() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     written(painted, "one", "two")
     for digit in "123456789":
         cells(painted, 0, 0, digit)
@@ -98,7 +98,7 @@ def test_a_line_written_over_and_over_is_no_longer_known() -> None:
 
 
 def test_cells_in_another_style_are_written() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     written(painted, "one")
     bold = painted.less(LayoutUpdate([[Strip([Segment("one", Style(bold=True))])]], Region(0, 0, 12, 1)))
     assert isinstance(bold, NewLines) and "one" in bold.render_segments(CONSOLE)
@@ -106,13 +106,13 @@ def test_cells_in_another_style_are_written() -> None:
 
 
 def test_an_update_that_was_never_written_leaves_the_lines_as_they_were() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     painted.less(LayoutUpdate([[strip("one")]], Region(0, 0, 12, 1)))
     assert "one" in written(painted, "one")
 
 
 def test_another_size_and_a_terminal_taken_over_have_all_written_again() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     painted.resized(Size(12, 1))
     written(painted, "one")
     painted.resized(Size(12, 1))
@@ -125,7 +125,7 @@ def test_another_size_and_a_terminal_taken_over_have_all_written_again() -> None
 
 
 def test_updates_of_another_make_pass_as_they_are_and_leave_nothing_known() -> None:
-    painted = Painted()
+    painted = TerminalContent()
     strange = ChopsUpdate([], [], [])
     strange.more = 1  # type: ignore[attr-defined]
     written(painted, "one")
@@ -137,7 +137,7 @@ def test_updates_of_another_make_pass_as_they_are_and_leave_nothing_known() -> N
 
 async def test_the_installed_textual_is_one_that_this_works_with(story: Any, opened: Any) -> None:
     story.begin()
-    painted = Painted()
+    painted = TerminalContent()
     async with opened(story.path) as seen:
         compositor = seen.app.screen._compositor
         whole = painted.less(compositor.render_update(full=True))

@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings, read
-from benchtui.tui.table.columns import USUAL
+from benchtui.tui.table.columns import DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Sorting
 
 
@@ -85,7 +85,7 @@ def test_a_state_that_makes_no_sense_is_forgotten(tmp_path: Path, content: str) 
     state = tmp_path / "screen.json"
     state.write_text(content, "latin-1")
     preferences = Preferences(None, state)
-    assert preferences.columns == USUAL and preferences.sorting is None
+    assert preferences.columns == DEFAULT_COLUMNS and preferences.sorting is None
 
 
 def test_a_state_that_cannot_be_written_disturbs_nobody(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def follow(engine: Engine, session: Session) -> Iterator[Read]:
     """
     since_s = engine.resumed_s
     own = since_s is None
-    for event in told(engine.path, engine, session):
+    for event in apply_events(engine.path, engine, session):
         own = own or (isinstance(event, Resumed) and event.t == since_s)
         if own:
             yield event
 
 
-def told(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
+def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
     """Apply and yield a journal's events, following the file while an engine writes it."""
     tail = Tail(path)
     try:
@@ -97,7 +97,7 @@ def lines(
     Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
     """
     marks, began = Marks(), time.monotonic()
-    for event in told(path, engine, session):
+    for event in apply_events(path, engine, session):
         seen = len(marks.all)
         if not isinstance(event, Steps):  # they yield outliers, which aren't printed
             marks.see(event, session)
@@ -109,7 +109,7 @@ def lines(
             yield f"{session.now_s:9.1f} s  {text}"
 
 
-def when(path: Path, moment: str | None) -> float:
+def moment_to_session_time(path: Path, moment: str | None) -> float:
     """Return the session time of a moment given by the user. Raises BenchtuiError if it doesn't exist."""
     if moment is None:
         return 0.0

@@ -19,7 +19,7 @@ LEAD_S = 60
 """Seconds before the time limit at which Slurm signals the job; it may do so up to a minute earlier."""
 LEAST_MIN, MOST_DAYS = 3, 366
 """Accepted time limits. A shorter one would expire with the signal that announces it."""
-PATIENCE_S = 300
+RAY_START_TIMEOUT_S = 300
 """Seconds that Ray may take to start on all nodes."""
 
 _TIME = re.compile(r"(?:(\d{1,9})d)? *(?:(\d{1,9})h)? *(?:(\d{1,9})m)? *(?:(\d{1,9})s)?", re.ASCII)
@@ -88,7 +88,7 @@ def script(batch: Batch) -> str:
         session=shlex.quote(str(batch.session)) if batch.session else named_by_job,
         most_restarts=MOST_RESTARTS,
         nodes=batch.resources.nodes,
-        patience_s=PATIENCE_S,
+        patience_s=RAY_START_TIMEOUT_S,
         run=shlex.join(("run", *batch.sweep, *ray)),
     )
 

@@ -34,7 +34,7 @@ def test_a_record_as_lines_with_their_times(story: Any) -> None:
 def test_lines_begin_at_a_moment(story: Any) -> None:
     story.begin().case(0).wait(9.0).case(1).end()
     assert any("[1/3]" in line for line in lines(story.path))
-    later = lines(story.path, begin_s=progress.when(story.path, "case 2"))
+    later = lines(story.path, begin_s=progress.moment_to_session_time(story.path, "case 2"))
     assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
 
 
@@ -69,9 +69,9 @@ def test_the_record_of_an_engine_that_died_ends_where_it_ends(story: Any, engine
 
 def test_a_moment_that_is_not_there_is_refused(story: Any) -> None:
     story.begin().case(0).end()
-    assert progress.when(story.path, None) == 0.0
-    assert progress.when(story.path, "50%") == Session.load(story.path).now_s / 2
+    assert progress.moment_to_session_time(story.path, None) == 0.0
+    assert progress.moment_to_session_time(story.path, "50%") == Session.load(story.path).now_s / 2
     with pytest.raises(BenchtuiError, match="case 3 never began"):
-        progress.when(story.path, "case 3")
+        progress.moment_to_session_time(story.path, "case 3")
     with pytest.raises(BenchtuiError, match="is no moment"):
-        progress.when(story.path, "soon")
+        progress.moment_to_session_time(story.path, "soon")
