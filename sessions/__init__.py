@@ -1,4 +1,4 @@
-"""The record: its vocabulary, its file, and what it means."""
+"""Session files and analysis: event schema, journal, state, statistics and reports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 
 def load(source: str | Path) -> "Session":
-    """The session in a file, or of that name in the library; ``latest`` is the newest.
+    """Load a session from a path or by its name in the library; ``latest`` is the newest.
 
     Raises:
-        BenchtuiError: where there is none, or it can't be read.
+        BenchtuiError: If there is no such session, or it can't be read.
     """
-    # here, since every module of this package runs the lines above, those that have to be quick included
+    # imported here because every import of a submodule runs this file, and some have to start fast
     from benchtui.sessions.library import paths
     from benchtui.sessions.state.session import Session
 

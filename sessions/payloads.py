@@ -1,6 +1,6 @@
-"""What events tell of the machine, the model and a case: records within records.
+"""Event payloads: records of the machine, the model and the results of a case.
 
-Units and rules for what is missing are those of ``events``.
+Units and the rules for missing values are those of ``events``.
 """
 
 from typing import Annotated, Literal
@@ -9,199 +9,199 @@ import msgspec
 
 from benchtui.sessions.sweep import Record, Weights
 
-# Bounds wide of anything measured, within which arithmetic on a stranger's file can't overflow.
+# Bounds far beyond anything measured, within which arithmetic on an untrusted file can't overflow.
 MOST = 10**18
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
 Amount = Annotated[float, msgspec.Meta(ge=-MOST, le=MOST)]
-"""A reading in the unit that its field's name ends in."""
+"""Reading in the unit given by the suffix of its field."""
 
 
 class Gpu(Record, frozen=True, kw_only=True):
-    """A GPU as its driver describes it."""
+    """GPU as described by its driver."""
 
     index: Count
-    """NVML's index, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
+    """NVML index, which ``CUDA_VISIBLE_DEVICES`` doesn't change."""
     name: str
     uuid: str | None = None
     memory_mb: Amount | None = None
     power_limit_w: Amount | None = None
     sm_clock_mhz: Amount | None = None
-    """The clock that applications run at by default, or at most where the driver names no default."""
+    """Default application clock, or the maximum clock if the driver reports no default."""
 
 
 class Host(Record, frozen=True, kw_only=True):
-    """The machine and the software on it, as far as it can be known without importing torch."""
+    """Machine and installed software, as far as known without importing torch."""
 
     hostname: str | None = None
     platform: str | None = None
     python: str | None = None
     processor: str | None = None
     cpu_count: Count | None = None
-    """Logical processors that this process may use."""
+    """Logical CPUs that this process may use."""
     virtual: bool | None = None
-    """Whether it is a virtual machine, by a flag of x86 processors; null where there is no such word."""
+    """Whether this is a virtual machine, from an x86 CPU flag; null on CPUs without flags."""
     memory_mb: Amount | None = None
     governor: str | None = None
-    """How the kernel chooses the processors' clocks; several, joined by ``+``, where they differ."""
+    """CPU frequency governor; several, joined by ``+``, if the CPUs differ."""
     container_cpus: Amount | None = None
-    """Processors' worth of time that the control group allows; null where it sets no limit."""
+    """CPU limit of the control group, in CPUs; null without a limit."""
     container_memory_mb: Amount | None = None
-    """Memory that the control group allows; null where it sets no limit."""
+    """Memory limit of the control group; null without a limit."""
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     """Version of the GPU driver."""
     packages: dict[str, str] = {}
-    """Version of each installed package that bears on a measurement."""
+    """Version of each installed package that affects measurements."""
     absent: dict[str, str] = {}
-    """What cannot be read on this machine, and why: ``{"gpu": "no NVIDIA driver: …"}``."""
+    """What can't be read on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
 
 
 class ProcessSpread(Record, frozen=True, kw_only=True):
-    """How far fresh processes of one case lay apart in earlier sessions of a machine."""
+    """Process-to-process variation of a case in earlier sessions on a machine."""
 
     between: Annotated[float, msgspec.Meta(ge=0, le=100)]
-    """Relative standard deviation of their median steps (0.01 is 1%)."""
+    """Relative standard deviation of the processes' median step times (0.01 is 1%)."""
     freedom: Annotated[float, msgspec.Meta(gt=0, le=MOST)]
-    """Degrees of freedom it rests on: the repeats beyond the first of each case."""
+    """Degrees of freedom of the estimate: the repeats beyond the first of each case."""
 
 
 class Model(Record, frozen=True, kw_only=True):
-    """The model of a case, as it was loaded."""
+    """Model of a case, as loaded."""
 
     name: str
     architecture: str | None = None
-    """Class of the model, such as ``DistilBertForSequenceClassification``."""
+    """Model class, such as ``DistilBertForSequenceClassification``."""
     parameters: Count | None = None
     hidden_size: Count | None = None
     hidden_layers: Count | None = None
     attention_heads: Count | None = None
     weights: Weights | None = None
     source: str | None = None
-    """Where configuration and weights came from: ``hub``, ``folder`` or ``bundled``."""
+    """Source of configuration and weights: ``hub``, ``folder`` or ``bundled``."""
 
 
 class Data(Record, frozen=True, kw_only=True):
-    """The text of a case, or what stands in for it."""
+    """Input of a case: texts, or synthetic tokens."""
 
     dataset: str
     samples: Count
-    """Texts, or rows of drawn tokens, available; steps go through them in order and begin again at the end."""
+    """Available texts, or rows of synthetic tokens; steps read them in order and wrap around."""
     tokenizer: str | None = None
 
 
 class Effective(Record, frozen=True, kw_only=True):
-    """What was really in force while measuring, read back from the model and its output."""
+    """Options applied while measuring, read back from the model and its output."""
 
     weights_dtype: str | None = None
-    """``qint8`` where products are computed from quantised weights."""
+    """``qint8`` if products are computed from quantized weights."""
     autocast_dtype: str | None = None
-    """The dtype autocast computes in; null without autocast."""
+    """Compute dtype of autocast; null without autocast."""
     output_dtype: str | None = None
     tf32: bool | None = None
-    """Whether products of float32 numbers on a GPU round to TF32, by one that was computed."""
+    """Whether float32 products on a GPU round to TF32, determined by computing one."""
     attention: str | None = None
     compiled: bool | None = None
     threads: Count | None = None
-    """Threads of torch inside one operation."""
+    """Torch threads within one operation."""
     padding: str | None = None
-    """``max`` or ``longest``, by the shapes of the batches; null while they would be the same in both."""
+    """``max`` or ``longest``, from the shapes of the batches; null while both would look the same."""
 
 
 class Memory(Record, frozen=True, kw_only=True):
-    """Peaks of a case while it was measured, in units of 10**6 bytes."""
+    """Peak memory of a case while measured, in units of 10**6 bytes."""
 
     peak_allocated_mb: Amount | None = None
-    """By tensors, in the framework's allocator on the device, which doesn't see those of CUDA graphs."""
+    """Allocated by tensors in the framework's device allocator, which doesn't see tensors of CUDA graphs."""
     peak_reserved_mb: Amount | None = None
-    """Held by the framework's allocator on the device."""
+    """Reserved by the framework's device allocator."""
     peak_device_mb: Amount | None = None
-    """Used on the device by this process, as the driver sees it."""
+    """Device memory used by this process, as seen by the driver."""
     peak_rss_mb: Amount | None = None
     """Resident memory of the worker alone."""
     kv_cache_mb: Amount | None = None
-    """Keys and values that generating a batch had gathered at its end, in all layers."""
+    """Keys and values in all layers at the end of generating a batch."""
 
 
 class Energy(Record, frozen=True, kw_only=True):
-    """Energy and power of the device over the measured window; without a source, why there is none."""
+    """Energy and power of the device over the measured window, or why there is none."""
 
     energy_j: Amount | None = None
     mean_power_w: Amount | None = None
     source: Literal["counter", "sampled power"] | None = None
     dram_j: Amount | None = None
-    """Energy of the memory modules, which the processor counts apart and which isn't part of ``energy_j``."""
+    """Energy of the memory modules; the CPU counts it separately, and ``energy_j`` doesn't include it."""
     absent: str | None = None
 
 
 class Environment(Record, frozen=True, kw_only=True):
-    """What went on around a case while it was measured."""
+    """Conditions on the machine while a case was measured."""
 
     worker_cpu: Amount | None = None
-    """Processor time of the worker and of what it has started over wall time; 2 is two whole processors."""
+    """CPU time of the worker and the processes it started, over wall time; 2 is two full CPUs."""
     involuntary_switches: Count | None = None
-    """How often the kernel took the processor from the worker though it wanted on."""
+    """Number of involuntary context switches of the worker."""
     others_cpu_percent: Amount | None = None
-    """Processors used by no worker of the sweep and not by the engine; 100 is one whole processor."""
+    """CPU use outside the sweep's workers and the engine; 100 is one full CPU."""
     processors: Count | None = None
-    """Logical processors of the machine, which the others had as well."""
+    """Logical CPUs of the machine, which the other processes could use as well."""
     load_average: Amount | None = None
-    """The kernel's average over the last minute, at the end of measuring."""
+    """Load average of the last minute, at the end of measuring."""
     sm_clock_mhz: Amount | None = None
-    """Mean clock of the GPU."""
+    """Mean GPU clock."""
     sm_clock_least_mhz: Amount | None = None
     sm_clock_default_mhz: Amount | None = None
     throttle: tuple[str, ...] = ()
-    """Every reason that held the GPU's clock down at some moment."""
+    """Every reason that held the GPU's clock down at any moment."""
     temperature_c: Amount | None = None
-    """The highest of the GPU."""
+    """Highest GPU temperature."""
     power_limit_w: Amount | None = None
     beside: Count = 0
-    """Most other cases of the same sweep that ran at the same time."""
+    """Most other cases of the same sweep running at the same time."""
     stood_still_s: Amount | None = None
-    """How long engine and case were kept from running, the machine suspended or both stopped, and how long the
-    worker alone was stopped."""
+    """How long engine and case couldn't run (machine suspended, or both stopped), plus how long the worker
+    alone was stopped."""
     gpu_processes: Count | None = None
-    """Other processes on the GPU, the most at any moment; null where the driver doesn't list them."""
+    """Most other processes on the GPU at any moment; null if the driver doesn't list them."""
 
 
 class Compiling(Record, frozen=True, kw_only=True):
-    """What torch's compiler did in a case, by its own counters."""
+    """Activity of torch's compiler in a case, from its own counters."""
 
     graphs: Count
     graph_breaks: Count
-    """Places where it gave up on a graph and went on with plain Python."""
+    """Places where the compiler gave up on a graph and fell back to plain Python."""
     recompiles: Count
-    """Graphs compiled while measuring: for a shape or a value that warming up hadn't met."""
+    """Graphs compiled while measuring, for shapes or values not seen during warm-up."""
     unsteady: tuple[Count, ...] = ()
-    """Measured steps, counted from 0 in their round, in which the compiler was at work."""
+    """Measured steps in which the compiler was active, numbered from 0 within their round."""
 
 
 class Work(Record, frozen=True, kw_only=True):
-    """What a step has to do, counted in a step of its own after measuring; null where it couldn't be."""
+    """Cost of a step, counted in an extra step after measuring; null if it couldn't be counted."""
 
     flops: Amount | None = None
-    """Floating-point operations of one step in matrix products, convolutions and attention, the network
-    uncompiled; a multiplication with its addition is two."""
+    """Floating-point operations per step in matrix products, convolutions and attention, with the network
+    uncompiled; a multiply-add counts as two."""
     bytes_moved: Amount | None = None
-    """Bytes of one step if every operation read its inputs from memory and wrote its outputs there: what
-    caches and fused operations save is not taken off, so this is a bound from above."""
+    """Bytes per step if every operation read its inputs from memory and wrote its outputs there.
+    An upper bound: savings by caches and fused operations aren't subtracted."""
     bytes_of_weights: Amount | None = None
-    """Those of them that were there before the step: weights, at each use, and an optimizer's state."""
+    """Part of ``bytes_moved`` that existed before the step: weights, at each use, and optimizer state."""
     busy_ms: Milliseconds | None = None
-    """Time of a step in which the device was at work; null on a processor, which is its own host."""
+    """Time per step in which the device was busy; null on a CPU, where host and device are the same."""
     absent: dict[str, str] = {}
-    """What couldn't be counted (``flops``, ``bytes``, ``busy``), and why."""
+    """What couldn't be counted (``flops``, ``bytes``, ``busy``), with the reason."""
 
 
 class Reported(Record, frozen=True, kw_only=True):
-    """Figures taken over from a source that kept no steps; they stand in where there are none of ours."""
+    """Metrics of an imported source without steps, used in place of computed ones."""
 
     steps: Count | None = None
     latency_mean_ms: Milliseconds | None = None
     latency_median_ms: Milliseconds | None = None
     latency_std_ms: Milliseconds | None = None
-    """Standard deviation of the sample (n - 1)."""
+    """Sample standard deviation (n - 1)."""
     latency_p90_ms: Milliseconds | None = None
     latency_p95_ms: Milliseconds | None = None
     latency_p99_ms: Milliseconds | None = None
@@ -210,13 +210,13 @@ class Reported(Record, frozen=True, kw_only=True):
     padded_tokens_per_s: Amount | None = None
     mean_power_w: Amount | None = None
     energy_j: Amount | None = None
-    """Energy over a window of the source's own, which needn't be that of the measured steps."""
+    """Energy over the source's own window, which may differ from the measured steps."""
     repeats_mean_ms: tuple[Milliseconds, ...] = ()
-    """Mean step of each repeat, where the source has the case several times; the figures are those of all."""
+    """Mean step time of each repeat, if the source has several; the other metrics cover all of them."""
 
 
 class GpuReadings(Record, frozen=True, kw_only=True):
-    """Columns of readings of one GPU, one entry a sample of the event; null where it couldn't be read."""
+    """Columns of readings of one GPU, one entry per sample of the event; null if unreadable."""
 
     index: Count
     power_w: list[Amount | None] = []
@@ -227,28 +227,28 @@ class GpuReadings(Record, frozen=True, kw_only=True):
     temperature_c: list[Amount | None] = []
     sm_clock_mhz: list[Amount | None] = []
     throttle: list[str | None] = []
-    """Reasons why the clock is held down, joined by ``+``; empty when it isn't."""
+    """Reasons that hold the clock down, joined by ``+``; empty if there are none."""
     energy_j: list[Amount | None] = []
-    """The driver's running total; only differences mean anything."""
+    """Cumulative counter of the driver; only differences are meaningful."""
     absent: dict[str, str] = {}
-    """Readings this GPU doesn't give, and why."""
+    """Readings that this GPU doesn't provide, with the reason."""
 
 
 class HostReadings(Record, frozen=True, kw_only=True):
-    """Columns of readings of the machine, the workers (their sum, where several run) and the engine itself."""
+    """Columns of readings of the machine, the workers (summed) and the engine."""
 
     cpu_percent: list[Amount | None] = []
-    """All processors together; 100 is one whole processor."""
+    """All CPUs together; 100 is one full CPU."""
     memory_used_mb: list[Amount | None] = []
     worker_cpu_percent: list[Amount | None] = []
     worker_rss_mb: list[Amount | None] = []
     engine_cpu_percent: list[Amount | None] = []
-    """The supervisor with its samplers: what measuring costs."""
+    """CPU use of the supervisor with its samplers: the cost of measuring."""
     package_energy_j: list[Amount | None] = []
-    """Energy of all processor packages since sampling began; empty where it can't be read."""
+    """Energy of all CPU packages since sampling started; empty if unreadable."""
     dram_energy_j: list[Amount | None] = []
-    """Energy of the memory modules since sampling began, where the processor counts it apart."""
+    """Energy of the memory modules since sampling started, if the CPU counts it separately."""
 
 
 THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
-"""Reasons that heat or the power supply gives. A power cap is how the GPU works, and no accident."""
+"""Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""

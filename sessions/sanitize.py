@@ -1,28 +1,28 @@
-"""Text of a stranger's file in one line, without characters that can't be seen."""
+"""Sanitizing of untrusted text: one line, visible characters only, limited length."""
 
 LONGEST_VALUE = 80
-"""Characters of a value in a message."""
+"""Maximum characters of a value in a message."""
 LONGEST_SAID = 300
-"""Characters of what a library says of a value."""
+"""Maximum characters of a library's message about a value."""
 
 
 def visible(text: str, longest: int | None = None) -> str:
-    """A space for what breaks a line, the replacement character for what can't be seen or printed.
+    """Replace line breaks by spaces, and other unprintable characters by U+FFFD.
 
-    Longer than this many characters, it ends in an ellipsis.
+    Text longer than ``longest`` characters ends in an ellipsis.
     """
     line = "".join(letter if letter.isprintable() else _stand_in(letter) for letter in text).strip()
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def quoted(value: object) -> str:
-    """A value as it is written in code, for a message; a long one ends in an ellipsis."""
+    """Return the ``repr`` of a value for a message; a long one ends in an ellipsis."""
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def shortened(said: str) -> str:
-    """What a library says of a value, which it may quote at any length: its beginning and its end."""
+    """Shorten a library's message to its beginning and end, since it may quote a value in full."""
     return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID // 2]}…{said[-LONGEST_SAID // 2 :]}"
 
 

@@ -1,4 +1,4 @@
-"""Themes and symbols as plain data: one TOML a theme, and two sets of characters to draw with."""
+"""Themes and symbols as plain data: one TOML file per theme, and two sets of drawing characters."""
 
 import tomllib
 from dataclasses import dataclass, fields
@@ -8,53 +8,53 @@ from importlib import resources
 DEFAULT = "benchtui-dark"
 LIGHT = "benchtui-light"
 TERMINAL = "terminal"
-"""The theme that leaves all colours to the terminal."""
+"""Theme that leaves all colors to the terminal."""
 LINES = 6
-"""Colours that a chart's lines take in turn."""
+"""Number of colors that a chart's lines cycle through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A set of colours; each is ``#rrggbb`` or, in a theme of the terminal's own colours, ``ansi_…``."""
+    """Color theme; each color is ``#rrggbb`` or, in a theme of the terminal's own colors, ``ansi_…``."""
 
     name: str
     dark: bool
     background: str
     foreground: str
     bright: str
-    """What the eye should find first: headline figures."""
+    """Most prominent text: headline metrics."""
     muted: str
     """Labels and units."""
     faint: str
-    """Axes, tracks and what is switched off."""
+    """Axes, tracks and disabled items."""
     accent: str
-    """The one colour of what runs and of what is drawn."""
+    """Running items and plotted data."""
     soft: str
-    """The accent stepped back: spread, history."""
+    """Dimmed accent: spread, history."""
     good: str
     warning: str
     bad: str
     cursor: str
-    """Behind the chosen row."""
+    """Background of the selected row."""
     lines: tuple[str, ...]
-    """Of a chart's lines, in turn, ``LINES`` of them; letters tell the lines apart as well."""
+    """Colors of a chart's lines in order, ``LINES`` of them; letters also distinguish the lines."""
     ansi: bool = False
-    """Whether the colours are the terminal's own sixteen."""
+    """Whether the colors are the terminal's own sixteen."""
 
 
 COLOURS = tuple(field.name for field in fields(Theme) if field.type is str and field.name != "name")
-"""Names of the colours that a theme has but for its lines."""
+"""Names of a theme's colors, without those of the lines."""
 
 
 def names() -> list[str]:
-    """Names of the themes that ship with benchtui, the default first."""
+    """List the bundled themes, the default first."""
     found = (entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml"))
     return sorted(found, key=lambda name: (name != DEFAULT, name))
 
 
 @cache
 def load(name: str) -> Theme:
-    """Read a theme by its name; raises KeyError for a name that isn't among ``names()``."""
+    """Load a bundled theme by name; raises KeyError for a name that isn't among ``names()``."""
     if name not in names():
         raise KeyError(name)
     table = tomllib.loads((_folder() / f"{name}.toml").read_text("utf-8"))

@@ -1,64 +1,64 @@
-"""Two sets of characters to draw with."""
+"""Drawing characters: one Unicode set and one ASCII set."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The characters that the screen draws with, one cell wide each but for signs inside a text."""
+    """Characters that the screen draws with, one cell wide each except for signs within a text."""
 
     bar: str
-    """A filled cell of a bar."""
+    """Filled cell of a bar."""
     half: str
-    """The last cell of a bar that is filled halfway."""
+    """Last cell of a bar, half filled."""
     track: str
-    """An empty cell of a bar."""
+    """Empty cell of a bar."""
     up: str
-    """Fill of a cell from below, from none to all."""
+    """Fill levels of a cell from the bottom, from empty to full."""
     shade: str
-    """A full cell of what isn't counted."""
+    """Full cell of steps that aren't counted."""
     tick: str
-    """An axis where a label stands."""
+    """Vertical axis at a label."""
     axis: str
     middle: str
-    """An axis at the median."""
+    """Vertical axis at the median."""
     level: str
-    """The median's line where no step stands yet."""
+    """Line of the median where there is no step yet."""
     corner: str
-    """Where two axes meet."""
+    """Corner where two axes meet."""
     below: str
-    """A horizontal axis where a label stands."""
+    """Horizontal axis at a label."""
     dots: str
-    """A cell of a drawing by the dots in it: all 256 of braille, or none and some."""
+    """Cells of a plot by their dots: all 256 of braille, or only empty and filled."""
     above: str
-    """A value above the scale."""
+    """Value above the scale."""
     outlier: str
-    """Above a step that is an outlier."""
+    """Above an outlier step."""
     throttled: str
     compiling: str
-    """Above steps in which the clock was held down, or the compiler was at work."""
+    """Above steps with a throttled clock, or with the compiler active."""
     round: str
-    """Before the number of a round."""
+    """In front of a round's number."""
     fills: str
-    """Fills of the parts of one bar, each unlike its neighbours."""
+    """Fills for the parts of one bar, each different from its neighbors."""
     down: str
-    """A column sorted from its highest, and from its lowest value."""
+    """Column sorted in descending order, and in ascending order."""
     upward: str
     rule: str
-    """Between two panels."""
+    """Separator of two panels."""
     absent: str
-    """A figure that is not known."""
+    """Unknown metric."""
     dot: str
-    """Between words of a line."""
+    """Separator of words in a line."""
     flag: str
     plus_minus: str
     about: str
     ellipsis: str
     degree: str
     arrows: str
-    """The keys up and down."""
+    """Up and down keys."""
     chosen: str
-    """Before the chosen row."""
+    """In front of the selected row."""
     running: str
     queued: str
     ok: str

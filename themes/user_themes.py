@@ -1,4 +1,4 @@
-"""The reader's own themes: TOML files in a folder of their configuration, beside those that ship."""
+"""User themes: TOML files in a configuration folder, in addition to the bundled themes."""
 
 import re
 import tomllib
@@ -22,23 +22,23 @@ ANSI = ("ansi_default", *(f"ansi_{hue}" for hue in _HUES), *(f"ansi_bright_{hue}
 
 @dataclass(frozen=True, slots=True)
 class ThemeSet:
-    """All themes there are."""
+    """All available themes, bundled and user-defined."""
 
     themes: dict[str, Theme]
-    """By name: the default, the others that ship, the reader's own."""
+    """Themes by name: the default, the other bundled ones, the user's own."""
     sources: dict[str, str]
-    """Where each is from: its file, or ``shipped``."""
+    """Source of each theme: its file, or ``shipped``."""
     problems: dict[str, str]
-    """By name, for each file that is no theme: what is wrong with it, in one line that begins with the file."""
+    """Error of each invalid file, by theme name: one line that begins with the file."""
 
 
 def folder() -> Path:
-    """Where the reader's own themes are looked for."""
+    """Return the folder of user themes."""
     return Path(platformdirs.user_config_dir("benchtui")) / "themes"
 
 
 def shelf(place: Path | None = None) -> ThemeSet:
-    """Every theme that ships and every one in a folder, by default that of the reader's configuration."""
+    """Load all bundled themes and those in a folder, by default the user's configuration folder."""
     found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
     for path in sorted((place or folder()).glob("*.toml")):
         try:
@@ -52,7 +52,7 @@ def shelf(place: Path | None = None) -> ThemeSet:
 
 
 def unknown_reason(name: str) -> str | None:
-    """Why a theme can't be had by this name, in one line; None for one that can."""
+    """Return why a theme isn't available, in one line; None if it is."""
     found = shelf()
     if name in found.themes:
         return None
@@ -60,10 +60,10 @@ def unknown_reason(name: str) -> str | None:
 
 
 def parse(name: str, text: str) -> Theme:
-    """A theme out of TOML; a colour that it leaves out is that of the dark, light or terminal theme that ships.
+    """Parse a theme from TOML; missing colors come from the bundled dark, light or terminal theme.
 
     Raises:
-        ValueError: in one line, what is wrong with it and what is allowed.
+        ValueError: With one line that says what is wrong and what is allowed.
     """
     table = tomllib.loads(text)
     _refuse_unknown(table, "", ("dark", "ansi", "colours"))
@@ -106,7 +106,7 @@ def _colour(where: str, value: object, ansi: bool) -> str:
 
 
 def _lines(values: object, ansi: bool) -> tuple[str, ...]:
-    """As many colours as lines take turns with; fewer are repeated."""
+    """Return ``LINES`` colors, repeating the list if it has fewer."""
     if not isinstance(values, list) or not values:
         raise ValueError(f"colours.lines: {values!r} is not allowed; allowed: a list of colours")
     return tuple(islice(cycle(_colour("colours.lines", value, ansi) for value in values), LINES))

@@ -1,4 +1,4 @@
-"""Compiling a network, whether that really happened, and when it happens again."""
+"""Compilation: ``torch.compile``, whether it really happened, and when it happens again."""
 
 from typing import Any
 
@@ -7,20 +7,20 @@ import torch
 from benchtui.sessions.payloads import Compiling
 
 
-def network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401  (a compiled module is called as the plain one)
-    """The module as it is to be called: compiled in this mode of ``torch.compile``, or as it is for ``off``."""
+def network(module: torch.nn.Module, mode: str) -> Any:  # noqa: ANN401  (a compiled module is called like a plain one)
+    """Return the module compiled in this mode of ``torch.compile``, or unchanged for ``off``."""
     if mode == "off":
         return module
     return torch.compile(module, mode=None if mode == "default" else mode)
 
 
 def graphs() -> int:
-    """How many graphs torch has compiled in this process."""
+    """Number of graphs torch has compiled in this process."""
     return _counts()[0]
 
 
 class CompileWatch:
-    """Notes in which measured steps the compiler was at work, by its own counters."""
+    """Tracks by the compiler's counters in which measured steps it ran."""
 
     def __init__(self) -> None:
         self._begin = self._last = _counts()
@@ -28,14 +28,17 @@ class CompileWatch:
         self._unsteady: list[int] = []
 
     def look(self, steps: int) -> None:
-        """Look after so many measured steps: where a counter moved, those since the last look aren't steady."""
+        """Check the counters after ``steps`` measured steps.
+
+        If one has changed, the steps since the last check are unsteady.
+        """
         now = _counts()
         if now != self._last:
             self._unsteady += range(self._seen, steps)
         self._last, self._seen = now, steps
 
     def facts(self) -> Compiling:
-        """What the compiler did so far."""
+        """Return what the compiler has done so far."""
         graphs, breaks, _ = self._last
         return Compiling(
             graphs=graphs,
@@ -46,9 +49,9 @@ class CompileWatch:
 
 
 def _counts() -> tuple[int, int, int]:
-    """Graphs compiled, graph breaks, and frames looked at, since the process began."""
+    """Compiled graphs, graph breaks and inspected frames since the process started."""
     from torch._dynamo.utils import (
-        counters,  # a second that other cases need not spend
+        counters,  # imported here: it takes a second, which other cases save
     )
 
     breaks = sum(counters["graph_break"].values())

@@ -1,4 +1,4 @@
-"""Whether the model hub can be reached: the libraries retry for half a minute before they use their cache."""
+"""Hub reachability. The libraries retry for half a minute before they use their cache."""
 
 import ssl
 import urllib.error
@@ -10,7 +10,7 @@ PROBE_S = 3.0
 
 
 def reachable() -> bool:
-    """Whether something answers at the hub's address, and nobody has switched it off by ``HF_HUB_OFFLINE``."""
+    """Whether the hub answers and ``HF_HUB_OFFLINE`` is not set."""
     return not huggingface_hub.constants.HF_HUB_OFFLINE and _answers(huggingface_hub.constants.ENDPOINT)
 
 
@@ -21,6 +21,6 @@ def _answers(endpoint: str) -> bool:
     except urllib.error.HTTPError as refusal:
         refusal.close()
     except OSError as error:
-        # a certificate that only this probe doesn't know leaves the answer to the library
+        # perhaps only this probe rejects the certificate: let the library decide
         return isinstance(getattr(error, "reason", None), ssl.SSLError)
     return True

@@ -1,4 +1,4 @@
-"""Loading models and tokenizers: from the hub, from a folder, or the same architecture with random weights."""
+"""Model loading: models and tokenizers from the hub or a folder, or random weights."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ Loaded = TypeVar("Loaded")
 Source = Literal["hub", "folder", "bundled"]
 
 NO_TOKENIZER = 'dataset = "synthetic" draws token ids and needs none'
-"""The remedy where a model comes without one."""
+"""Remedy for a model without a tokenizer."""
 
 _ARCHITECTURES = Path(__file__).parent / "architectures"
 _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
@@ -27,16 +27,16 @@ _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where configuration, tokenizer and, perhaps, weights are loaded from."""
+    """Where configuration, tokenizer and, unless random, weights are loaded from."""
 
     name: str
     path: str
-    """What transformers is asked for: a folder or a hub id."""
+    """Folder or hub id, as passed to transformers."""
     source: Source
 
 
 def locate(model: str, weights: Weights) -> Place:
-    """Find a model: a local folder first, then, for random weights, a bundled architecture, else the hub."""
+    """Locate a model: a local folder, else a bundled architecture (random weights only), else the hub."""
     folder = Path(model).expanduser()
     if folder.is_dir():
         return Place(model, str(folder), "folder")
@@ -50,10 +50,10 @@ def _bundled() -> list[str]:
 
 
 def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
-    """Call a loader of transformers and turn what it may raise into one line with the remedy.
+    """Call a transformers loader. Its errors become one line with a remedy.
 
     Raises:
-        BenchtuiError: where the model can't be loaded.
+        BenchtuiError: if the model can't be loaded.
     """
     try:
         return load_from(place.path, local_files_only=place.source != "hub" or not hub.reachable())
@@ -75,17 +75,17 @@ def _remedy(what: str, place: Place) -> str:
 
 @contextmanager
 def random_weights() -> Iterator[Callable[[torch.nn.Module], None]]:
-    """Build a model without drawing its weights one by one; the function given fills them afterwards.
+    """Skip random initialization in the context. The yielded function fills the weights afterwards.
 
-    Drawing 67 million numbers takes a second a case; repeating one block of a million takes a twentieth of that
-    and times the same. Vectors (biases, norms) and buffers keep the values that the architecture gives them.
+    Drawing 67 million numbers takes a second per case. Repeating one block of a million takes a twentieth of
+    that, and steps take the same time. Vectors (biases, norms) and buffers keep their initial values.
     """
     with _NoDraws():
         yield _fill
 
 
 class _NoDraws(TorchFunctionMode):
-    """Leaves a tensor as it is where initialisation would draw random numbers for it."""
+    """Skips random initialization of matrices."""
 
     def __torch_function__(
         self,
@@ -101,7 +101,7 @@ class _NoDraws(TorchFunctionMode):
 
 @torch.no_grad()
 def _fill(model: torch.nn.Module) -> None:
-    """Fill every matrix with normal numbers of standard deviation 0.02, the usual start of a transformer."""
+    """Fill every matrix with normal random numbers (std 0.02, usual for transformers)."""
     block = torch.randn(1 << 20, generator=torch.Generator().manual_seed(0)) * 0.02
     for parameter in model.parameters():
         if parameter.dim() > 1:

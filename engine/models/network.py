@@ -1,4 +1,4 @@
-"""A transformers network on its device, with what must be known of its weights."""
+"""Network: a transformers model on its device, with marks about its weights."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from benchtui.sessions.sweep import Config, Sweep
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network as it was loaded, in evaluation mode."""
+    """A loaded network, in evaluation mode."""
 
     module: Any
     model: Model
@@ -26,18 +26,18 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A model's configuration, and where the model is."""
+    """Configuration and location of a model."""
 
     place: models.Place
     config: Any
 
     @property
     def vocabulary(self) -> int:
-        """How many token ids the model knows."""
+        """Vocabulary size of the model."""
         return int(self.config.get_text_config().vocab_size)
 
     def require_room(self, length: int, what: str) -> None:
-        """Raise CaseSkippedError where a sequence of this length has more positions than the model."""
+        """Raise CaseSkippedError if a sequence of this length exceeds the model's positions."""
         most = getattr(self.config, "max_position_embeddings", None)
         if most and length > most:
             raise CaseSkippedError(f"{what}: {self.place.name} takes at most {most}")
@@ -50,7 +50,7 @@ def load_network(
     config: Config,
     device: torch.device,
 ) -> Network:
-    """Load a network in the case's precision; raises BenchtuiError where it can't be had."""
+    """Load a network in the case's precision. Raises BenchtuiError if that's impossible."""
     if config.attention == "flash" and not _has_flash():
         raise CaseSkippedError("flash attention needs the package flash-attn, built for this torch")
     asked = _attention(config)
@@ -79,12 +79,12 @@ def _pretrained(auto: Any, architecture: Architecture, options: dict[str, str]) 
 
 
 def _attention(config: Config) -> str | None:
-    """The attention implementation to ask transformers for; None leaves it the choice."""
+    """Attention implementation to request from transformers. None leaves the choice to it."""
     return {"auto": None, "flash": "flash_attention_2"}.get(config.attention, config.attention)
 
 
 def _has_flash() -> bool:
-    """Whether transformers finds flash attention: its package, or the one that fetches kernels from the hub."""
+    """Whether flash attention is available: its package, or ``kernels``, which fetches it from the hub."""
     return is_flash_attn_2_available() or find_spec("kernels") is not None
 
 

@@ -1,4 +1,4 @@
-"""Precision of a case: dtype of the weights, autocast, TF32, and dynamic quantisation."""
+"""Precision of a case: dtype of the weights, autocast, TF32, and dynamic quantization."""
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
@@ -13,24 +13,24 @@ _AUTOCAST = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}
 
 
 def weights_dtype(precision: str) -> torch.dtype:
-    """The dtype in which the weights are kept."""
+    """Return the dtype of the weights."""
     return _WEIGHTS.get(precision, torch.float32)
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """The context in which a forward pass runs: autocast for the ``amp-`` precisions, else nothing."""
+    """Return the context of a forward pass: autocast for ``amp-`` precisions, else none."""
     dtype = _AUTOCAST.get(precision)
     return torch.autocast(device.type, dtype=dtype) if dtype else nullcontext()
 
 
 def set_tf32(precision: str) -> None:
-    """Let matrix products round to TF32 for ``tf32`` alone, whatever the machine's default."""
+    """Allow TF32 matrix products for ``tf32`` only, whatever the machine's default."""
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
 
 
 def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device) -> torch.dtype | None:
-    """The dtype in which the model's first linear layer computes, seen in its output; None without one."""
+    """Output dtype of the model's first linear layer, from a probe. None if there is no such layer."""
     linear = next((module for module in model.modules() if isinstance(module, torch.nn.Linear)), None)
     if linear is None:
         return None
@@ -41,9 +41,9 @@ def computed_dtype(model: torch.nn.Module, precision: str, device: torch.device)
 
 
 def rounds_to_tf32(device: torch.device) -> bool | None:
-    """Whether products of float32 numbers round to the 10 bits of TF32's mantissa, by one that is computed.
+    """Whether float32 products round to TF32's 10-bit mantissa, according to a probe.
 
-    None on a processor, and where the product is neither of the two that it can be.
+    None on a CPU, and if the probe's result fits neither.
     """
     if device.type == "cpu":
         return None
@@ -53,18 +53,18 @@ def rounds_to_tf32(device: torch.device) -> bool | None:
 
 
 def quantise(model: torch.nn.Module) -> str:
-    """Quantise every linear layer dynamically, to weights of 8 bits; gives a mark that says how far that went.
+    """Quantize every linear layer dynamically to 8-bit weights.
 
-    Raises CaseSkippedError where this build of torch can't do it.
+    Return a mark with the share of quantized weights. Raises CaseSkippedError if this torch build can't do it.
     """
     try:
-        from torch.ao.quantization import quantize_dynamic  # deprecated: a later torch may come without it
+        from torch.ao.quantization import quantize_dynamic  # deprecated, a later torch may lack it
     except ImportError as error:
         raise CaseSkippedError(f"int8: torch {torch.__version__} has no dynamic quantisation") from error
     if torch.backends.quantized.engine == "none":
         raise CaseSkippedError(f"int8: torch {torch.__version__} has no quantised products for this processor")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its deprecation, which isn't the user's to mend
+        warnings.simplefilter("ignore")  # about its deprecation, which users can't fix
         quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)
         inside = sum(module.weight().numel() for module in _quantised(model))
     outside = sum(parameter.numel() for parameter in model.parameters())
@@ -72,7 +72,7 @@ def quantise(model: torch.nn.Module) -> str:
 
 
 def kept_dtype(model: torch.nn.Module) -> torch.dtype:
-    """The dtype of the weights, seen in the model: of the quantised ones where there are any."""
+    """Return the dtype of the model's weights: that of quantized ones, if there are any."""
     return torch.qint8 if _quantised(model) else next(model.parameters()).dtype
 
 

@@ -1,4 +1,4 @@
-"""What a task has to offer: how it prepares, and what one step of it is."""
+"""Workload protocol: a task prepared for one case, its steps and their counts."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,39 +9,39 @@ from benchtui.sessions.payloads import Data, Effective, Model
 
 @dataclass(frozen=True, slots=True)
 class StepCounts:
-    """What a step got done; None where the task has no such thing."""
+    """Tokens and loss of a step. None if the task has none."""
 
     tokens: int | None = None
-    """Real tokens, generated ones included."""
+    """Tokens without padding, including generated ones."""
     padded_tokens: int | None = None
-    """Tokens with the padding."""
+    """Tokens including padding."""
     loss: float | None = None
-    """May be no finite number."""
+    """May be infinite or NaN."""
 
 
 class Workload(Protocol):
-    """A task made ready on a device for one case."""
+    """A task prepared on a device for one case."""
 
     model: Model
     data: Data | None
     effective: Effective
     samples: int
-    """Samples that a step handles."""
+    """Samples per step."""
     new_tokens: int | None
-    """Tokens generated for each sample."""
+    """Tokens generated per sample. None if the task generates none."""
     kv_cache_mb: float | None
-    """Keys and values of a batch at the end of a step, in units of 10**6 bytes; None before the first."""
+    """KV cache of a batch at the end of a step, in units of 10**6 bytes. None before the first step."""
     marks: tuple[str, ...]
-    """What a reader must know before believing the row; asked for again after measuring."""
+    """Caveats that a reader of the results must know. Read again after measuring."""
 
     def read_back(self) -> Effective:
-        """What is in force by now: asked for again after measuring, when compiling has happened or hasn't."""
+        """Return the applied options. Called again after measuring, when compilation shows."""
         ...
 
-    def step(self, lap: Lap) -> Any:  # noqa: ANN401  (each task its own; only ``count`` looks at it)
-        """Do one step, calling ``lap(part)`` at the end of each part; gives what ``count`` counts in."""
+    def step(self, lap: Lap) -> Any:  # noqa: ANN401  (differs by task; only ``count`` reads it)
+        """Run one step, calling ``lap(part)`` at the end of each part. Return what ``count`` needs."""
         ...
 
     def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
-        """What the step that gave this got done; asked for outside the timed span."""
+        """Return the counts of a step from what it returned. Called outside the timed span."""
         ...

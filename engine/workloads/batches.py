@@ -1,4 +1,4 @@
-"""Batches of token ids: texts through a tokenizer, or drawn ones."""
+"""Batches of token ids, tokenized from texts or drawn at random."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -19,28 +19,28 @@ from benchtui.sessions.sweep import SYNTHETIC, Config
 Side = Literal["left", "right"]
 
 ROWS = 256
-"""Rows of drawn tokens; as many as a batch where that is larger."""
+"""Rows of random tokens, or the batch size if that is larger."""
 
 _NO_TOKENIZERS = ("config.json", "generation_config.json", "*.safetensors*", "*.bin*", "*.md", ".*")
-"""Names of a model folder's files that say nothing of a tokenizer."""
+"""Files of a model folder that don't belong to a tokenizer."""
 
 
 class Batches(Protocol):
-    """An endless row of batches."""
+    """An endless series of batches."""
 
     data: Data
     marks: tuple[str, ...]
 
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
-        """The next batch as the network takes it, on the host; its attention mask is part of it."""
+        """Return the network's inputs for the next batch, on the host, including the attention mask."""
         ...
 
 
 class TextBatches:
-    """Texts of a dataset, again and again, through the model's tokenizer."""
+    """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
 
     def __init__(self, place: loading.Place, dataset: str, config: Config, side: Side) -> None:
-        """Load texts and tokenizer; raises BenchtuiError where either can't be had."""
+        """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
         self._tokenizer = _tokenizer(place, side)
         self._texts: Iterator[str] = cycle(texts.texts)
@@ -55,14 +55,14 @@ class TextBatches:
         self.marks: tuple[str, ...] = texts.marks
 
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
-        """Tokenize the next texts, which is a part of the step."""
+        """Tokenize the next texts. This is a timed part of the step."""
         batch = self._tokenizer(list(islice(self._texts, self._batch_size)), **self._options)
         lap("tokenize")
         return dict(batch)
 
 
 class SyntheticBatches:
-    """Token ids drawn from a seeded generator, every row of full length; there is nothing to tokenize."""
+    """Random token ids from a seeded generator, in rows of full length. Nothing is tokenized."""
 
     def __init__(self, vocabulary: int, config: Config) -> None:
         rows, shape = max(ROWS, config.batch_size), (config.batch_size, config.sequence_length)
@@ -74,13 +74,13 @@ class SyntheticBatches:
         self.marks: tuple[str, ...] = ("synthetic tokens",)
 
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
-        """The next rows, beginning again at the end."""
+        """Return the next rows, wrapping around at the end."""
         ids = self._ids[self._at]
         self._at = (self._at + len(self._at)) % len(self._ids)
         return {"input_ids": ids, "attention_mask": self._mask}
 
 
-def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (transformers makes the class)
+def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
     if place.source != "hub" and not _beside_weights(Path(place.path)):
         raise _no_tokenizer(place)
     tokenizer = loading.load(
@@ -88,7 +88,7 @@ def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (trans
         place,
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
-    # transformers 5 makes an empty tokenizer where it finds no files of one
+    # transformers 5 creates an empty tokenizer if it finds no tokenizer files
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
     if not known:
         raise _no_tokenizer(place)
@@ -98,7 +98,7 @@ def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (trans
 
 
 def _beside_weights(folder: Path) -> list[str]:
-    """Files of a model's folder that hold neither its configuration nor its weights."""
+    """Return the files of a model folder other than configuration and weights."""
     names = (file.name for file in folder.iterdir())
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
 

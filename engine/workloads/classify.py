@@ -1,4 +1,4 @@
-"""Sequence classification: tokenize a batch of texts, copy it over, one forward pass, copy the logits back."""
+"""Sequence classification: tokenize a batch, copy it to the device, forward pass, copy the logits back."""
 
 import torch
 from transformers import AutoModelForSequenceClassification
@@ -12,7 +12,7 @@ class Classify(NetworkTask):
     """A transformers sequence-classification model."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load everything; raises BenchtuiError where something can't be had."""
+        """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForSequenceClassification)
 
     def step(self, lap: Lap) -> StepOutput:

@@ -1,4 +1,4 @@
-"""The texts of a case: the bundled sample, or those of a dataset."""
+"""Texts of a case: the bundled sample or a dataset."""
 
 import json
 from dataclasses import dataclass
@@ -11,24 +11,25 @@ FILE = Path(__file__).parent / "data" / "sample.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts in the order of their source, none of them empty."""
+    """Non-empty texts in the order of their source."""
 
     name: str
-    """The dataset as it was asked for; with its configuration and split, if it came from the hub."""
+    """Dataset as requested, with configuration and split if it came from the hub."""
     texts: list[str]
     marks: tuple[str, ...] = ()
-    """What a reader must know before believing figures measured on them."""
+    """Caveats about metrics measured on these texts."""
 
 
 def load_texts(dataset: str) -> Texts:
-    """The texts of ``sample``, of a file or folder, or of a hub ``id``, ``id:split`` or ``id:config:split``.
+    """Load ``sample``, a file or folder, or a hub ``id``, ``id:split`` or ``id:config:split``.
 
-    Raises BenchtuiError when there is no such dataset, when it cannot be read, or when no text is found in it.
+    Raises:
+        BenchtuiError: if the dataset doesn't exist, can't be read or contains no text.
     """
     if dataset == SAMPLE:
         lines = FILE.read_text("utf-8").splitlines()
         return Texts(dataset, [json.loads(line)["text"] for line in lines], ("sample text",))
-    from benchtui.engine.workloads import stored_text  # over a second, which most sweeps need not spend
+    from benchtui.engine.workloads import stored_text  # takes over a second, and most sweeps don't need it
 
     name, texts = stored_text.load(dataset)
     return Texts(name, texts)

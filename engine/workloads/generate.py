@@ -1,4 +1,4 @@
-"""Greedy generation, prefill and decode apart: one pass over the prompts, then one token a pass."""
+"""Greedy generation: prefill (one pass over the prompts), then decode (one token per pass)."""
 
 import inspect
 from typing import Any
@@ -13,16 +13,16 @@ from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Config, Sweep
 
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
-"""How versions of transformers call the option to compute logits for the last positions alone."""
+"""Names, across transformers versions, of the option to compute only the last positions' logits."""
 
 
 class Generate(NetworkTask):
-    """A fixed number of new tokens for each prompt: the loop is written out here, and nothing ends it early."""
+    """Generates a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early."""
 
     padding_side: Side = "left"
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load everything; raises BenchtuiError where something can't be had."""
+        """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
         taken = inspect.signature(self._network.forward).parameters
         self._takes_positions = "position_ids" in taken
@@ -30,7 +30,7 @@ class Generate(NetworkTask):
         self._measured_shape: tuple[int, ...] | None = None
 
     def step(self, lap: Lap) -> StepOutput:
-        """Continue the next batch of prompts; the new tokens are copied back at the end."""
+        """Generate tokens for the next batch of prompts and copy them back."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
             tokens, cache = self._generate(inputs["input_ids"], inputs["attention_mask"], lap)
@@ -40,7 +40,7 @@ class Generate(NetworkTask):
         return StepOutput((mask,))
 
     def _generate(self, ids: torch.Tensor, mask: torch.Tensor, lap: Lap) -> tuple[torch.Tensor, Any]:
-        """The new tokens (batch, new_tokens), and the cache that was built on the way."""
+        """Return the new tokens (batch, new_tokens) and the KV cache."""
         positions = (mask.cumsum(1) - 1).clamp(min=0)
         output = self._pass(ids, mask, positions, None, **self._prefill_options)
         tokens = [_likeliest(output)]
@@ -58,7 +58,7 @@ class Generate(NetworkTask):
         ids: torch.Tensor,
         mask: torch.Tensor,
         positions: torch.Tensor,
-        cache: Any,  # noqa: ANN401  (transformers' own)
+        cache: Any,  # noqa: ANN401  (a class of transformers)
         **options: int,
     ) -> Any:  # noqa: ANN401
         given = {"position_ids": positions} if self._takes_positions else {}
@@ -79,8 +79,8 @@ class Generate(NetworkTask):
             self.kv_cache_mb, self._measured_shape = largest, shape
 
 
-def cache_mb(cache: Any) -> float:  # noqa: ANN401  (three shapes of it in the versions of transformers that we know)
-    """Size of all keys and values in a cache, in units of 10**6 bytes."""
+def cache_mb(cache: Any) -> float:  # noqa: ANN401  (one of three layouts, by transformers version)
+    """Size of all keys and values in a KV cache, in units of 10**6 bytes."""
     if hasattr(cache, "layers"):
         tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
     elif hasattr(cache, "key_cache"):

@@ -1,4 +1,4 @@
-"""A forward pass of a causal language model: a sample is a sequence, and its logits stay on the device."""
+"""Forward pass of a causal language model. A sample is a sequence; its logits stay on the device."""
 
 import torch
 from transformers import AutoModelForCausalLM
@@ -9,14 +9,14 @@ from benchtui.sessions.sweep import Config, Sweep
 
 
 class LmForward(NetworkTask):
-    """Logits for every position of a batch of sequences."""
+    """Computes the logits for every position of a batch of sequences."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load everything; raises BenchtuiError where something can't be had."""
+        """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
 
     def step(self, lap: Lap) -> StepOutput:
-        """One pass over the next batch."""
+        """Run one pass over the next batch."""
         mask, inputs = self._next(lap)
         with torch.inference_mode(), self._autocast():
             self._forward(**inputs, use_cache=False)

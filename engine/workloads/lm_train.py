@@ -1,4 +1,4 @@
-"""Training of a causal language model: forward with labels, backward, one step of AdamW."""
+"""Training of a causal language model: forward with labels, backward, one AdamW step."""
 
 from math import isfinite
 
@@ -12,18 +12,18 @@ from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 
 IGNORED = -100
-"""The label that the loss of transformers leaves out: padding is not to be learnt."""
+"""Label that the loss in transformers ignores. Used for padding."""
 
 
 class LmTrain(NetworkTask):
-    """One optimizer step at a time, on the gradients of one batch or of several added up.
+    """Runs one optimizer step on the gradients of one batch or of several accumulated ones.
 
-    With ``amp-fp16`` gradients are scaled (``torch.amp.GradScaler``); unscaling them belongs to the optimizer's
-    part, and a step whose gradients overflowed leaves the weights as they are.
+    With ``amp-fp16``, gradients are scaled (``torch.amp.GradScaler``). Unscaling is timed as part of
+    ``optimizer``, and a step whose gradients overflow leaves the weights unchanged.
     """
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load everything; raises BenchtuiError where something can't be had."""
+        """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, AutoModelForCausalLM)
         self._accumulation = sweep.train.accumulation
         self.samples = config.batch_size * self._accumulation
@@ -32,14 +32,14 @@ class LmTrain(NetworkTask):
             self._checkpoint_activations()
         self._keep_gradients = self._accumulation > 1 and config.uses_cuda_graphs
         if self._keep_gradients:
-            # else the first ones would lie in memory that the graph writes to again
+            # otherwise the first ones would lie in memory that the CUDA graph overwrites
             for parameter in self._network.parameters():
                 parameter.grad = torch.zeros_like(parameter)
         self._optimizer = torch.optim.AdamW(self._network.parameters(), lr=sweep.train.learning_rate)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
 
     def step(self, lap: Lap) -> StepOutput:
-        """Train on the next batches; gives the mean of their losses."""
+        """Train on the next batches. The output has their mean loss."""
         masks, losses = [], []
         for _ in range(self._accumulation):
             mask, inputs = self._next(lap)
@@ -58,7 +58,7 @@ class LmTrain(NetworkTask):
         return StepOutput(tuple(masks), sum(losses[1:], start=losses[0]))
 
     def count(self, done: StepOutput) -> StepCounts:
-        """Tokens and loss; a loss that is no finite number marks the case."""
+        """Count tokens and read the loss. A non-finite loss adds a mark to the case."""
         counted = super().count(done)
         if counted.loss is not None and not isfinite(counted.loss):
             self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
@@ -67,7 +67,7 @@ class LmTrain(NetworkTask):
     def _checkpoint_activations(self) -> None:
         if not self._network.supports_gradient_checkpointing:
             raise CaseSkippedError(f"activation_checkpointing: {self.model.architecture} has none")
-        # transformers 5 gave it another name, and warns of the old one
+        # transformers 5 renamed it, and warns about the old name
         renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable
         enable({"use_reentrant": False})

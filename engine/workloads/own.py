@@ -1,7 +1,7 @@
-"""A step of the user's own, out of a Python file: ``task = "my_step.py:make_step"``.
+"""Custom task: a step defined in the user's Python file, ``task = "my_step.py:make_step"``.
 
-The function is called once with an ``OwnCase`` and gives an object with ``step()`` and ``samples``, the number
-of samples that a step handles; ``tokens``, if it has it, is read after each step and says how many it handled.
+The function is called once with an ``OwnCase`` and returns an object with ``step()`` and ``samples``, the
+number of samples per step. An optional ``tokens`` is read after each step: the number of tokens it processed.
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ FORKED = (
 
 @dataclass(frozen=True, slots=True)
 class OwnCase:
-    """What the user's function is told: the options of the case, to be applied by the step itself."""
+    """Options of the case, passed to the user's function. The step must apply them itself."""
 
     device: str
     """``cpu`` or ``cuda:N``."""
@@ -39,27 +39,27 @@ class OwnCase:
     attention: str
     compile: str
     threads: int
-    """Set already; 0 is torch's default."""
+    """Already applied; 0 is torch's default."""
     padding: str
     batch_size: int
     sequence_length: int
     model: str
     weights: str
     dataset: str
-    """Model, weights and dataset as the sweep names them; nothing of them is loaded."""
+    """Model, weights and dataset as named in the sweep. None of them is loaded."""
     lap: Lap
-    """To be called at the end of each part of a step with the part's name, by steps that have parts."""
+    """To be called with the part's name at the end of each part, by steps that have parts."""
 
 
 class Own:
-    """The user's step as a task."""
+    """The user's step as a workload."""
 
     new_tokens: int | None = None
     data: Data | None = None
     kv_cache_mb: float | None = None
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Call the user's function; raises BenchtuiError where it gives no step, or what it raises itself."""
+        """Call the user's function, which may raise. Raises BenchtuiError if it returns no valid step."""
         self._task = sweep.task
         self._config = config
         self._lap: Lap = _no_lap
@@ -73,7 +73,7 @@ class Own:
         self.effective = self.read_back()
 
     def step(self, lap: Lap) -> None:
-        """Run the user's step; what comes after its last part, or all of it, is a part as well."""
+        """Run the user's step. What follows its last part is part ``rest``; without parts, all is ``step``."""
         parts: list[str] = []
 
         def pass_on(part: str) -> None:
@@ -89,13 +89,13 @@ class Own:
         self._check_parts(tuple(parts))
 
     def count(self, done: None) -> StepCounts:
-        """Tokens of the step, where the user's object says."""
+        """Count the tokens of a step, if the user's object has ``tokens``."""
         if getattr(self._step, "tokens", None) is None:
             return StepCounts()
         return StepCounts(tokens=self._whole_number("tokens", least=0))
 
     def read_back(self) -> Effective:
-        """Threads and compiling, which torch knows itself; of the rest nothing is known."""
+        """Return threads and compilation, as reported by torch. Other options are unknown."""
         return Effective(threads=torch.get_num_threads(), compiled=self._compiled())
 
     def _compiled(self) -> bool | None:
@@ -139,7 +139,7 @@ class Own:
 
 
 def place(error: BaseException, task: str) -> str:
-    """Where in the user's file an error was raised, as ``my_step.py:12: ``; empty for an error of ours."""
+    """Location of an error in the user's file, as ``my_step.py:12: ``. Empty if raised elsewhere."""
     own = custom_task(task)
     if own is None:
         return ""
@@ -151,7 +151,7 @@ def place(error: BaseException, task: str) -> str:
     return f"{file}:{lines[-1]}: " if lines else ""
 
 
-def _function(task: str) -> Any:  # noqa: ANN401  (the user's)
+def _function(task: str) -> Any:  # noqa: ANN401  (a function of the user's)
     file, name = custom_task(task) or (task, "")
     function = getattr(_run_file(Path(file).resolve(), task), name, None)
     if not callable(function):
@@ -160,7 +160,7 @@ def _function(task: str) -> Any:  # noqa: ANN401  (the user's)
 
 
 def _run_file(path: Path, task: str) -> ModuleType:
-    """The file as a module; it may import its neighbours, and none of them takes the place of a library."""
+    """Import the file as a module. It may import its neighbors, which can't shadow a library."""
     spec = importlib.util.spec_from_file_location("own_step", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise BenchtuiError(f"task {task!r}: no file {path}")
@@ -172,4 +172,4 @@ def _run_file(path: Path, task: str) -> ModuleType:
 
 
 def _no_lap(part: str) -> None:
-    """Between steps there are no parts to time."""
+    """Ignore laps: outside a step there are no parts to time."""

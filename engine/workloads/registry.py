@@ -1,4 +1,4 @@
-"""Which class runs a task."""
+"""Workload registry: the class for each task."""
 
 from collections.abc import Callable
 
@@ -20,5 +20,5 @@ _TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
 
 
 def make_workload(sweep: Sweep, config: Config, device: Device) -> Workload:
-    """Make a sweep's task ready for one case; raises BenchtuiError where something can't be had."""
+    """Prepare a sweep's task for one case. Raises BenchtuiError if something is unavailable."""
     return _TASKS.get(sweep.task, Own)(sweep, config, device)

@@ -1,4 +1,4 @@
-"""Texts of local files and of datasets of the hub, read by ``datasets``."""
+"""Stored texts: local files and hub datasets, read with ``datasets``."""
 
 import glob
 import logging
@@ -20,7 +20,7 @@ from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
 
 TEXT_COLUMNS = ("text", "sentence", "review", "content")
-"""Names of the column that is read, the first one there is."""
+"""Names of the text column, in order of preference."""
 READERS: dict[str, Callable[..., datasets.IterableDataset]] = {
     ".jsonl": datasets.Dataset.from_json,
     ".json": datasets.Dataset.from_json,
@@ -29,19 +29,20 @@ READERS: dict[str, Callable[..., datasets.IterableDataset]] = {
     ".txt": datasets.Dataset.from_text,
     ".parquet": datasets.Dataset.from_parquet,
 }
-"""Kinds of local files; of ``.txt`` each line is a text."""
+"""Readers of local files by suffix. In ``.txt``, each line is a text."""
 
 STRING_TYPES = {"string", "large_string", "string_view"}
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+){0,2}")
 ROWS = 1000
 UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
-"""What the library, pyarrow and pandas raise about data; each of them has subclasses of its own."""
+"""Base classes of what ``datasets``, pyarrow and pandas raise about data."""
 
 
 def load(dataset: str) -> tuple[str, list[str]]:
-    """The texts of a dataset, with its full name.
+    """Return the full name of a dataset and its texts.
 
-    Raises BenchtuiError when there is no such dataset, when it cannot be read, or when no text is found in it.
+    Raises:
+        BenchtuiError: if the dataset doesn't exist, can't be read or contains no text.
     """
     _silence()
     path = os.path.expanduser(dataset)
@@ -55,7 +56,7 @@ def load(dataset: str) -> tuple[str, list[str]]:
 
 
 def _may_be_hub_id(dataset: str) -> bool:
-    # A builder's name, such as "text", would make the library read whatever lies in the working directory.
+    # Given a builder's name such as "text", the library would read files in the working directory.
     repository = dataset.split(":")[0]
     if any(os.path.isdir(os.path.join(folder, repository)) for folder in datasets.packaged_modules.__path__):
         return False
@@ -63,7 +64,7 @@ def _may_be_hub_id(dataset: str) -> bool:
 
 
 def _silence() -> None:
-    """Keep the libraries off the terminal: an error reaches the user as the one line raised here."""
+    """Silence the libraries. An error reaches the user as the one line raised here."""
     datasets.disable_progress_bars()
     disable_progress_bars()
     for library in ("datasets", "huggingface_hub"):
@@ -71,13 +72,13 @@ def _silence() -> None:
 
 
 def _read_local(path: Path) -> list[str]:
-    """The texts of a file or folder, streamed past the cache: processes that read it at once share nothing."""
+    """Stream the texts of a file or folder past the cache, so that concurrent readers share nothing."""
     try:
         files = [file for file in _files(path) if file.stat().st_size]
         if not files:
             raise BenchtuiError(f"dataset {str(path)!r} holds no text")
         reader = READERS[files[0].suffix.lower()]
-        patterns = [glob.escape(str(file)) for file in files]  # what the library takes names for
+        patterns = [glob.escape(str(file)) for file in files]  # the library treats names as patterns
         with tempfile.TemporaryDirectory() as cache:
             rows = reader(patterns, cache_dir=cache, streaming=True)
             return _texts(rows, str(path))
@@ -86,7 +87,7 @@ def _read_local(path: Path) -> list[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files to read, of one kind and in the order of their names."""
+    """Return the files to read, all of one type, sorted by name."""
     if path.is_file() and path.suffix.lower() not in READERS:
         raise BenchtuiError(f"dataset {str(path)!r}: unknown kind of file; known: {', '.join(READERS)}")
     if path.is_file():
@@ -131,7 +132,7 @@ def _default_split(repository: str) -> str:
 
 @contextmanager
 def _offline_if_unreachable() -> Iterator[None]:
-    """Keep the library off a network that isn't there: it would retry for 23 s before using its cache."""
+    """Work offline if the hub is unreachable. The library would retry for 23 s before using its cache."""
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = before or not hub.reachable()
     try:
@@ -141,7 +142,7 @@ def _offline_if_unreachable() -> Iterator[None]:
 
 
 def _texts(rows: datasets.Dataset | datasets.IterableDataset, source: str) -> list[str]:
-    """The texts in the rows of a dataset, in their order, without the empty ones."""
+    """Return the non-empty texts of a dataset, in order."""
     texts: list[str] = []
     for table in rows.with_format("arrow").iter(batch_size=ROWS):
         column = table[_text_column(table.schema, source)]

@@ -1,4 +1,4 @@
-"""What every task of ours shares: a network that is fed batches of token ids."""
+"""Base of the built-in tasks: a network that is fed batches of token ids."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,22 +17,22 @@ from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep
 
 @dataclass(frozen=True, slots=True)
 class StepOutput:
-    """What a step leaves behind to be counted."""
+    """Result of a step, for counting tokens and loss."""
 
     masks: tuple[torch.Tensor, ...]
-    """Attention mask of each batch, on the host: (batch, length)."""
+    """Attention mask of each batch, on the host, with shape (batch, length)."""
     loss: torch.Tensor | None = None
-    """A single number, on the device."""
+    """Scalar on the device. None if the task has no loss."""
 
 
 class NetworkTask:
-    """A network ready for one case, with its batches; a task adds what one step of it is."""
+    """Network and batches of one case. A subclass defines the step."""
 
     padding_side: Side = "right"
     kv_cache_mb: float | None = None
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
-        """Load everything; raises BenchtuiError where something can't be had."""
+        """Load network and batches. Raises BenchtuiError if either is unavailable."""
         self._config = config
         self._device = device.torch_device
         self.samples = config.batch_size
@@ -52,7 +52,7 @@ class NetworkTask:
         self.effective = self.read_back()
 
     def read_back(self) -> Effective:
-        """Read back dtypes, attention, compiling, threads and padding from network, torch and batches."""
+        """Read the applied options back from network, torch and batches."""
         computed = precision.computed_dtype(self._network, self._config.precision, self._device)
         autocast = self._config.precision.startswith("amp-")
         return Effective(
@@ -67,7 +67,7 @@ class NetworkTask:
         )
 
     def count(self, done: StepOutput) -> StepCounts:
-        """Tokens of a step by its attention masks, with those it generated, and its loss."""
+        """Count a step's tokens by its attention masks, plus generated ones, and read its loss."""
         for mask in done.masks:
             self._note_padding(mask)
         generated = self.samples * (self.new_tokens or 0)
@@ -78,7 +78,7 @@ class NetworkTask:
         )
 
     def _new_tokens(self, sweep: Sweep) -> int | None:
-        """Tokens that the task generates for each sample."""
+        """Tokens generated per sample. None if the task generates none."""
         return None
 
     def _require_room(self, architecture: Architecture) -> None:
@@ -91,7 +91,7 @@ class NetworkTask:
         return TextBatches(architecture.place, sweep.dataset, self._config, self.padding_side)
 
     def _next(self, lap: Lap) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The next batch: its attention mask on the host, and all of it on the device."""
+        """Return the next batch: its attention mask on the host, and all inputs on the device."""
         batch = self._batches.draw(lap)
         inputs = {name: tensor.to(self._device) for name, tensor in batch.items()}
         lap("transfer")
@@ -100,7 +100,7 @@ class NetworkTask:
     def _autocast(self) -> Any:  # noqa: ANN401  (a context manager)
         return precision.autocast(self._config.precision, self._device)
 
-    def _forward(self, **inputs: object) -> Any:  # noqa: ANN401  (each network has its own kind of output)
+    def _forward(self, **inputs: object) -> Any:  # noqa: ANN401  (the output's class depends on the network)
         output = self._call(**inputs)
         self._called = True
         return output

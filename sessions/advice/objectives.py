@@ -35,7 +35,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class CostMetric:
-    """A cost to minimize: its value, its ratio between two cases, and the message for a case that lacks it."""
+    """A cost to minimize, its ratio between two cases, and the message for a case that lacks it."""
 
     cost: Callable[[Result], float | None]
     ratio: Callable[[Result, Result], Ratio | None]
@@ -44,9 +44,9 @@ class CostMetric:
 
 
 def job_ms(result: Result, steps: int) -> float | None:
-    """Return the time of a job with this many steps; None if the cost of the first step is unknown.
+    """Return the time of a job with this many steps, in milliseconds.
 
-    All steps count as steady ones, plus the time of the first step beyond that.
+    All steps count as steady ones, plus the time of the first step beyond that. None if the latter is unknown.
     """
     cold_ms = result.metrics.cold_cost_ms
     return None if cold_ms is None else cold_ms + steps * result.typical_ms

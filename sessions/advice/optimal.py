@@ -43,7 +43,7 @@ NEAR = 0.1
 MOST_TRIES = 20
 """Maximum number of simpler cases compared with all others before taking the one with the best metric."""
 TAIL = 1.1
-"""How many times as long as the next case's a tail may be before the lead is no longer clear."""
+"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 
 TAILED: tuple[Need, ...] = ("throughput", "latency")
 """Needs for which slow steps matter."""
@@ -91,7 +91,7 @@ class Decision:
     """Cases that meet the constraints."""
     left_out: tuple[RejectedCase, ...]
     relaxed: tuple[Relaxed, ...]
-    """Constraints that alone exclude all cases, nearest to admitting one first; empty if there is a best case."""
+    """Constraints that alone exclude all cases, the nearest miss first. Empty if there is a best case."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -250,7 +250,7 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def _ahead(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
-    """Return how many times as good the new case is as the base; bounded if every metric is."""
+    """Return the ratio in favor of the new case, bounded if every metric is."""
     parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
     if len(parts) == 1:
         return parts[0]

@@ -29,7 +29,7 @@ LEAST_WITHOUT_BOUNDS = 0.1
 """Smallest relative difference worth reporting without bounds, that is, if a source kept no steps."""
 
 EQUAL_MB = 0.01
-"""Difference in peak memory, in MB, that counts as none. A precision that was applied would change it by more."""
+"""Difference in peak memory, in MB, that counts as none. An applied precision would change it by more."""
 LEAST_PAIRS = 2
 """Minimum number of batch sizes at which a precision had no effect, to report it."""
 MOST_ODD = 8
@@ -123,7 +123,7 @@ def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds |
 
 
 def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -> float:
-    """Return the time at a batch size on the curve ``a * size**b`` through two points; NaN if there is none."""
+    """Evaluate the curve ``a * size**b`` through two points at a batch size; NaN if there is none."""
     if first[1] <= 0 or second[1] <= 0:
         return nan
     slope = (log(second[1]) - log(first[1])) / (log(second[0]) - log(first[0]))

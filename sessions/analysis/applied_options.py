@@ -1,4 +1,4 @@
-"""Applied options: whether a case ran with what was requested, as read back from the model and its output."""
+"""Applied options: what a case really ran with, as read back from the model and its output."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chart data: a metric of a sweep's cases over one axis, with a line per combination of other options."""
+"""Chart data: a metric over one axis of a sweep, with a line per combination of other options."""
 
 from __future__ import annotations
 

@@ -105,9 +105,10 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
 
 
 def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
-    """Return the peaks of a session without any rate that one of its cases exceeded: such a rate is no peak.
+    """Return the peaks of a session without the rates that one of its cases exceeded.
 
-    Bytes are those of the weights alone, a lower bound, so that a cache can't be why the peak was exceeded.
+    Such a rate is no peak. Bytes are those of the weights alone, a lower bound, so that a cache can't be why
+    the peak was exceeded.
     """
     over: list[tuple[Peaks, str]] = []
     for case in cases:

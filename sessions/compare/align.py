@@ -63,7 +63,7 @@ class AlignedCase:
 
     @property
     def ratio(self) -> Ratio | None:
-        """How many times as fast the new case is."""
+        """Speedup of the new case."""
         return self.pair.ratio if self.pair else None
 
     @property

@@ -203,7 +203,7 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, experience: StepTim
 
 
 def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -> Estimate | None:
-    """Estimate the time until the sweep ends, with as many parallel cases as now; None if a part is unknown."""
+    """Estimate the time until the sweep ends at the current parallelism; None if a part is unknown."""
     known = [each for each in running if each is not None]
     if len(known) < len(running) or queue is None:
         return None

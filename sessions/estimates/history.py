@@ -149,7 +149,10 @@ def workload_key(sweep: Sweep) -> tuple[object, ...]:
 
 
 def _read(path: Path, only_model: bool = False) -> Session | None:
-    """Replay a session in chunks, or only until its first model is loaded; None if too large or unreadable."""
+    """Replay a session in chunks, or only until its first model is loaded.
+
+    None if the file is too large or can't be read.
+    """
     session = Session()
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -202,7 +205,7 @@ def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:
 
 
 def _between(known: list[tuple[int, float]], wanted: int) -> float:
-    """Return the memory for some work, on the line through the two nearest cases or equal to the only one."""
+    """Return the memory on the line through the two nearest cases. A single case is used as is."""
     sizes = dict(known)
     if wanted in sizes or len(sizes) == 1:
         return sizes.get(wanted, known[0][1])

@@ -17,8 +17,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
 Quantity = Literal["allocated", "reserved", "RSS"]
-"""Peak of the framework's allocator on a GPU, allocated by tensors or, with CUDA graphs, reserved; on a CPU, of
-the worker's resident memory."""
+"""What the peak is of. On a GPU, the framework's allocator: allocated by tensors, or reserved with CUDA graphs.
+On a CPU, the worker's resident memory."""
 
 
 @dataclass(frozen=True, slots=True)

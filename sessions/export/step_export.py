@@ -50,15 +50,15 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
 
 Values = Sequence[Any] | str | int | None
 """A column: one value per step, or one value for all steps of an event."""
-SEVERAL = (list, array, range)
+COLUMN_TYPES = (list, array, range)
 """Types of a column with one value per step."""
 
-PLAIN = StepRow.__struct_fields__[:-1]
+BASE_COLUMNS = StepRow.__struct_fields__[:-1]
 """Columns that every session has."""
 
 
 @dataclass(slots=True)
-class Outline:
+class StepIndex:
     """Facts needed before the first row is written: part names, and which steps don't count."""
 
     parts: dict[str, None] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Recorded:
     """Steps of a session file."""
 
     events: Events
-    outline: Outline
+    outline: StepIndex
 
     @property
     def titles(self) -> list[str]:
@@ -118,15 +118,15 @@ class Batch:
     steps: Steps
 
     def column(self, name: str) -> Values:
-        """Return a column of ``PLAIN``: one value per step, or one value for all."""
+        """Return a column of ``BASE_COLUMNS``: one value per step, or one value for all."""
         if name == "step":
             return range(self.first, self.first + len(self.steps.wall_ms))
         found: Values = getattr(self.steps, name)
         return found
 
     def columns(self, parts: Iterable[str]) -> list[Values]:
-        """Return all columns of ``PLAIN`` and of these parts. None for a part that the batch lacks."""
-        return [*map(self.column, PLAIN), *map(self.steps.parts_ms.get, parts)]
+        """Return all columns of ``BASE_COLUMNS`` and of these parts. None for a part that the batch lacks."""
+        return [*map(self.column, BASE_COLUMNS), *map(self.steps.parts_ms.get, parts)]
 
 
 def recorded(path: Path) -> Recorded:
@@ -149,7 +149,7 @@ def json_schema() -> dict[str, Any]:
 
 def write_csv(recorded: Recorded, out: IO[bytes]) -> None:
     """Write the steps as CSV."""
-    out.write((",".join([*PLAIN, *map(_quoted, recorded.titles)]) + "\r\n").encode())
+    out.write((",".join([*BASE_COLUMNS, *map(_quoted, recorded.titles)]) + "\r\n").encode())
     for batch in recorded.batches():
         columns = batch.columns(recorded.outline.parts)
         cells = ["" if column is None else _cell(column) for column in columns]
@@ -162,8 +162,8 @@ def write_json(recorded: Recorded, out: IO[bytes]) -> None:
     for batch in recorded.batches():
         names, columns = list(batch.steps.parts_ms), batch.columns(batch.steps.parts_ms)
         cells = [_json_cell(column) for column in columns]
-        plain = _members(PLAIN, cells)
-        row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(PLAIN) :])}}}}}'
+        plain = _members(BASE_COLUMNS, cells)
+        row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(BASE_COLUMNS) :])}}}}}'
         rows = _filled(row + ",\n", columns, missing="null")
         out.write((separator + rows.removesuffix(",\n")).encode())
         separator = ",\n"
@@ -189,7 +189,7 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
     """Convert a batch to a pyarrow table. ``Any``, because pyarrow has no type hints."""
     size = len(batch.steps.wall_ms)
     columns = [
-        pyarrow.array(column if isinstance(column, SEVERAL) else [column] * size, kind.type)
+        pyarrow.array(column if isinstance(column, COLUMN_TYPES) else [column] * size, kind.type)
         for column, kind in zip(batch.columns(recorded.outline.parts), schema, strict=True)
     ]
     return pyarrow.Table.from_arrays(columns, schema=schema)
@@ -203,13 +203,13 @@ def _streamed(path: Path) -> Iterator[reader.Read]:
         raise BenchtuiError(f"{path}: doesn't end in a whole line")
 
 
-def _outline(events: Iterable[reader.Read], path: Path) -> Outline:
+def _outline(events: Iterable[reader.Read], path: Path) -> StepIndex:
     coming = iter(events)
     start = next(coming, None)
     if not isinstance(start, SessionStarted):
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
     _require_known(start.schema, path)
-    outline = Outline()
+    outline = StepIndex()
     for place, event in enumerate(coming, 1):
         outline.see(place, event)
         if isinstance(event, Resumed):
@@ -249,7 +249,7 @@ def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
 
 def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
     """Return a formatted row per step, filled from the columns with one value per step."""
-    varied = [column for column in columns if isinstance(column, SEVERAL)]
+    varied = [column for column in columns if isinstance(column, COLUMN_TYPES)]
     whole = [
         [missing if each is None else each for each in column] if None in column else column
         for column in varied
@@ -259,11 +259,11 @@ def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
 
 def _cell(column: Values) -> str:
     """Return a ``%s`` placeholder, or the value that all rows share."""
-    return "%s" if isinstance(column, SEVERAL) else str(column)
+    return "%s" if isinstance(column, COLUMN_TYPES) else str(column)
 
 
 def _json_cell(column: Values) -> str:
-    return "%s" if isinstance(column, SEVERAL) else json.dumps(column)
+    return "%s" if isinstance(column, COLUMN_TYPES) else json.dumps(column)
 
 
 def _members(names: Iterable[str], cells: Iterable[str]) -> str:
@@ -280,4 +280,4 @@ def _quoted(title: str) -> str:
 def _types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
     kinds = {"phase": pyarrow.string(), "wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
     kinds["loss"] = pyarrow.float64()
-    return [(name, kinds.get(name, pyarrow.int64())) for name in PLAIN]
+    return [(name, kinds.get(name, pyarrow.int64())) for name in BASE_COLUMNS]

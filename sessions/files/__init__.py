@@ -1,1 +1,1 @@
-"""Files as they are read and written: plain ones alone, bounded, never over a session."""
+"""File access: regular files only, up to a size limit, never overwriting a session."""

@@ -1,4 +1,4 @@
-"""Session files as their one writer opens them: kept from other writers for as long as it lives."""
+"""Locked session files: other writers are kept out as long as the writer lives."""
 
 import fcntl
 import os
@@ -10,22 +10,22 @@ from benchtui.sessions.files.input_file import require_plain
 
 
 def created(path: Path) -> int:
-    """Make a session file for its owner alone; raises BenchtuiError where it is there or can't be made."""
+    """Create a session file for its owner only; raises BenchtuiError if it exists or can't be created."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
     except OSError as error:
         raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
-    with suppress(OSError):  # a file system without locks: nobody can resume a session there
+    with suppress(OSError):  # file system without locks: nobody can resume a session there
         lock(fd)
     return fd
 
 
 def opened(path: Path) -> int:
-    """Open a file to resume its session; raises BenchtuiError if it can't be written, or an engine does."""
+    """Open a session file to resume it; raises BenchtuiError if it isn't writable or an engine writes it."""
     try:
-        require_plain(os.stat(path), path)  # to open a device may do something to it
+        require_plain(os.stat(path), path)  # opening a device may have side effects
         fd = os.open(path, os.O_RDWR)
     except OSError as error:
         raise BenchtuiError(f"{path}: the session can't be written: {error.strerror}") from error
@@ -42,5 +42,5 @@ def opened(path: Path) -> int:
 
 
 def lock(fd: int) -> None:
-    """Keep other writers from a file for as long as this process has it open; raises OSError where one has."""
+    """Lock a file against other writers while this process has it open; raises OSError if one has it locked."""
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""Files that are written: reports, tables, figures, sweeps, notes, caches; never over a session.
+"""Output files: reports, tables, plots, sweeps, notes, caches; never over a session.
 
-They come whole or not at all: each is written beside its place and renamed. Where that ends early, for a full
-disk or a broken input, what was there before is still there, and nothing is left behind.
+Each is written completely or not at all: to a temporary file in the same folder, which is then renamed. If that
+fails, for a full disk or broken input, the previous file is still there and nothing is left behind.
 """
 
 import errno
@@ -18,18 +18,18 @@ from benchtui.sessions.files.input_file import open_plain
 
 _HEAD_BYTES = 64
 BEGINNING = b'{"event":"session_started"'
-"""How a session file begins, without the bracket of its array and without white space."""
+"""Beginning of a session file, without the bracket of its array and without white space."""
 _PARTIAL = ".benchtui-"
-"""How the name of a file begins that isn't whole yet."""
+"""Name prefix of a file that isn't complete yet."""
 _UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""Why a folder takes no new file, though a file in it may take new content."""
+"""Errors of a folder that accepts no new file, though a file in it may be writable."""
 
 
 def check_output(path: Path, inputs: Collection[Path]) -> None:
     """Refuse a path whose file is a session: one of the ``inputs`` of the command, or any other.
 
     Raises:
-        BenchtuiError: where the file is an input, through whatever links, or begins as a session does.
+        BenchtuiError: If the file is an input, through whatever links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
         raise BenchtuiError(f"{path}: is a session, which is never overwritten")
@@ -39,21 +39,21 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
 def output_file(
     path: Path, inputs: Collection[Path] = (), *, over: bool = True, private: bool = False
 ) -> Iterator[IO[bytes]]:
-    """Write a file: what was there is replaced once all of it is written, and where it may be written ``over``.
+    """Write a file; the previous one is replaced once all is written, and only if ``over`` is True.
 
-    A ``private`` file is one of our own: for the user alone, and a link at its place is replaced, not followed.
-    What is no plain file, such as a pipe or a terminal, is written as it comes.
+    A ``private`` file is for the user only, and a link in its place is replaced instead of followed. Anything
+    but a regular file, such as a pipe or a terminal, is written directly.
 
     Raises:
-        BenchtuiError: where it is a session, as ``check_output`` has it, is there and must not be written over,
-            or can't be written.
+        BenchtuiError: If it is a session (see ``check_output``), exists and mustn't be overwritten, or can't be
+            written.
     """
     check_output(path, inputs)
     try:
         with _opened(path, over, private) as file:
             yield file
             file.flush()
-            check_output(path, inputs)  # a session may have begun there meanwhile
+            check_output(path, inputs)  # a session may have been started there meanwhile
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
     except (OSError, ValueError) as error:
@@ -61,13 +61,13 @@ def output_file(
 
 
 def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bool = True) -> None:
-    """Write a document; see ``output_file`` for the arguments and errors."""
+    """Write a text document; arguments and errors are those of ``output_file``."""
     with output_file(path, inputs, over=over) as file:
         file.write(text.encode())
 
 
 def _begins_as_session(path: Path) -> bool:
-    """Whether a file is there that begins as a session does."""
+    """Return whether there is a file that begins like a session."""
     try:
         with open_plain(path) as file:
             head = file.read(_HEAD_BYTES)
@@ -99,7 +99,7 @@ def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
     except OSError as error:
         if there is None or error.errno not in _UNCHANGEABLE:
             raise
-        with target.open("wb") as file:  # a folder of others, in which the user has a file
+        with target.open("wb") as file:  # the folder isn't writable, but the user's file in it is
             yield file
         return
     try:
@@ -114,7 +114,7 @@ def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
 
 
 def _put(partial: Path, target: Path, over: bool) -> None:
-    """Give a file its name; where it mustn't be written ``over``, another that has it by now keeps it."""
+    """Rename a complete file to its target; without ``over``, raise FileExistsError if the target exists."""
     if over:
         partial.replace(target)
         return
@@ -123,7 +123,7 @@ def _put(partial: Path, target: Path, over: bool) -> None:
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
             raise
-        with target.open("xb"):  # a file system without links: the name is taken first
+        with target.open("xb"):  # file system without hard links: reserve the name first
             partial.replace(target)
 
 
@@ -135,7 +135,7 @@ def _looks(path: Path, *, follow: bool) -> os.stat_result | None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file at once: a FIFO that nothing reads would keep the command waiting for ever."""
+    """Open a file without waiting: a FIFO without a reader would block forever."""
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     except OSError as error:

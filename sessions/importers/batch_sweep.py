@@ -25,13 +25,13 @@ from benchtui.sessions.events import Runtime
 from benchtui.sessions.importers.decode import (
     NotNegative,
     Positive,
-    agreed,
-    left_out,
-    lines,
-    typed,
-    untaken,
+    common_value,
+    convert,
+    ignored_fields_note,
+    parse_json_lines,
+    unknown_fields,
 )
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Count, Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config, Size
@@ -165,21 +165,21 @@ def required(value: object) -> tuple[str, ...]:
     return REQUIRED_NESTED if "metrics" in keys(value) else REQUIRED
 
 
-def is_one(value: object) -> bool:
+def matches(value: object) -> bool:
     """Return whether the first line is a case in either form."""
     return keys(value) >= set(required(value))
 
 
-def found(text: str, path: Path) -> Found:
+def parse(text: str, path: Path) -> Imported:
     """Parse every line. Raises BenchtuiError naming the line with an invalid value."""
-    values = lines(text, str(path))
+    values = parse_json_lines(text, str(path))
     rows = [_row(value, where) for where, value in values]
     measurements = tuple(_measurement(row) for row in rows)
     nested = [row.nested for row in rows if row.nested]
     machine, unlike = _agreed([line.system_info for line in nested if line.system_info])
-    return Found(
+    return Imported(
         kind="batch-sweep",
-        model=agreed((_name(row) for row in rows), "models", str(path)),
+        model=common_value((_name(row) for row in rows), "models", str(path)),
         task="classify" if len(nested) == len(rows) else UNKNOWN,
         measurements=measurements,
         host=_host(machine),
@@ -196,9 +196,9 @@ def found(text: str, path: Path) -> Found:
 
 def _row(value: object, where: str) -> _Row:
     if "metrics" in keys(value):
-        line = typed(value, _Nested, where)
+        line = convert(value, _Nested, where)
         return _Row(line, line.metrics)
-    return _Row(typed(value, _Line, where), typed(value, _Figures, where))
+    return _Row(convert(value, _Line, where), convert(value, _Figures, where))
 
 
 def _measurement(row: _Row) -> Measurement:
@@ -335,15 +335,15 @@ def _left_out(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, ...]
     quoted = {name: dict.fromkeys(str(value[name]) for value in said if name in value) for name in _QUOTED}
     told = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}
     pairs = zip(values, rows, strict=True)
-    return left_out((place for value, row in pairs for place in _untaken(value, row)), told)
+    return ignored_fields_note((place for value, row in pairs for place in _untaken(value, row)), told)
 
 
 def _untaken(value: object, row: _Row) -> Iterator[str]:
     if row.nested:
-        yield from (place for place in untaken(value, _Nested) if place not in _REPEATED)
+        yield from (place for place in unknown_fields(value, _Nested) if place not in _REPEATED)
     else:
-        known = set(untaken(value, _Figures))
-        yield from (place for place in untaken(value, _Line) if place in known)
+        known = set(unknown_fields(value, _Figures))
+        yield from (place for place in unknown_fields(value, _Line) if place in known)
     inside = "metrics." if row.nested else ""
     yield from (
         f"{inside}{name}" for name in _OTHER_DEVICE[row.on_cpu] if getattr(row.figures, name) is not None

@@ -41,7 +41,7 @@ def read_text(path: Path) -> str:
         raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
 
 
-def parsed(text: str) -> object:
+def try_parse_json(text: str) -> object:
     """Parse JSON into plain values. None if the text as a whole isn't JSON."""
     try:
         return msgspec.json.decode(text)
@@ -49,7 +49,7 @@ def parsed(text: str) -> object:
         return None
 
 
-def whole(text: str, where: str) -> object:
+def parse_json(text: str, where: str) -> object:
     """Parse JSON into plain values. Raises BenchtuiError with line and column if it is invalid."""
     try:
         return msgspec.json.decode(text)
@@ -59,7 +59,7 @@ def whole(text: str, where: str) -> object:
         raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error))}") from error
 
 
-def lines(text: str, where: str) -> list[tuple[str, object]]:
+def parse_json_lines(text: str, where: str) -> list[tuple[str, object]]:
     """Parse JSON lines, each with its place for messages. Raises BenchtuiError for a line that isn't JSON."""
     numbered = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
     return [(f"{where}, line {number}", _line(line, number, where)) for number, line in numbered]
@@ -86,7 +86,7 @@ def _malformed(text: str, said: str, first: int = 1) -> str:
     return f"line {line}, column {column}: {shortened(why)}"
 
 
-def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) -> T:
+def convert(value: object, kind: type[T], where: str, *, from_text: bool = False) -> T:
     """Convert a value to a record of this type. With ``from_text``, numbers may be written as text.
 
     Raises:
@@ -98,7 +98,7 @@ def typed(value: object, kind: type[T], where: str, *, from_text: bool = False) 
         raise BenchtuiError(f"{where}: {_explained(str(error), value)}") from error
 
 
-def untaken(value: object, kind: type) -> Iterator[str]:
+def unknown_fields(value: object, kind: type) -> Iterator[str]:
     """Yield the fields of a value that this record type lacks. Null and empty values are skipped.
 
     Fields are dotted paths. The items of a list share one path.
@@ -130,7 +130,7 @@ _LISTS = (inspect.ListType, inspect.VarTupleType)
 _NESTING = (inspect.StructType, *_LISTS)
 
 
-def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def ignored_fields_note(places: Iterable[str], remarks: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return a note that lists ignored fields, each once with its remark. Empty if there are none."""
     said = remarks or {}
     named = [
@@ -141,7 +141,7 @@ def left_out(places: Iterable[str], remarks: Mapping[str, str] | None = None) ->
     return (f"not taken over: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
 
 
-def agreed(values: Iterable[str], what: str, where: str) -> str:
+def common_value(values: Iterable[str], what: str, where: str) -> str:
     """Return the value that all share. Raises BenchtuiError if there are several, or none."""
     distinct = list(dict.fromkeys(values))
     if not distinct:

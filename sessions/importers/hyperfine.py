@@ -10,8 +10,15 @@ from typing import Annotated
 
 import msgspec
 
-from benchtui.sessions.importers.decode import NotNegative, Whole, left_out, typed, untaken, whole
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.decode import (
+    NotNegative,
+    Whole,
+    convert,
+    ignored_fields_note,
+    parse_json,
+    unknown_fields,
+)
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Environment, Memory, Reported
 from benchtui.sessions.sweep import UNKNOWN, Config
 
@@ -52,16 +59,16 @@ def is_one(value: object) -> bool:
     return isinstance(results, list) and all(isinstance(each, dict) and "command" in each for each in results)
 
 
-def found(text: str, path: Path) -> Found:
+def found(text: str, path: Path) -> Imported:
     """Parse every command. Raises BenchtuiError naming the place of an invalid value."""
-    value = whole(text, str(path))
-    export = typed(value, _Export, str(path))
+    value = parse_json(text, str(path))
+    export = convert(value, _Export, str(path))
     without_runs = any(not result.times for result in export.results)
-    places = (place for place in untaken(value, _Export) if without_runs or place not in _DERIVED)
-    return Found(
+    places = (place for place in unknown_fields(value, _Export) if without_runs or place not in _DERIVED)
+    return Imported(
         kind="hyperfine",
         measurements=tuple(_measurement(result) for result in export.results),
-        notes=left_out(places),
+        notes=ignored_fields_note(places),
     )
 
 

@@ -35,7 +35,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Imported:
     """Content of an imported file."""
 
     kind: str

@@ -11,8 +11,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from benchtui.sessions.importers.decode import Positive, Whole, left_out, lines, parsed, typed
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.decode import (
+    Positive,
+    Whole,
+    convert,
+    ignored_fields_note,
+    parse_json_lines,
+    try_parse_json,
+)
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Gpu, Host, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
@@ -63,19 +70,19 @@ def is_one(value: object) -> bool:
     return keys(value) >= set(REQUIRED)
 
 
-def found(text: str, path: Path) -> Found:
+def found(text: str, path: Path) -> Imported:
     """Parse every test. Raises BenchtuiError naming the place of an invalid value."""
-    whole = parsed(text)
+    whole = try_parse_json(text)
     places = (
         [(f"{path}, test {place}", value) for place, value in enumerate(whole, 1)]
         if isinstance(whole, list)
-        else lines(text, str(path))
+        else parse_json_lines(text, str(path))
     )
-    tests = [(typed(value, _Test, where), typed(value, dict[str, Any], where)) for where, value in places]
+    tests = [(convert(value, _Test, where), convert(value, dict[str, Any], where)) for where, value in places]
     told = [raw for _, raw in tests]
     varied = _varied(told)
     models = list(dict.fromkeys(test.model_filename for test, _ in tests))
-    return Found(
+    return Imported(
         kind="llama-bench",
         model=models[0] if len(models) == 1 else f"{len(models)} models",
         task="generate" if any(test.n_gen for test, _ in tests) else "lm-forward",
@@ -118,7 +125,9 @@ def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterato
         if len({repr(test.get(name)) for test in tests}) > 1:
             yield f"{name} differs between the tests; that of the first is taken"
     unknown = {name for test in tests for name in test if name.startswith(_FIGURES)} - set(_TOLD)
-    yield from left_out(["model_size"] * any("model_size" in test for test in tests) + sorted(unknown))
+    yield from ignored_fields_note(
+        ["model_size"] * any("model_size" in test for test in tests) + sorted(unknown)
+    )
 
 
 def _value(value: object) -> str:

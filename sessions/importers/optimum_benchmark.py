@@ -18,8 +18,14 @@ import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.importers.decode import NotNegative, left_out, typed, untaken, whole
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.decode import (
+    NotNegative,
+    convert,
+    ignored_fields_note,
+    parse_json,
+    unknown_fields,
+)
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Energy, Gpu, Host, Memory, Model
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config, Size, Weights
@@ -162,23 +168,23 @@ def _report(value: object) -> dict[str, object] | None:
     return report if isinstance(report, dict) else None
 
 
-def found(text: str, path: Path) -> Found:
+def found(text: str, path: Path) -> Imported:
     """Parse the file's only case. Raises BenchtuiError naming the place of an invalid value."""
-    value = whole(text, str(path))
+    value = parse_json(text, str(path))
     both = value if isinstance(value, dict) and "report" in value else {"report": value}
-    benchmark = typed(both, _Benchmark, str(path))
+    benchmark = convert(both, _Benchmark, str(path))
     config = benchmark.config
     backend = config.backend if config else None
     targets = _targets(benchmark, str(path))
     name, parts_ms = _steps(targets, str(path))
-    return Found(
+    return Imported(
         kind="optimum-benchmark",
         model=backend.model if backend else UNKNOWN,
         task=_task(backend, name),
         measurements=(_measurement(config, targets, name, parts_ms),),
         host=_host(config.environment) if config else Host(),
         runtime=_runtime(backend),
-        notes=left_out(_untaken(both, targets, name), _remarks(targets)),
+        notes=ignored_fields_note(_untaken(both, targets, name), _remarks(targets)),
     )
 
 
@@ -197,14 +203,14 @@ def _runtime(backend: _Backend | None) -> Runtime | None:
 
 def _untaken(both: object, targets: Mapping[str, _Target], step: str) -> Iterator[str]:
     """Yield the names of ignored configuration fields, target fields and whole targets."""
-    yield from (place for place in untaken(both, _Benchmark) if place not in _ASIDE)
+    yield from (place for place in unknown_fields(both, _Benchmark) if place not in _ASIDE)
     used = {step, *_parts(targets), _FIRST.get(step)}
     report = _report(both) or {}
     for name in targets:
         if name in used:
             yield from (
                 f"report.{name}.{place}"
-                for place in untaken(report[name], _Target)
+                for place in unknown_fields(report[name], _Target)
                 if not place.startswith(_DERIVED)
             )
         elif targets[name].latency or targets[name].memory:
@@ -242,7 +248,7 @@ def _measurement(
 def _targets(benchmark: _Benchmark, where: str) -> dict[str, _Target]:
     """Return the measured targets, each validated under its name."""
     measured = {name: value for name, value in benchmark.report.items() if value is not None}
-    return {name: typed(value, _Target, f"{where}: {name}") for name, value in measured.items()}
+    return {name: convert(value, _Target, f"{where}: {name}") for name, value in measured.items()}
 
 
 def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, list[float]]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers import batch_sweep, hyperfine, llama_bench, optimum_benchmark, training_csv
-from benchtui.sessions.importers.decode import parsed, read_text, whole
-from benchtui.sessions.importers.imported import Found
+from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
+from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.sweep import ranges
 
 
@@ -17,12 +17,12 @@ class _Kind:
 
     fits: Callable[[str, object], bool]
     """Called with the text and its JSON: of the whole, else of the first line, None if neither is JSON."""
-    found: Callable[[str, Path], Found]
+    found: Callable[[str, Path], Imported]
     lacks: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
     """Returns the keys that a file has and the required keys. Same arguments as ``fits``."""
 
 
-KINDS = {
+IMPORTERS = {
     "optimum-benchmark": _Kind(
         lambda _, value: optimum_benchmark.is_one(value),
         optimum_benchmark.found,
@@ -39,8 +39,8 @@ KINDS = {
         lambda _, value: (hyperfine.keys(value), hyperfine.REQUIRED),
     ),
     "batch-sweep": _Kind(
-        lambda _, value: batch_sweep.is_one(value),
-        batch_sweep.found,
+        lambda _, value: batch_sweep.matches(value),
+        batch_sweep.parse,
         lambda _, value: (batch_sweep.keys(value), batch_sweep.required(value)),
     ),
     "training-csv": _Kind(
@@ -49,20 +49,20 @@ KINDS = {
         lambda text, _: (training_csv.keys(text), training_csv.COLUMNS),
     ),
 }
-NEARLY = 0.5
+MIN_KEY_SHARE = 0.5
 """Minimum share of a format's required keys for an error message to name that format."""
 
 
-def read(path: Path, kind: str | None = None) -> Found:
+def read(path: Path, kind: str | None = None) -> Imported:
     """Read the results in a file of this tool, or of the tool detected from its content.
 
     Raises:
         BenchtuiError: if it can't be read, its format is unknown, or it has an invalid value or no measurement.
     """
     if kind is not None:
-        ranges.one_of(KINDS)(kind, "--from")
+        ranges.one_of(IMPORTERS)(kind, "--from")
     text = read_text(path)
-    found = KINDS[kind or _recognised(text, path)].found(text, path)
+    found = IMPORTERS[kind or _recognised(text, path)].found(text, path)
     if not found.measurements:
         raise BenchtuiError(f"{path}: no measurement in it")
     return found
@@ -70,27 +70,27 @@ def read(path: Path, kind: str | None = None) -> Found:
 
 def _recognised(text: str, path: Path) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
-    value = parsed(text)
-    value = parsed(first) if value is None else value
+    value = try_parse_json(text)
+    value = try_parse_json(first) if value is None else value
     if isinstance(value, list) and value and isinstance(value[0], dict) and "event" in value[0]:
         raise BenchtuiError(f"{path}: a session already, which needs no importing")
-    for name, kind in KINDS.items():
+    for name, kind in IMPORTERS.items():
         if kind.fits(text, value):
             return name
     if value is None and first.lstrip().startswith(("{", "[")):
-        whole(text, str(path))  # raises with the position of the error
-    raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(KINDS)}")
+        parse_json(text, str(path))  # raises with the position of the error
+    raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(IMPORTERS)}")
 
 
 def _nearest(text: str, value: object) -> str:
     """Name the format that a file comes nearest to, with the keys it lacks."""
     shares = {}
-    for name, kind in KINDS.items():
+    for name, kind in IMPORTERS.items():
         there, needed = kind.lacks(text, value)
         lacking = [key for key in needed if key not in there]
         shares[name] = (1 - len(lacking) / len(needed), lacking)
     nearest = max(shares, key=lambda name: shares[name][0])
     share, lacking = shares[nearest]
-    if share < NEARLY or not lacking:
+    if share < MIN_KEY_SHARE or not lacking:
         return "not results of a known tool"
     return f"results of {nearest} but for {', '.join(lacking)}"

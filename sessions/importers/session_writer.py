@@ -21,8 +21,8 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.importers.decode import typed
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.decode import convert
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
@@ -41,13 +41,13 @@ from benchtui.sessions.sweep.options import AXES
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
 """Allowed relative difference. A last batch may be short, and a mean of rates is high."""
-MOST_HOLES = 3
+MAX_NAMED_GAPS = 3
 """Most missing combinations to name. The rest are only counted."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
-def write(found: Found, path: Path) -> None:
+def write(found: Imported, path: Path) -> None:
     """Write the session file.
 
     Raises:
@@ -71,12 +71,12 @@ def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
         raise BenchtuiError(f"{kind}: beyond what a session holds: {shortened(str(error))}") from error
 
 
-def notes(found: Found) -> tuple[str, ...]:
+def notes(found: Imported) -> tuple[str, ...]:
     """Return the caveats about the file as a whole: ignored fields, and combinations without a row."""
     return (*found.notes, *_holes(found))
 
 
-def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
+def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     measured = visible(found.measured, LONGEST_VALUE) if found.measured else None
     yield SessionStarted(
         t=0.0,
@@ -102,7 +102,7 @@ def _events(found: Found, path: Path) -> Iterator[AnyEvent]:
     yield SessionFinished(t=0.0, outcome="completed")
 
 
-def _holes(found: Found) -> Iterator[str]:
+def _holes(found: Imported) -> Iterator[str]:
     """Name the combinations of options that have no row. The file doesn't say why."""
     if not found.grid:
         return
@@ -110,16 +110,19 @@ def _holes(found: Found) -> Iterator[str]:
     missing = sweep.axes.count - len(there)
     if missing > 0:
         lacking = (config.name for config in included_configs(sweep) if config not in there)
-        named = [*islice(lacking, MOST_HOLES), *([f"{missing - MOST_HOLES:,} more"] * (missing > MOST_HOLES))]
+        named = [
+            *islice(lacking, MAX_NAMED_GAPS),
+            *([f"{missing - MAX_NAMED_GAPS:,} more"] * (missing > MAX_NAMED_GAPS)),
+        ]
         yield f"not in the file, of all combinations of its options: {', '.join(named)}"
 
 
-def _sweep(found: Found, name: str) -> Sweep:
+def _sweep(found: Imported, name: str) -> Sweep:
     if len(found.cases) > MOST_CASES:
         raise BenchtuiError(
             f"{found.kind}: {len(found.cases):,} cases; at most {MOST_CASES:,} are allowed: split the file"
         )
-    axes = typed({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
+    axes = convert({axis: tuple(_values(found.cases, axis)) for axis in AXES}, Axes, found.kind)
     return Sweep(
         name=name,
         model=found.model,

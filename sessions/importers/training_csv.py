@@ -16,8 +16,8 @@ from typing import Annotated
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers.decode import Positive, agreed, left_out, typed
-from benchtui.sessions.importers.imported import Found, Measurement
+from benchtui.sessions.importers.decode import Positive, common_value, convert, ignored_fields_note
+from benchtui.sessions.importers.imported import Imported, Measurement
 from benchtui.sessions.payloads import Memory, Model, Reported
 from benchtui.sessions.sweep import LARGEST, UNKNOWN, Config, Size
 
@@ -65,13 +65,13 @@ def is_one(text: str) -> bool:
     return keys(text) >= set(COLUMNS)
 
 
-def found(text: str, path: Path) -> Found:
+def found(text: str, path: Path) -> Imported:
     """Parse every run. Raises BenchtuiError naming the line with an invalid value."""
     rows = _rows(text, path)
-    runs = [typed(row, _Run, where, from_text=True) for where, row in rows]
-    return Found(
+    runs = [convert(row, _Run, where, from_text=True) for where, row in rows]
+    return Imported(
         kind="training-csv",
-        model=agreed((run.model_name for run in runs), "models", str(path)),
+        model=common_value((run.model_name for run in runs), "models", str(path)),
         task="lm-train",
         measurements=tuple(_measurement(run) for run in runs),
         grid=True,
@@ -107,7 +107,7 @@ def _left_out(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
     columns = dict.fromkeys(name for row in rows for name in row if name not in _Run.__struct_fields__)
     said = {name: [_range([row[name] for row in rows if name in row]), _REMARKS.get(name)] for name in columns}
     remarks = {name: "; ".join(part for part in parts if part) for name, parts in said.items()}
-    return left_out(columns, {name: remark for name, remark in remarks.items() if remark})
+    return ignored_fields_note(columns, {name: remark for name, remark in remarks.items() if remark})
 
 
 def _range(cells: Sequence[str]) -> str | None:

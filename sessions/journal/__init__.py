@@ -1,1 +1,1 @@
-"""The session file: one event a line, appended while the sweep runs."""
+"""Session file: one event per line, appended while the sweep runs."""

@@ -1,7 +1,7 @@
-"""A copy of a session file that has no name, from which the session is saved where others damage the file.
+"""Session backup: an unnamed copy of a session file, in case other processes damage the file.
 
-It lies in the same folder and goes with its process. What is saved from it is NAME.rescued.json, byte for byte
-the session as it was written, so that a reader of the old file goes on there at the same place.
+The copy is in the same folder and disappears with its process. It is restored to NAME.rescued.json, byte for
+byte the session as it was written, so that a reader of the old file continues there at the same offset.
 """
 
 import os
@@ -22,32 +22,32 @@ _REPLACED = "another file took its place"
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What others did to a session file, and where the session goes on."""
+    """Damage that others did to a session file, and where the session continues."""
 
     what: str
     path: Path
-    """The file that was harmed, which is left as it is."""
+    """Damaged file, which is left as it is."""
     saved: Path
 
 
 class Spare:
-    """The copy; without room for it there is none, which harms nobody."""
+    """Unnamed backup copy. If there is no room for it, the session is written without one."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is made before the first bytes come."""
+        """Create nothing before the first bytes arrive."""
         self._folder = folder
         self._file: IO[bytes] | None = None
 
     def begin(self, fd: int, size: int) -> None:
-        """Make it, and take over what a file holds already, so many bytes."""
+        """Create the copy and fill it with the first ``size`` bytes of a file."""
         with suppress(OSError):
-            # unbuffered: what is added is what a reader of it finds
-            self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  (lives as long as the journal)
+            # unbuffered: a reader of the descriptor has to see every write
+            self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  (open as long as the journal)
         for piece in _pieces(fd, size):
             self.add(piece)
 
     def add(self, data: bytes) -> None:
-        """Add what was written to the file."""
+        """Append data that was written to the session file."""
         view = memoryview(data)
         try:
             while self._file and view:
@@ -56,17 +56,17 @@ class Spare:
             self.drop()
 
     def drop(self) -> bool:
-        """Give its room back; gives whether there was any."""
+        """Discard the copy to free its disk space; return whether there was one."""
         dropped, self._file = self._file, None
         if dropped:
             dropped.close()
         return dropped is not None
 
     def save(self, path: Path) -> tuple[Path, int]:
-        """Write a file beside one that was harmed; gives its path and descriptor, at its end.
+        """Write the copy to a new file next to the damaged one; return its path and its descriptor, at the end.
 
         Raises:
-            OSError: where there is no copy, or no room for a file.
+            OSError: If there is no copy, or no room for a file.
         """
         if self._file is None:
             raise OSError("no copy")
@@ -85,9 +85,9 @@ class Spare:
 
 
 def harm(fd: int, path: Path | None, size: int) -> str | None:
-    """What others have done to a file of which this process has written all of so many bytes.
+    """Describe how others changed a file of which this process wrote all ``size`` bytes; None if it is intact.
 
-    One that was moved is whole, and no harm was done. Without a path names aren't looked at.
+    A moved file is intact. Without ``path``, names aren't checked.
     """
     now = os.fstat(fd)
     if not now.st_nlink:
@@ -98,7 +98,7 @@ def harm(fd: int, path: Path | None, size: int) -> str | None:
 
 
 def is_at(fd: int, path: Path) -> bool | None:
-    """Whether an open file is the one of that name; None where there is none of that name."""
+    """Return whether an open file is the one at ``path``; None if there is no file at ``path``."""
     try:
         there = path.stat()
     except OSError:
@@ -107,12 +107,12 @@ def is_at(fd: int, path: Path) -> bool | None:
 
 
 def head(fd: int) -> bytes:
-    """How a session file begins; in it is the session's id."""
+    """Read the beginning of a session file, which includes the session's id."""
     return os.pread(fd, _HEAD, 0).partition(b"\n]")[0]
 
 
 def saved_beside(path: Path, begins: bytes) -> Path | None:
-    """The newest file to which the session was saved that began so, where one was."""
+    """Return the newest rescue file of the session with this beginning, or None."""
     found = None
     for name in _names(path):
         try:
@@ -125,7 +125,7 @@ def saved_beside(path: Path, begins: bytes) -> Path | None:
 
 
 def place_of(path: Path, session_id: str) -> Path:
-    """Where a session is that was written to a file: there, or in the newest file to which it was saved."""
+    """Return where a session is now: in its original file, or in its newest rescue file."""
     found = path
     for name in _names(path):
         try:

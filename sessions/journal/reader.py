@@ -1,7 +1,7 @@
-"""The session file: a valid JSON array, one event a line, appended while the sweep runs.
+"""Session file reader: a JSON array with one event per line, appended while the sweep runs.
 
-Every line but the last ends in a comma, and the closing bracket comes with ``session_finished``. A file that
-was cut off lacks that bracket and perhaps the end of its last line, and is read all the same.
+Every line but the last ends in a comma; the closing bracket comes with ``session_finished``. A file that was
+cut off lacks that bracket and perhaps the end of its last line, and is read all the same.
 """
 
 import os
@@ -26,24 +26,24 @@ _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 
 SLICE_BYTES = 2**22
-"""Bytes of a file that are read at once, where no others wait for their turn."""
+"""Bytes read at once when no other thread is waiting."""
 LONG_LINE = 24_000
-"""Bytes of a line of steps from which it is decoded into arrays, a third quicker; that needs numpy: 14 MB."""
+"""Minimum bytes of a ``steps`` line to be decoded into arrays: a third faster, but imports numpy (14 MB)."""
 LONGEST_LINE = 100_000_000
-"""Bytes of a line beyond which it is no event."""
+"""Maximum bytes of a line; anything longer is not an event."""
 _LEAST_OF_A_CASE = 50
-"""Bytes that a case adds to a file at the least."""
+"""Minimum bytes that a case adds to a file."""
 _TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":[1-9]\d{5}')
-"""A line that adds case 100,000 or a later one, as the engine writes it; in other layouts it is found later."""
+"""Line that adds case 100,000 or a later one, in the engine's layout; other layouts are found later."""
 _PLAN, _CASE = b'"plan":[', b'{"machine":"'
-"""How the plan in the first event begins, and each case of it, as the engine writes them."""
+"""Beginning of the plan in the first event, and of each case in it, in the engine's layout."""
 _HEAD_BYTES = 64
 STEPS = b'{"event":"steps"'
-"""How a line of steps begins as the engine writes it; one that begins in another way is read all the same."""
+"""Beginning of a ``steps`` line in the engine's layout; lines in other layouts are read as well."""
 
 
 class _Header(msgspec.Struct):
-    """The part of a line that tells what it is, whatever version wrote it."""
+    """Part of a line that identifies the event, whichever version wrote it."""
 
     event: str
     t: Seconds = 0.0
@@ -55,7 +55,7 @@ _header_decoder = msgspec.json.Decoder(_Header)
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An event that this version doesn't know, kept as it was read."""
+    """Event that this version doesn't know, kept as raw bytes."""
 
     event: str
     t: float
@@ -67,46 +67,46 @@ Read = AnyEvent | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a session file held."""
+    """Contents of a session file."""
 
     events: list[Read]
     torn: bool
-    """Whether an unfinished last line was dropped."""
+    """Whether an incomplete last line was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """Where a line of a session file begins."""
+    """Start of a line in a session file."""
 
     offset: int = 0
-    """In bytes."""
+    """Byte offset, from 0."""
     line: int = 1
-    """Its number, counted from 1."""
+    """Line number, from 1."""
 
 
 class Tail:
-    """Reads a session file on, as far as it has been written; keeps its place between calls."""
+    """Incremental reader of a growing session file; it keeps its position between calls."""
 
     def __init__(self, path: Path, position: FilePosition | None = None) -> None:
-        """Open the file, to be read from its beginning or from a spot; raises BenchtuiError where it can't."""
+        """Open the file at its beginning or at a position; raises BenchtuiError if it can't be read."""
         self._path = path
         self._file = _open(path)
         self._begun: list[bytes] = []
-        """What has been read of a line that isn't whole yet."""
+        """Pieces of a line that isn't complete yet."""
         self._broken: BenchtuiError | None = None
         self._head = head(self._file.fileno())
         self._saved = saved_beside(path, self._head)
-        """Where the session had been saved already."""
+        """Rescue file of the session that existed already when this reader was opened."""
         self.go(position or FilePosition())
 
     @property
     def position(self) -> FilePosition:
-        """Where the next call goes on: the first line that hasn't been given yet."""
+        """Start of the first line that hasn't been returned yet, where the next call continues."""
         return self._position
 
     @property
     def size(self) -> int:
-        """How many bytes the file has by now; none where it was taken away."""
+        """Current size of the file in bytes; 0 if it was removed."""
         try:
             return self._path.stat().st_size
         except OSError:
@@ -114,21 +114,21 @@ class Tail:
 
     @property
     def at_end(self) -> bool:
-        """Whether all that has been written so far has been read; a file that was taken away has no more."""
+        """Whether everything written so far has been read; True if the file was removed."""
         return self._file.tell() >= self.size
 
     def go(self, position: FilePosition) -> None:
-        """Go on at another spot."""
+        """Continue at another position."""
         self._position, self._broken = position, None
         self._begun.clear()
         self._file.seek(position.offset)
 
     def read(self, most_bytes: int = -1) -> list[Read]:
-        """The events whose lines have become whole since the last call, from at most this many bytes more.
+        """Return the events completed since the last call, reading at most ``most_bytes`` more bytes.
 
         Raises:
-            BenchtuiError: for a line that is no event, once the events before it have been given; from then on
-                at every call.
+            BenchtuiError: For a line that isn't an event, once the events before it have been returned; from
+                then on, at every call.
         """
         if self._broken:
             raise self._broken
@@ -140,9 +140,7 @@ class Tail:
         events = self._good(lines)
         if self._broken and not events and begun:
             return self._read_anew()
-        if (
-            self._broken
-        ):  # nobody may go on behind the line that is no event, nor be given those before it twice
+        if self._broken:  # stop before the broken line, and don't return the events before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
         self._position = FilePosition(self._position.offset + size, self._position.line + len(lines))
@@ -151,7 +149,7 @@ class Tail:
         return events
 
     def follow(self) -> bool:
-        """Go on in the file to which the session was saved meanwhile, where others have damaged this one."""
+        """Continue in the rescue file, if the session was restored to one because others damaged this file."""
         self._head = self._head or head(self._file.fileno())
         saved = saved_beside(self._path, self._head)
         if saved is None or saved in (self._saved, self._path):
@@ -162,13 +160,13 @@ class Tail:
         return True
 
     def _read_anew(self) -> list[Read]:
-        """Read a line from its beginning: who resumed the session may have put another one in its place."""
+        """Read the current line again from its start: a resume may have replaced it."""
         place = self._file.tell()
         self.go(self._position)
         return self.read(place - self._position.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
-        """The lines that have become whole with more data, without their ends."""
+        """Return the lines completed by more data, without their ends."""
         if b"\n" not in data:
             self._begun.append(data)
             if sum(map(len, self._begun)) > LONGEST_LINE:
@@ -181,7 +179,7 @@ class Tail:
         return lines
 
     def _good(self, lines: list[bytes]) -> list[Read]:
-        """The events of lines, up to the first that is broken."""
+        """Decode the events of lines, up to the first broken line."""
         events: list[Read] = []
         try:
             for event in _events(lines, self._path, self._position.line):
@@ -192,7 +190,7 @@ class Tail:
 
     @property
     def torn(self) -> bool:
-        """Whether what is left over is an unfinished line."""
+        """Whether the rest of the data is an incomplete line."""
         said = [piece for piece in self._begun if piece.strip()]
         return len(said) > 1 or is_torn(b"".join(said))
 
@@ -202,16 +200,18 @@ class Tail:
 
 
 def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[Read], bool], None, None]:
-    """The events of a file as it is now, so many bytes at a time, and whether an unfinished line is left over.
+    """Iterate over the events of a file as it is now, ``size`` bytes at a time.
+
+    Each slice comes with a flag: whether an incomplete line is left over.
 
     Raises:
-        BenchtuiError: where it can't be read, or a line is no event.
+        BenchtuiError: If the file can't be read, or a line isn't an event.
     """
     tail = Tail(path)
     try:
         for _ in range(0, tail.size, size):
             yield tail.read(size), tail.torn
-        yield tail.read(0), tail.torn  # where the last slice broke off, this says so
+        yield tail.read(0), tail.torn  # raises if the last slice stopped at a broken line
     finally:
         tail.close()
 
@@ -220,7 +220,7 @@ def read(path: Path) -> Recording:
     """Read a whole session file, finished or not.
 
     Raises:
-        BenchtuiError: where it can't be read, isn't a session, or was written by a newer version.
+        BenchtuiError: If it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
         small = os.fstat(file.fileno()).st_size <= LONGEST_LINE
@@ -228,7 +228,7 @@ def read(path: Path) -> Recording:
     events: list[Read] = []
     torn = False
     if not small:
-        for found, torn in slices(path):  # noqa: B007 - the last one counts
+        for found, torn in slices(path):  # noqa: B007 - the last value is used
             events += found
     else:
         try:
@@ -246,7 +246,7 @@ def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
 
 
 def is_torn(rest: bytes) -> bool:
-    """Whether what is left over at a file's end is an unfinished line."""
+    """Return whether the rest of a file is an incomplete line."""
     return rest.strip() not in (b"", b"]")
 
 
@@ -257,22 +257,24 @@ def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
 
 
 def _body(line: bytes) -> bytes:
-    """The event in a line; nothing where there is none."""
+    """Return the event in a line, or empty bytes if it has none."""
     body = line.strip().removesuffix(b",")
     return b"" if body in (b"[", b"]") else body
 
 
 def _up_to(lines: list[bytes], events: int) -> list[bytes]:
-    """The lines before that of the event with this number, counted from 0."""
+    """Return the lines before the event with this index, from 0."""
     places = [at for at, line in enumerate(lines) if _body(line)]
     return lines[: places[events]] if events < len(places) else lines
 
 
 def _steps(body: bytes) -> Steps | None:
-    """The event of a long line of steps."""
+    """Decode a long ``steps`` line into arrays; None for any other line."""
     if len(body) < LONG_LINE or not body.startswith(STEPS):
         return None
-    from benchtui.sessions.journal.step_arrays import decoded  # numpy, which a short session can do without
+    from benchtui.sessions.journal.step_arrays import (
+        decoded,  # imports numpy, which a short session doesn't need
+    )
 
     return decoded(body)
 
@@ -286,7 +288,7 @@ def _event(body: bytes, where: str) -> Read:
 
 
 def _foreign(body: bytes, where: str, error: Exception) -> Read:
-    """Tell an event of another version from a broken line."""
+    """Return an event of another version as ``Unknown``; raise BenchtuiError for a broken line."""
     try:
         header = _header_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -320,7 +322,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
-    """Refuse a session of more cases than are allowed by a look at its lines, before any of them is read."""
+    """Raise BenchtuiError for a session with too many cases, by scanning its bytes before any are decoded."""
     if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
     found = _planned(file) > MOST_CASES
@@ -336,7 +338,7 @@ def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
 
 
 def _planned(file: IO[bytes]) -> int:
-    """How many cases the first event plans, as the engine writes it."""
+    """Count the cases planned in the first event, in the engine's layout."""
     head = file.readline(16) + file.read(_HEAD_BYTES)
     if BEGINNING not in head:
         return 0
@@ -350,4 +352,4 @@ def _known_events() -> frozenset[str]:
 
 
 KNOWN_EVENTS = _known_events()
-"""The tags of all events of this version."""
+"""Tags of all events of this version."""

@@ -1,6 +1,6 @@
-"""A long line of steps decoded into arrays, by simdjson: with no Python object for each number."""
+"""Decoder of long ``steps`` lines: simdjson fills arrays without a Python object per number."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
 from typing import Any
@@ -15,29 +15,29 @@ from benchtui.sessions.payloads import MOST
 MOST_BITS = int(np.float64(MOST).view(np.uint64))
 _parser = simdjson.Parser()
 _REFUSED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
-"""The last where another thread is reading a line at this moment."""
+"""RuntimeError: another thread is using the parser."""
 
 
 def decoded(line: bytes) -> Steps | None:
-    """The event of a line, or None of one that isn't quite as the engine writes it, which msgspec may judge."""
+    """Decode a ``steps`` line; None if it isn't in the engine's layout and is left to msgspec."""
     try:
         steps = _steps(_parser.parse(line))
     except _REFUSED:
         return None
     columns = (steps.wall_ms, steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss)
     lists = len(steps.parts_ms) + sum(each is not None for each in columns)
-    # simdjson flattens lists in lists
+    # simdjson flattens nested lists
     return steps if np.count_nonzero(np.frombuffer(line, np.uint8) == ord("[")) == lists else None
 
 
-def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson's classes have no types)
+def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson has no types)
     parts, loss = line["parts_ms"], line["loss"]
     head = {name: line[name] for name in ("event", "t", "case", "phase", "round")}
     head["loss"] = None if loss is None else loss.as_list()
     columns: dict[str, Any] = {
         "wall_ms": _times(line["wall_ms"]),
         "device_ms": None if line["device_ms"] is None else _times(line["device_ms"]),
-        "parts_ms": {part: _times(parts[part]) for part in parts.keys()},  # noqa: SIM118  (items would be lists)
+        "parts_ms": {part: _times(parts[part]) for part in parts.keys()},  # noqa: SIM118  (items() builds lists)
         "tokens": _counts(line["tokens"]),
         "padded_tokens": _counts(line["padded_tokens"]),
     }
@@ -47,13 +47,13 @@ def _steps(line: Any) -> Steps:  # noqa: ANN401  (simdjson's classes have no typ
 def _times(numbers: Any) -> array[float]:  # noqa: ANN401
     times = array("d")
     times.frombytes(numbers.as_buffer(of_type="d"))
-    # as unsigned numbers the bits of floats stand in the same order, those of negative ones above all others
+    # as unsigned integers, the bits of floats sort in the same order, with negative floats above all others
     _require(np.frombuffer(times, np.uint64).max(initial=0) <= MOST_BITS)
     return times
 
 
 def _counts(numbers: Any) -> array[int] | None:  # noqa: ANN401
-    """Counts as a column that is no wider than the largest needs."""
+    """Return counts as an array of the narrowest type that fits."""
     if numbers is None:
         return None
     counts = np.frombuffer(numbers.as_buffer(of_type="u"), np.uint64)

@@ -1,4 +1,4 @@
-"""Appends events to a session file, which stays a valid JSON array between them."""
+"""Session file writer: appends events to a JSON array, each as one whole line."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ _SPACE = b" \t\r\n"
 
 
 def mend(fd: int) -> bytes:
-    """Mend a file that holds at least one event; gives what has to be written before the next one."""
+    """Repair a file with at least one event; return what to write before the next event."""
     size = os.fstat(fd).st_size
     lines = _find(fd, size, b"\n") + 1
     place, letter = _last(fd, size)
@@ -32,7 +32,7 @@ def mend(fd: int) -> bytes:
 
 
 def _last(fd: int, end: int) -> tuple[int, bytes]:
-    """Place and value of the last byte before ``end`` that isn't white space; -1 and nothing without one."""
+    """Return offset and value of the last byte before ``end`` that isn't white space; -1 and b"" if none."""
     while end > 0:
         begin = max(0, end - _PIECE)
         piece = os.pread(fd, end - begin, begin).rstrip(_SPACE)
@@ -43,7 +43,7 @@ def _last(fd: int, end: int) -> tuple[int, bytes]:
 
 
 def _find(fd: int, end: int, letter: bytes) -> int:
-    """Place of the last such byte before ``end``; -1 without one."""
+    """Return the offset of the last such byte before ``end``, or -1."""
     while end > 0:
         begin = max(0, end - _PIECE)
         found = os.pread(fd, end - begin, begin).rfind(letter)
@@ -57,17 +57,17 @@ _encoder = msgspec.json.Encoder()
 
 
 class Journal:
-    """Writes a session file, as the only one that does; safe to call from several threads."""
+    """Sole writer of a session file; safe to call from several threads."""
 
     def __init__(self, path: Path, *, resumed: bool = False, spare: bool = False) -> None:
-        """Create the file for its owner alone, or open an existing one to resume it.
+        """Create the file, readable by its owner only, or open an existing one to resume it.
 
-        An existing file stays as it is until the first event is appended. With a spare copy the session
-        goes on beside a file that others have damaged.
+        An existing file stays as it is until the first event is appended. With a spare copy, the session
+        continues in another file if others damage this one.
 
         Raises:
-            BenchtuiError: where it exists, or can't be made; where it can't be written, or another engine
-                writes it.
+            BenchtuiError: If a new file exists already or can't be created, or if an existing one can't be
+                written or is being written by another engine.
         """
         self._lock = threading.Lock()
         self._created = not resumed
@@ -76,19 +76,19 @@ class Journal:
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size
         self.path = path.absolute()
-        """Where the session is written, which others may make another file."""
+        """Path of the session file, which changes if others damage the file."""
         self._named = is_at(self._fd, self.path) is not False
-        """Whether the file system tells files apart as it should."""
+        """Whether the file system identifies files correctly."""
         self._spare = Spare(self.path.parent) if spare else None
 
     def append(self, event: AnyEvent) -> Harm | None:
-        """Write one event as one whole line; a finished case, or a resume, is on disk before this returns.
+        """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
-        Gives what others did to the file, where the session had to be saved beside it.
+        Return the damage by others, if the session had to be restored to another file.
 
         Raises:
-            OSError: where the disk is full or gone, or others have damaged the file and it can't be saved;
-                nothing of the line is left in the file then.
+            OSError: If the disk is full or gone, or if others damaged the file and it can't be restored. No
+                part of the line is left in the file.
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
@@ -101,9 +101,9 @@ class Journal:
             return found
 
     def close(self) -> None:
-        """Close the file; the closing bracket has come with the last event, or is missing.
+        """Close the file. The closing bracket came with the last event, or is missing.
 
-        A file that was created here, and in which nothing was recorded, is removed.
+        A file that was created here and has no event is removed.
         """
         if self._created and not self.bytes_written and is_at(self._fd, self.path):
             self.path.unlink()
@@ -112,12 +112,12 @@ class Journal:
             self._spare.drop()
 
     def save_from_harm(self) -> Harm | None:
-        """Look whether others have damaged the file, before the next event; as ``append`` does."""
+        """Check for damage by others before the next event, as ``append`` does."""
         with self._lock:
             return self._save_from_harm() if self._begun else None
 
     def _save_from_harm(self) -> Harm | None:
-        """Go on in another file where others have damaged this one, which isn't touched any more."""
+        """Continue in another file if others damaged this one, which is not touched any more."""
         what = harm(self._fd, self.path if self._named else None, self.bytes_written)
         if what is None:
             return None
@@ -128,7 +128,7 @@ class Journal:
             saved, fd = self._spare.save(self.path)
         except OSError as error:
             raise OSError(gone, what) from error
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # file system without locks
             lock(fd)
         os.close(self._fd)
         found = Harm(what, self.path, saved)
@@ -136,7 +136,7 @@ class Journal:
         return found
 
     def _lead(self) -> bytes:
-        """What has to stand before the next line."""
+        """Return what has to precede the next line."""
         if self._begun:
             return b""
         lead = mend(self._fd) if self.bytes_written else b"[\n"
@@ -149,7 +149,7 @@ class Journal:
         try:
             self._write_whole(line)
         except OSError:
-            if not (self._spare and self._spare.drop()):  # its room may be what is missing
+            if not (self._spare and self._spare.drop()):  # discarding the copy may free enough space
                 raise
             self._write_whole(line)
         if self._spare:
@@ -162,6 +162,6 @@ class Journal:
             while view:
                 view = view[os.write(self._fd, view) :]
         except OSError:
-            os.ftruncate(self._fd, self.bytes_written)  # half a line would break the next one too
+            os.ftruncate(self._fd, self.bytes_written)  # a partial line would corrupt the next one too
             os.lseek(self._fd, 0, os.SEEK_END)
             raise

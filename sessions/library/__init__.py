@@ -1,1 +1,1 @@
-"""The folder of sessions."""
+"""Session library: the folder of recorded sessions."""

@@ -1,7 +1,7 @@
-"""What can be done to the files of the library: name, annotate, remove them, and take others in.
+"""Library operations: rename, annotate, delete and import sessions.
 
-A note is a text file of the session's name beside it (``NAME.note``): the session itself is the engine's
-alone, and an index can be lost.
+A note is a text file next to the session, with the same name (``NAME.note``): only the engine writes session
+files, and an index can be lost.
 """
 
 import shutil
@@ -16,11 +16,11 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.replay import loading
 
 MOST_NOTE = 2_000
-"""Characters of a note."""
+"""Maximum characters of a note."""
 
 
 def note_of(session: Path) -> str:
-    """The note of a session in one line, or an empty text."""
+    """Return the note of a session in one line; empty if it has none."""
     try:
         text = read_plain(_note_path(session), follow=False).decode(errors="replace")
     except OSError:
@@ -29,10 +29,10 @@ def note_of(session: Path) -> str:
 
 
 def write_note(session: Path, text: str) -> None:
-    """Put a note beside a session of the library; an empty text takes it away.
+    """Write the note of a session in the library; empty text removes it.
 
     Raises:
-        BenchtuiError: for a session elsewhere, or a disk that refuses.
+        BenchtuiError: If the session is elsewhere, or the note can't be written.
     """
     path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
     if line:
@@ -44,10 +44,10 @@ def write_note(session: Path, text: str) -> None:
 
 
 def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
-    """Give a session of the library, and its note, another name; the new path.
+    """Rename a session of the library and its note; return the new path.
 
     Raises:
-        BenchtuiError: for a name that is taken or none, a session elsewhere, or one in ``running_paths``.
+        BenchtuiError: If the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
     """
     _at_rest(_of_library(session), running_paths, "renamed")
     wanted = _named(name)
@@ -63,10 +63,10 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
 
 
 def delete(session: Path, running_paths: Collection[Path]) -> None:
-    """Remove a session of the library and its note.
+    """Delete a session of the library and its note.
 
     Raises:
-        BenchtuiError: for a session elsewhere, or one of those at work (``running_paths``).
+        BenchtuiError: If the session is elsewhere, or running (in ``running_paths``).
     """
     _at_rest(_of_library(session), running_paths, "deleted")
     with _told(session, "can't be deleted"):
@@ -75,10 +75,10 @@ def delete(session: Path, running_paths: Collection[Path]) -> None:
 
 
 def import_session(source: Path) -> Path:
-    """Copy a session file into the library under a name that is free, once it has proved to be one.
+    """Copy a session file into the library under a free name, after validating it.
 
     Raises:
-        BenchtuiError: where it is no session, or is in the library already.
+        BenchtuiError: If it isn't a session, or is in the library already.
     """
     started = loading.load(source).start
     known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)

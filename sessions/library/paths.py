@@ -1,4 +1,4 @@
-"""Where sessions live, and what there is."""
+"""Session paths: the library folder, its session files, and names that stand for them."""
 
 import os
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import open_plain
 
 LATEST = "latest"
-"""Stands for the newest session of the library wherever a session is asked for."""
+"""Name of the newest session of the library, wherever a session is requested."""
 
 DEMO = "demo"
-"""Stands for the session that comes with benchtui."""
+"""Name of the session bundled with benchtui."""
 
 _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _NAME_BYTES = 160
-"""Most that a sweep's name takes of a file's, which may have 255."""
+"""Maximum bytes of a sweep's name in a file name, which may have 255."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A session of the library, by the first line of its file and its end."""
+    """Session of the library, described by the first line and the end of its file."""
 
     path: Path
     started: SessionStarted
     finished: bool
-    """Whether the record was closed; of a running engine's it isn't yet."""
+    """Whether the record is complete; False while an engine is running."""
 
 
 def folder() -> Path:
-    """The folder of sessions, made when it isn't there; raises BenchtuiError where it can't be made."""
+    """Return the folder of sessions, creating it if needed; raises BenchtuiError if that fails."""
     path = Path(platformdirs.user_data_dir("benchtui")) / "sessions"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,39 +45,39 @@ def folder() -> Path:
 
 
 def demo_path() -> Path:
-    """The recorded session that comes with benchtui."""
+    """Return the path of the session bundled with benchtui."""
     return Path(__file__).parent / "demo" / "demo.json"
 
 
 def new_path(name: str, now: datetime) -> Path:
-    """A path in the library that isn't taken, named after the sweep and the moment."""
+    """Return an unused path in the library, named after the sweep and the time."""
     return free_path(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")
 
 
 def safe_name(text: str) -> str:
-    """The text as a file's name without its ending, of letters, digits and ``-_.`` alone; it may be empty."""
+    """Return a file name without extension, of letters, digits and ``-_.`` only; it may be empty."""
     safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
     return safe.encode()[:_NAME_BYTES].decode(errors="ignore").strip(".")
 
 
 def free_path(stem: str) -> Path:
-    """A path in the library of this name, counted on where it is taken."""
+    """Return a path in the library with this name, numbered if the name is taken."""
     candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
     return next(path for path in candidates if not path.exists())
 
 
 def entries() -> list[SessionFile]:
-    """The sessions of the library, the newest first; a file that isn't one is passed over."""
+    """List the sessions of the library, newest first; files that aren't sessions are skipped."""
     found = (entry_of(path) for path in folder().glob("*.json"))
     known = [entry for entry in found if entry]
     return sorted(known, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 
 def resolve(source: str) -> Path:
-    """The session file that is meant by a path, an id, a file's name in the library, ``latest`` or ``demo``.
+    """Resolve a path, an id, a file name in the library, ``latest`` or ``demo`` to a session file.
 
     Raises:
-        BenchtuiError: where there is none, or more than one.
+        BenchtuiError: If there is no such session, or more than one.
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)
@@ -100,7 +100,7 @@ def resolve(source: str) -> Path:
 
 
 def entry_of(path: Path) -> SessionFile | None:
-    """What the first line and the end of a file say, or None where it is no session."""
+    """Read the first line and the end of a file; None if it isn't a session."""
     try:
         with open_plain(path) as file:
             head = file.readline(16) + file.readline(_HEAD_BYTES)

@@ -1,4 +1,4 @@
-"""What the list of sessions says of each file beyond its first line, kept so that no file is folded twice."""
+"""Session summaries for the list of sessions, cached so that no file is read twice."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -30,61 +30,61 @@ from benchtui.sessions.stats.sampling import Figure
 from benchtui.sessions.sweep import Record
 
 VERSION = 2
-# 2  2026-11: how far fresh processes lay apart.
-# 1  2026-11: the first. A file of another version is thrown away and built anew.
+# 2  2026-11: process-to-process variation.
+# 1  2026-11: initial version. A file of another version is discarded and rebuilt.
 
 
 NEWEST = 12
-"""Earlier sessions that the spread between processes is learned from."""
+"""Number of earlier sessions used to estimate process-to-process variation."""
 MOST_BYTES = 16_000_000
-"""A session larger than this isn't read for it before a sweep starts, unless it is known already."""
+"""Maximum size of a session that is read for that estimate before a sweep starts, if it isn't cached."""
 
 
 MOST_CATALOGUE_BYTES = 16_000_000
-"""What the catalogue has at the most: 20,000 sessions."""
+"""Maximum size of the catalogue file, enough for 20,000 sessions."""
 
 
 class Best(Record, frozen=True, kw_only=True):
-    """The case with the highest throughput of a session."""
+    """Case with the highest throughput of a session."""
 
     case: str
     samples_per_s: float
 
 
 class Summary(Record, frozen=True, kw_only=True):
-    """What a session's whole file amounts to, in a line or two."""
+    """Summary of a whole session file."""
 
     outcome: str
     """``completed``, ``interrupted``, ``failed``, ``cut off``, or ``unreadable``."""
     reason: str | None = None
     counts: dict[str, int] = {}  # noqa: RUF012  (msgspec copies a mutable default)
-    """Cases in each state, in the order of the plan."""
+    """Number of cases in each state, in the order of the plan."""
     best: Best | None = None
     duration_s: float | None = None
     marks: tuple[str, ...] = ()
     """Kinds of marks that any case has."""
     torch: str | None = None
     process_spread: dict[str, ProcessSpread] = {}  # noqa: RUF012  (msgspec copies a mutable default)
-    """How far fresh processes of one case lay apart, by kind of device; empty where nothing was repeated."""
+    """Process-to-process variation by device kind; empty if nothing was repeated."""
 
     @property
     def cases(self) -> int:
-        """All cases, those among them that were added while it ran."""
+        """Number of all cases, including those added during the run."""
         return sum(self.counts.values())
 
     @property
     def left(self) -> int:
-        """Cases that are left to be run."""
+        """Number of cases left to run."""
         return sum(self.counts.get(state, 0) for state in LEFT)
 
     @property
     def measured(self) -> int:
-        """Cases that ended well."""
+        """Number of successful cases."""
         return self.counts.get("ok", 0)
 
 
 class _Filed(Record, frozen=True, kw_only=True):
-    """A summary, and what the file looked like when it was made."""
+    """Summary, with size and modification time of the file it was made from."""
 
     size: int
     mtime_ns: int
@@ -92,35 +92,35 @@ class _Filed(Record, frozen=True, kw_only=True):
 
 
 class _Kept(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The catalogue's own file: summaries by the path of the session."""
+    """Contents of the catalogue file: summaries by session path."""
 
     version: int
     files: dict[str, _Filed]
 
 
 class Catalogue:
-    """Summaries of session files, in a file of the user's cache folder that can be lost without harm."""
+    """Cache of session summaries in the user's cache folder, which can be lost without harm."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Read what was kept; an unreadable file counts as none."""
+        """Load the cached summaries; an unreadable file counts as empty."""
         self._path = path or Path(platformdirs.user_cache_dir("benchtui")) / "sessions.json"
         self._files = _read(self._path)
         self._changed = False
 
     def known(self, session: Path) -> Summary | None:
-        """The summary of a file that hasn't changed since it was made."""
+        """Return the cached summary of a file that hasn't changed since; otherwise None."""
         filed, now = self._files.get(_key(session)), _looks(session)
         return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
 
     def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
-        """The summary of a file, made from all of it where none is known.
+        """Return the summary of a file, reading all of it if it isn't cached.
 
         Raises:
-            AbandonedError: once it isn't ``wanted`` any more.
+            AbandonedError: Once ``wanted`` returns False.
         """
         found = self.known(session)
         if found is None:
-            before = _looks(session)  # what is written while it is read makes it look otherwise afterwards
+            before = _looks(session)  # read first: a file that grows meanwhile looks different afterwards
             found = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
@@ -129,7 +129,7 @@ class Catalogue:
         return found
 
     def save(self) -> None:
-        """Keep what is known of the files that are still there; a disk that refuses is no loss."""
+        """Write the summaries of files that still exist; write errors are ignored."""
         if not self._changed:
             return
         files = {key: filed for key, filed in self._files.items() if _looks(_path(key))}
@@ -141,10 +141,10 @@ class Catalogue:
 
 
 def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
-    """Fold a session file, keeping no more than one case's steps at a time.
+    """Summarize a session file, with at most one case's steps in memory at a time.
 
     Raises:
-        AbandonedError: once it isn't ``wanted`` any more.
+        AbandonedError: Once ``wanted`` returns False.
     """
     rates: dict[int, float] = {}
     repeats: dict[str, list[list[Figure]]] = {}
@@ -160,7 +160,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
 
 
 def earlier_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
-    """How far fresh processes of one case lay apart in the newest sessions of a machine that repeated any."""
+    """Pool the process-to-process variation of a machine's newest sessions with several rounds."""
     repeated = (
         entry
         for entry in entries
@@ -174,7 +174,7 @@ def earlier_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict
 
 
 def _small(catalogue: Catalogue, path: Path) -> dict[str, ProcessSpread] | None:
-    """What is known of a session; one that isn't known yet is read where that is quickly done."""
+    """Return the variations in a session; a session that isn't cached is read only if it is small."""
     found = catalogue.known(path)
     looks = _looks(path)
     if found is None and looks and looks[0] <= MOST_BYTES:
@@ -183,7 +183,7 @@ def _small(catalogue: Catalogue, path: Path) -> dict[str, ProcessSpread] | None:
 
 
 def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
-    """Several spreads as one, each by its degrees of freedom."""
+    """Pool several variations, weighted by their degrees of freedom."""
     known = [each for each in spreads if each]
     freedom = sum(each.freedom for each in known)
     if not freedom:
@@ -204,7 +204,7 @@ def _spreads(repeats: dict[str, list[list[Figure]]]) -> dict[str, ProcessSpread]
 def _take(
     rates: dict[int, float], repeats: dict[str, list[list[Figure]]], session: Session, event: Read
 ) -> None:
-    """Fold an event; once a case has ended, its rate stands for its steps."""
+    """Apply an event; once a case has ended, its throughput replaces its steps."""
     if isinstance(event, Telemetry):
         return
     session.apply(event)
@@ -214,12 +214,12 @@ def _take(
         rounds = [] if slowed(case, throughout=False).by > 1 else [each.median for each in rounds_of(case)]
         if case.state == "ok" and len(rounds) > 1:
             repeats.setdefault(kind_of(case), []).append(rounds)
-        if case.state == "ok":  # any other may begin again, with the rounds it has
+        if case.state == "ok":  # any other case may restart, with its finished rounds
             case.forget_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:
-    """Note the samples per second of a case that ended well: by its steps, or as its source reported it."""
+    """Add the samples per second of a successful case: from its steps, or as reported by its source."""
     if case.state != "ok" or case.config.repeat or case.index in rates:
         return
     reported = case.finished.reported if case.finished else None
@@ -256,7 +256,7 @@ def _read(path: Path) -> dict[str, _Filed]:
 
 
 def _key(path: Path) -> str:
-    """A path as text, which its bytes need not be."""
+    """Encode a path as text, since its bytes need not be valid text."""
     return quote_from_bytes(os.fsencode(path), safe="/ ")
 
 
@@ -265,7 +265,7 @@ def _path(key: str) -> Path:
 
 
 def _looks(path: Path) -> tuple[int, int] | None:
-    """Size and time of the last change of a file; None where it is gone."""
+    """Return size and modification time of a file; None if it is gone."""
     try:
         found = path.stat()
     except OSError:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
 from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.labels import case_label, doubts
@@ -38,7 +38,7 @@ class Place:
         return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
 
 
-def speedups(facts: Facts) -> Plan | SkippedPlot:
+def speedups(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of throughput relative to the baseline, best case first."""
     found = places(facts)
     bases = [base.name for base in facts.baselines.values()]
@@ -56,7 +56,7 @@ def speedups(facts: Facts) -> Plan | SkippedPlot:
     return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
 
 
-def places(facts: Facts) -> list[Place]:
+def places(facts: PlotData) -> list[Place]:
     """Return every case except the baselines, fastest first."""
     held = ((facts.baselines.get(result.config.sequence_length), result) for result in facts.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
@@ -64,7 +64,7 @@ def places(facts: Facts) -> list[Place]:
     return sorted(found, key=lambda place: -place.ratio.value)
 
 
-def compiling(facts: Facts) -> Plan | SkippedPlot:
+def compiling(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of compile cost (first step beyond a steady one) and median step."""
     rows = compiled_and_not(facts)
     if not rows:
@@ -79,7 +79,7 @@ def compiling(facts: Facts) -> Plan | SkippedPlot:
     return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
 
 
-def compiled_and_not(facts: Facts) -> list[Result]:
+def compiled_and_not(facts: PlotData) -> list[Result]:
     """Return each compiled case that kept its steps, preceded by its uncompiled counterpart if there is one."""
     known = [result for result in facts.results if result.metrics.cold_cost_ms is not None]
     bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
@@ -91,7 +91,7 @@ def compiled_and_not(facts: Facts) -> list[Result]:
     return list(found.values())
 
 
-def parts(facts: Facts) -> Plan | SkippedPlot:
+def parts(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of each part's share of the mean step."""
     rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
     if not rows:
@@ -113,7 +113,7 @@ def shares(result: Result) -> dict[str, float]:
     return {**found, REST: rest} if rest > 0.05 else found
 
 
-def _label(facts: Facts, result: Result) -> str:
+def _label(facts: PlotData, result: Result) -> str:
     return style.label(f"{case_label(result.config, facts.kinds)}{DOUBT if doubts(result) else ''}")
 
 
@@ -130,7 +130,7 @@ def _doubtful(labels: Iterable[str]) -> str:
     )
 
 
-def _holes(facts: Facts) -> str:
+def _holes(facts: PlotData) -> str:
     amount = sum(case.state == "oom" for case in facts.session.cases)
     return f" {amount:,} of {len(facts.session.cases):,} cases ran out of memory." if amount else ""
 
@@ -166,7 +166,7 @@ def _draw_places(figure: "Figure", found: Sequence[Place], labels: Sequence[str]
     axes.set_xlabel(f"Throughput over the baseline's (×{', log scale' if wide else ''})")
 
 
-def _draw_compiling(figure: "Figure", facts: Facts, rows: Sequence[Result]) -> None:
+def _draw_compiling(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for row, result in enumerate(rows):
         compiled = result.config.compile != "off"
@@ -183,7 +183,7 @@ def _draw_compiling(figure: "Figure", facts: Facts, rows: Sequence[Result]) -> N
     right.tick_params(axis="y", labelleft=False)
 
 
-def _draw_parts(figure: "Figure", facts: Facts, rows: Sequence[Result]) -> None:
+def _draw_parts(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> None:
     axes = figure.subplots()
     found = [shares(result) for result in rows]
     names = dict.fromkeys(name for row in found for name in row if name != REST)

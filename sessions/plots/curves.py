@@ -7,7 +7,7 @@ from math import inf, log2
 from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
 from benchtui.sessions.stats.case_metrics import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
@@ -48,7 +48,7 @@ class Line:
     out_of_memory: tuple[int, ...]
 
 
-Figured = Callable[[Result], Point | None]
+ToPoint = Callable[[Result], Point | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,32 +66,32 @@ class Quantity:
     """Which values are better. If there are too many series, those with the best values are drawn."""
 
 
-def throughput(facts: Facts) -> Plan | SkippedPlot:
+def throughput(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of samples per second over batch size."""
     return _plan(facts, _throughput, _THROUGHPUT)
 
 
-def latency(facts: Facts) -> Plan | SkippedPlot:
+def latency(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of the median step over batch size, with its spread."""
     return _plan(facts, _latency, _LATENCY)
 
 
-def memory(facts: Facts) -> Plan | SkippedPlot:
+def memory(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of peak memory over batch size."""
     return _plan(facts, _memory, _MEMORY)
 
 
-def energy(facts: Facts) -> Plan | SkippedPlot:
+def energy(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of energy per sample over batch size."""
     return _plan(facts, _energy, _ENERGY)
 
 
-def jitter(facts: Facts) -> Plan | SkippedPlot:
+def jitter(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
     return _plan(facts, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
 
 
-def lines(facts: Facts, figured: Figured) -> list[Line]:
+def lines(facts: PlotData, figured: ToPoint) -> list[Line]:
     """Return the series with a value or an out-of-memory case, in the order of the plan."""
     found: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
     results = {result.case.index: result for result in facts.results}
@@ -113,7 +113,7 @@ def lines(facts: Facts, figured: Figured) -> list[Line]:
     ]
 
 
-def _plan(facts: Facts, figured: Figured, quantity: Quantity) -> Plan | SkippedPlot:
+def _plan(facts: PlotData, figured: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
     found = lines(facts, figured)
     if not any(line.points for line in found):
         return SkippedPlot(quantity.name, quantity.lack)
@@ -191,7 +191,7 @@ def _draw(figure: "Figure", found: Sequence[Line], unit: str) -> None:
 
 
 def _draw_line(axes: "Axes", line: Line, place: int) -> None:
-    strokes = style.strokes(place)
+    strokes = style.line_style(place)
     sizes = [point.batch_size for point in line.points]
     marked = spread_out(sizes)
     every = None if len(marked) == len(sizes) else marked
@@ -220,7 +220,7 @@ def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
     """Mark each batch size that ran out of memory with the series' marker, hollow and crossed."""
     sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
     heights = [1 - LANE * (0.5 + lane % MOST_LANES)] * len(sizes)
-    hollow = style.strokes(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
+    hollow = style.line_style(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
     axes.plot(sizes, heights, transform=axes.get_xaxis_transform(), **hollow)
     _cross(axes, sizes, heights)
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Facts, Plan, SkippedPlot
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.session import Session
 
@@ -45,7 +45,7 @@ class Span:
     ran_out: bool
 
 
-def power(facts: Facts) -> Plan | SkippedPlot:
+def power(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of every device's power over time."""
     found, spans = curves(facts.session), windows(facts.session)
     if not found:
@@ -146,7 +146,7 @@ def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbe
         if not span.ran_out:
             axes.axvspan(span.start_s, span.end_s, color=style.GRID, alpha=0.7, linewidth=0)
     for place, curve in enumerate(found):
-        strokes = style.strokes(place)
+        strokes = style.line_style(place)
         del strokes["marker"], strokes["markersize"]
         axes.plot(curve.at_s, curve.power_w, label=curve.label, **strokes)
     for span in spans:

@@ -16,7 +16,7 @@ from benchtui.sessions.state.session import Session
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MAKERS = (
+PLOTS = (
     bars.speedups,
     curves.throughput,
     curves.latency,
@@ -46,14 +46,14 @@ class RenderedPlot:
     png: bytes | None
 
 
-def pictures(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a session. Also return those that are skipped for lack of data.
 
     Raises:
         BenchtuiError: if the session has no first event.
     """
     known = facts(session)
-    plans = [make(known) for make in MAKERS]
+    plans = [make(known) for make in PLOTS]
     with style.drawing():
         drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PlotData:
     """Data shared by all plots, computed once."""
 
     session: Session
@@ -47,11 +47,11 @@ class SkippedPlot:
     reason: str
 
 
-def facts(session: Session) -> Facts:
+def facts(session: Session) -> PlotData:
     """Collect the data for plots. Raises BenchtuiError if the session has no first event."""
     results = measured(session)
     bases = baselines(results, session.start.sweep.measure.baseline)
-    return Facts(session, results, varied(case.config for case in session.cases), bases)
+    return PlotData(session, results, varied(case.config for case in session.cases), bases)
 
 
 def steps_said(results: Sequence[Result]) -> str:

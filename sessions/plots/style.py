@@ -66,7 +66,7 @@ def colour(place: int) -> str:
     return COLOURS[place % len(COLOURS)]
 
 
-def strokes(place: int) -> dict[str, Any]:
+def line_style(place: int) -> dict[str, Any]:
     """Return the color, marker and line of the series at this position."""
     return {
         "color": colour(place),

@@ -1,1 +1,1 @@
-"""A recorded session at any moment, and what in it is worth going to."""
+"""Replay of a recorded session: its state at any moment, and the moments to jump to."""

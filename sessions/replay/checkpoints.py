@@ -1,6 +1,6 @@
-"""Checkpoints of a fold: a session as it was, kept for next to nothing, and made again from the whole one.
+"""Replay checkpoints: past states of a session, cheap to keep and restored from the whole session.
 
-What only grows is kept as a length; events never change; a case that has ended is shared.
+Columns and lists that only grow are stored as lengths, events never change, and finished cases are shared.
 """
 
 from collections.abc import Iterable
@@ -19,19 +19,19 @@ from benchtui.sessions.state.session import Session
 
 
 class RecordedSession(Session):
-    """A session being folded, which leaves alone what its checkpoints share with it."""
+    """Session that is being read for a replay; it doesn't change what its checkpoints share with it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.untouched: list[CaseState] = []
-        """The cases as they were before events spoke of them."""
+        """Cases as they were before any event changed them."""
         self.touched: set[int] = set()
-        """Cases that events have spoken of since this was last emptied."""
+        """Cases changed by events since this set was last cleared."""
 
     def apply(self, event: Read) -> None:
-        """Fold one event."""
+        """Apply one event."""
         if isinstance(event, CaseRepeated):
-            self._case(event.case).renew_columns()  # steps are dropped that checkpoints count on
+            self._case(event.case).renew_columns()  # drops steps that checkpoints refer to
         super().apply(event)
 
     def _case(self, index: int) -> CaseState:
@@ -44,7 +44,7 @@ class RecordedSession(Session):
 
 
 class RestoredSession(Session):
-    """A session made from a checkpoint; a case that it shares with the whole one is copied before it changes.
+    """Session restored from a checkpoint; a case shared with the whole session is copied before it changes.
 
     A case that ends as it did in the whole session is shared from then on.
     """
@@ -55,7 +55,7 @@ class RestoredSession(Session):
         self._own: set[int] = set()
 
     def apply(self, event: Read) -> None:
-        """Fold one event."""
+        """Apply one event."""
         super().apply(event)
         if isinstance(event, CaseFinished):
             own, other = self.cases[event.case], self._whole.cases[event.case]
@@ -64,7 +64,7 @@ class RestoredSession(Session):
                 self._own.discard(event.case)
 
     def take_over(self, case: CaseState) -> None:
-        """Put a case in its place that nobody else has."""
+        """Replace a case by one that isn't shared."""
         self.cases[case.index] = case
         self._own.add(case.index)
 
@@ -78,15 +78,15 @@ class RestoredSession(Session):
 
 @dataclass(frozen=True, slots=True)
 class CaseCut:
-    """A case that had begun and not ended, as it was at a checkpoint."""
+    """Unfinished case as it was at a checkpoint."""
 
     case: CaseState
     sizes: dict[Phase, Sizes]
-    """How long its columns were, which go on to grow."""
+    """Sizes of its columns, which keep growing."""
 
     @classmethod
     def of(cls, case: CaseState) -> "CaseCut":
-        """The case as it is now."""
+        """Capture the current state of a case."""
         return cls(copy(case), case.sizes())
 
 
@@ -101,7 +101,7 @@ class TraceCut:
 
 @dataclass(frozen=True, slots=True)
 class MachineCut:
-    """A machine as it was at a checkpoint."""
+    """Machine as it was at a checkpoint."""
 
     kind: type[MachineState]
     attributes: dict[str, Any]
@@ -109,36 +109,36 @@ class MachineCut:
 
 @dataclass(frozen=True, slots=True)
 class CaseNumber:
-    """Stands for a case of the session."""
+    """Reference to a case of the session by its number."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The first cases of a list that goes on to grow."""
+    """First cases of a list that keeps growing."""
 
     growing: list[CaseState]
     count: int
 
     @property
     def cases(self) -> list[CaseState]:
-        """These cases."""
+        """Cases at the time of the checkpoint."""
         return self.growing[: self.count]
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A session as it was, but for its cases, and where its file goes on."""
+    """State of a session without its cases, and the position in its file."""
 
     position: FilePosition
     now_s: float
     cases: int
-    """How many cases there were."""
+    """Number of cases."""
     ended: Ended
-    """Those of them that had ended, in that order."""
+    """Ended cases, in the order of their end."""
     open: tuple[int, ...]
-    """Numbers of those that had begun and not ended."""
+    """Numbers of the cases that had started and not ended."""
     others: dict[str, Any]
     """All other attributes."""
 
@@ -146,13 +146,13 @@ class Checkpoint:
     def of(
         cls, whole: RecordedSession, position: FilePosition, ended: list[CaseState], begun: Iterable[int] = ()
     ) -> "Checkpoint":
-        """The session as it is now, its file read up to a spot."""
+        """Capture the current state of a session, whose file has been read up to a position."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
         return cls(position, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
 
     def restore(self, whole: RecordedSession, cuts: Iterable[CaseCut]) -> RestoredSession:
-        """The session as it was: with the cases that had ended, those that had begun, the others as planned."""
+        """Restore the session: ended cases, started cases from ``cuts``, and the others as planned."""
         session = RestoredSession(whole)
         session.cases = (whole.untouched or whole.cases)[: self.cases]
         for case in self.ended.cases:
@@ -164,7 +164,7 @@ class Checkpoint:
 
 
 def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
-    """What an attribute is kept as."""
+    """Convert an attribute to the form stored in a checkpoint."""
     match value:
         case CaseState():
             return CaseNumber(value.index)
@@ -182,7 +182,7 @@ def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
 
 
 def _restored(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
-    """An attribute again, out of what it was kept as."""
+    """Restore an attribute from its stored form."""
     match kept:
         case CaseNumber():
             return cases[kept.index]

@@ -1,4 +1,4 @@
-"""Reads a session file in slices, so that other threads get their turn while a long one is read."""
+"""Loading of session files in slices, so that other threads can run meanwhile."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -14,11 +14,11 @@ from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 
 SLICE_BYTES = 2**18
-"""Decoding a whole file at once would hold the interpreter for as long as that takes."""
+"""Bytes per slice; decoding a whole file at once would hold the GIL all that time."""
 
 
 class AbandonedError(BenchtuiError):
-    """Reading was given up, since nobody waits for it any more."""
+    """Raised when reading was abandoned because nobody waits for the result."""
 
 
 def load(
@@ -26,13 +26,13 @@ def load(
     apply: Callable[[Session, Read], None] = Session.apply,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Session:
-    """Fold a whole session file as ``Session.load`` does, and let other threads run meanwhile.
+    """Load a whole session file as ``Session.load`` does, and let other threads run meanwhile.
 
-    ``apply`` folds an event in the place of ``Session.apply``; ``wanted`` is asked at every slice.
+    ``apply`` replaces ``Session.apply``; ``wanted`` is called for every slice.
 
     Raises:
-        AbandonedError: once it isn't wanted any more.
-        BenchtuiError: where it can't be read.
+        AbandonedError: Once ``wanted`` returns False.
+        BenchtuiError: If the file can't be read.
     """
     session = Session()
     try:
@@ -46,7 +46,7 @@ def load(
     except AbandonedError:
         raise
     except BenchtuiError:
-        return Session.load(path)  # a file whose lines another tool laid out anew is read as a whole
+        return Session.load(path)  # reformatted by another tool: read it as a whole
     return session if session.started else Session.load(path)
 
 
@@ -57,13 +57,13 @@ def read_again(
     position: FilePosition,
     wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[CaseState, MachineState]:
-    """A case that has ended with all its steps, and its machine with the readings meanwhile, as copies.
+    """Reload an ended case with all its steps, and its machine with the readings meanwhile, as copies.
 
-    The file tells of both from the spot on. ``wanted`` is asked at every slice; when it says no, the rest isn't
-    read any more.
+    Both are read from ``position`` on. ``wanted`` is called for every slice; once it returns False, the rest of
+    the file isn't read.
 
     Raises:
-        BenchtuiError: where the file can't be read any more.
+        BenchtuiError: If the file can't be read any more.
     """
     whole, there = copy(case), machine.unread()
     whole.forget_steps()

@@ -1,4 +1,4 @@
-"""The moments of a session worth going to: cases that begin and end, throttling, outliers, messages."""
+"""Replay markers: cases that start and end, throttling, outliers, messages."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
@@ -26,35 +26,35 @@ from benchtui.sessions.state.session import Session
 Kind = Literal["begin", "round", "repeated", "resumed", "throttled", "outlier"] | Outcome | Level
 
 ENDS = frozenset({"round", *get_args(Outcome)})
-"""Kinds of marks at which a case ends, or its round."""
+"""Kinds of markers at which a case or its round ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened at a moment."""
+    """Marker at one moment of a session."""
 
     t: float
-    """Session time at which a fold of the record holds it, in seconds."""
+    """Session time in seconds from which the replayed state includes it."""
     kind: Kind
     case: int | None = None
     text: str = ""
-    """More words on it, as they stand in the record."""
+    """More text on it, as recorded."""
 
 
 class Marks:
-    """The marks of a session, gathered as it is read."""
+    """Markers of a session, collected while it is read."""
 
     def __init__(self) -> None:
         self.all: list[TimelineEvent] = []
-        """In the order of time."""
+        """All markers, sorted by time."""
         self._throttled: dict[str | None, frozenset[int]] = {}
-        """By node, GPUs that were held down by the newest readings."""
+        """GPUs that were throttled in the newest readings, by node."""
         self._progress: dict[int, list[tuple[int, float]]] = {}
-        """Of each case whose outliers aren't known: how many steps were measured by when."""
+        """Number of measured steps over time, for each case whose outliers aren't known yet."""
         self._unexamined: deque[CaseState] = deque()
 
     def see(self, event: Read, session: Session) -> None:
-        """Take in an event that the session has just folded."""
+        """Add the markers of an event that the session has just applied."""
         now_s = session.now_s
         match event:
             case Steps(phase="measure"):
@@ -81,7 +81,7 @@ class Marks:
                 self.all.append(TimelineEvent(now_s, event.level, text=event.text))
 
     def examine(self) -> bool:
-        """Look for outliers in one case that has ended; gives whether there was one to look at."""
+        """Find the outliers of one ended case; return whether there was a case to examine."""
         if not self._unexamined:
             return False
         case = self._unexamined.popleft()
@@ -95,21 +95,21 @@ class Marks:
         return True
 
     def before(self, t: float) -> TimelineEvent | None:
-        """The last mark before a moment."""
+        """Return the last marker before a moment."""
         place = bisect_left(self.all, t, key=_t)
         return self.all[place - 1] if place else None
 
     def after(self, t: float) -> TimelineEvent | None:
-        """The first mark after a moment."""
+        """Return the first marker after a moment."""
         place = bisect_right(self.all, t, key=_t)
         return self.all[place] if place < len(self.all) else None
 
     def begin_of(self, case: int) -> TimelineEvent | None:
-        """Where a case begins, by its number, counted from 0."""
+        """Return the marker at which a case starts; ``case`` is its number, from 0."""
         return next((mark for mark in self.all if mark.kind == "begin" and mark.case == case), None)
 
     def end_of(self, case: int, t: float) -> TimelineEvent | None:
-        """The first mark after a moment at which a case ends, or its round."""
+        """Return the first marker after a moment at which a case or its round ends."""
         place = bisect_right(self.all, t, key=_t)
         later = (self.all[at] for at in range(place, len(self.all)))
         return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
@@ -130,7 +130,7 @@ class Marks:
         self._progress[event.case] = [each for each in progress if each[0] <= kept]
 
     def _resumed(self, event: Resumed, session: Session) -> None:
-        """Forget what was found in steps of cases that begin again: those kept are looked at once they end."""
+        """Drop the outliers of restarting cases; those in kept rounds are found again when the cases end."""
         again = frozenset(event.cases)
         self.all = [mark for mark in self.all if mark.kind != "outlier" or mark.case not in again]
         self._unexamined = deque(case for case in self._unexamined if case.index not in again)
@@ -141,7 +141,7 @@ class Marks:
 
 
 def words(mark: TimelineEvent, session: Session) -> str:
-    """A mark in words, with text of the record in it."""
+    """Format a marker as text, which may include text from the record."""
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
     case = session.cases[mark.case]
@@ -155,11 +155,11 @@ def words(mark: TimelineEvent, session: Session) -> str:
 
 
 def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """How many outliers each moment holds at which steps came, where it holds any."""
+    """Return the number of outliers and the time of each moment whose new steps include any."""
     if not progress:
         return []
     from benchtui.sessions.stats.outliers import (
-        outliers,  # numpy: the first paint of a screen doesn't wait for it
+        outliers,  # imports numpy, which the first paint of a screen doesn't wait for
     )
 
     counts: dict[float, int] = {}
@@ -170,7 +170,7 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 
 
 def _reasons(readings: GpuReadings) -> list[str]:
-    """Why a GPU was held down by heat or its supply in these samples."""
+    """Return why heat or the power supply held a GPU down in these samples."""
     told = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
     return [reason for reason in THROTTLES if reason in told]
 

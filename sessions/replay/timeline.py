@@ -1,7 +1,7 @@
-"""A session file on a line of time: the session as it was at any moment, without folding all that came before.
+"""Replay timeline: the session at any moment, without applying all events before it.
 
-Reading the file once leaves a checkpoint about every half megabyte; going to a moment restores the one before
-it and folds on from there.
+The file is read once, with a checkpoint about every half megabyte. Seeking restores the checkpoint before the
+moment and applies the events after it.
 """
 
 from array import array
@@ -20,33 +20,33 @@ from benchtui.sessions.state.session import Session
 
 BATCH_BYTES = 1 << 16
 CHECKPOINT_BYTES = 1 << 19
-"""Folding on from a checkpoint by this much takes about 10 ms."""
+"""Bytes between checkpoints; applying that many takes about 10 ms."""
 CASE_BYTES = 8
-"""With very many cases checkpoints are further apart, by this much a case: each takes time to restore."""
+"""Minimum bytes between checkpoints per case, because a checkpoint with very many cases is slow to restore."""
 
 
 class Timeline:
-    """Reads a session file once, and gives the session as it was at any moment read so far."""
+    """Session file that is read once and can be restored at any moment read so far."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; raises BenchtuiError where it can't be read."""
+        """Open the file; raises BenchtuiError if it can't be read."""
         self.path = path
         self.whole = RecordedSession()
-        """The session with all that has been read."""
+        """Session with everything read so far."""
         self.marks = Marks()
         self.moments = array("d")
-        """Session times at which something was recorded, each once, in order."""
+        """Session times of all events, without duplicates, in order."""
         self.problem: str | None = None
         """Why the file can't be read any further."""
         self.ended: list[CaseState] = []
-        """The cases that have ended, in that order; another list once some of them have begun again."""
+        """Ended cases in the order of their end; a new list once some of them have restarted."""
         self._tail = Tail(path)
         self._read_all = False
         self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
         self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
-        """Each case as it was at the checkpoints before which it had changed, with their numbers."""
+        """Each case at the checkpoints before which it had changed, with the checkpoints' numbers."""
         self._begun: dict[int, None] = {}
-        """Numbers of the cases that had begun and not ended at the last checkpoint."""
+        """Numbers of the cases that had started and not ended at the last checkpoint."""
 
     @property
     def end_s(self) -> float:
@@ -55,16 +55,16 @@ class Timeline:
 
     @property
     def complete(self) -> bool:
-        """Whether all that has been written so far, or can be read, has been read."""
+        """Whether everything written so far, or everything readable, has been read."""
         return self.problem is not None or (self._read_all and self._tail.at_end)
 
     def read(self) -> None:
-        """Read a piece more of the file."""
+        """Read the next batch of the file."""
         if self.problem is not None:
             return
         try:
             events = self._tail.read(BATCH_BYTES)
-            self._read_all = not events  # a broken line is told only after the events before it
+            self._read_all = not events  # a broken line raises only after the events before it were returned
             for event in events:
                 self._take(event)
         except BenchtuiError as error:
@@ -74,21 +74,21 @@ class Timeline:
             self._keep()
 
     def nearest(self, t: float) -> int:
-        """Number of the newest checkpoint that holds nothing from after a moment."""
+        """Return the number of the newest checkpoint that includes nothing after a moment."""
         return max(bisect_right(self._checkpoints, t, key=_now_s) - 1, 0)
 
     def position(self, number: int) -> FilePosition:
-        """Where the file goes on after a checkpoint."""
+        """Return the file position of a checkpoint."""
         return self._checkpoints[number].position
 
     def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
-        """The session as it was at a checkpoint, and the cases that had ended by then, in that order."""
+        """Return the session at a checkpoint, and the cases ended by then in the order of their end."""
         checkpoint = self._checkpoints[number]
         cuts = [self._cut(index, number) for index in checkpoint.open]
         return checkpoint.restore(self.whole, cuts), checkpoint.ended.cases
 
     def moment(self, t: float, steps: int) -> float:
-        """The recorded moment that many after another, or before it; at most the last one, or the first."""
+        """Return the recorded moment this many after ``t``, or before it if negative; clamped to the record."""
         place = bisect_right(self.moments, t) - 1 if steps > 0 else bisect_left(self.moments, t)
         return self.moments[min(max(place + steps, 0), len(self.moments) - 1)] if self.moments else t
 
@@ -124,21 +124,21 @@ class Timeline:
 
 
 class ReplayCursor:
-    """A session as it was at a moment of its timeline, which can be moved to any other."""
+    """Session at one moment of its timeline, movable to any other moment."""
 
     def __init__(self, timeline: Timeline) -> None:
-        """Begin before the first event."""
+        """Start before the first event."""
         self.session: Session = RestoredSession(timeline.whole)
-        """Another object whenever it had to be made anew."""
+        """Session at the current moment; a new object whenever it had to be restored."""
         self.ended: list[CaseState] = []
-        """The cases that have ended, in that order."""
+        """Ended cases, in the order of their end."""
         self._timeline = timeline
         self._tail = Tail(timeline.path)
         self._read: deque[Read] = deque()
-        """Events that have been read and not yet folded."""
+        """Events that were read and not applied yet."""
 
     def seek(self, t: float) -> None:
-        """Set out for a moment: step back, or leap ahead, to a checkpoint where that is shorter."""
+        """Prepare a move to a moment: restore a checkpoint to go back, or if that is shorter."""
         number = self._timeline.nearest(t)
         ahead = self._timeline.position(number).offset - self._tail.position.offset
         if t < self.session.now_s or ahead > CHECKPOINT_BYTES:
@@ -147,10 +147,10 @@ class ReplayCursor:
             self._read.clear()
 
     def move(self, t: float) -> bool:
-        """Fold a piece of what was recorded up to a moment; gives whether that was all of it.
+        """Apply one batch of the events up to a moment; return whether that was all of them.
 
         Raises:
-            BenchtuiError: for a line that is no event.
+            BenchtuiError: For a line that isn't an event.
         """
         if not self._read:
             self._read.extend(self._tail.read(BATCH_BYTES))
@@ -174,7 +174,7 @@ class ReplayCursor:
 
 
 def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
-    """Those of the cases that don't begin again."""
+    """Return the cases that don't restart."""
     again = frozenset(event.cases)
     return [case for case in ended if case.index not in again]
 

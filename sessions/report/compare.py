@@ -82,8 +82,8 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
         title=listed([side.name for side in compared.sides]),
         conclusion=[sentence for each in compared.against for sentence in conclusion(each)],
         differences=differing(compared),
-        alike=alike(compared),
-        silence=silence(compared),
+        alike=no_differences_text(compared),
+        silence=unrecorded_text(compared),
         systems=[_system(letter, side) for letter, side in named],
         reading=READING,
         against=[_block(each, columns) for each in compared.against],
@@ -97,9 +97,9 @@ def differing(compared: SessionComparison) -> Table | None:
     return Table(("", "What", *titles), (False,) * (2 + len(titles)), rows) if rows else None
 
 
-def alike(compared: SessionComparison) -> str:
+def no_differences_text(compared: SessionComparison) -> str:
     """Describe what is the same and what the sessions don't record, if nothing differs."""
-    unsaid_by = silence(compared)
+    unsaid_by = unrecorded_text(compared)
     if not unsaid_by:
         return "Same machine, same software, same work, same settings."
     return f"{unsaid_by.removesuffix('.')}; the rest is the same."

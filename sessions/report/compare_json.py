@@ -35,7 +35,7 @@ class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     host: Host
 
 
-class RatioSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class RatioJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A ratio with its bounds, which are null if too little was measured."""
 
     value: float
@@ -63,9 +63,9 @@ class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     base: CaseRow | None
     new: CaseRow | None
-    ratio: RatioSaid | None
+    ratio: RatioJson | None
     """Ratio of time per sample at the typical step. Null if either case wasn't measured."""
-    throughput_ratio: RatioSaid | None
+    throughput_ratio: RatioJson | None
     """Same as ``ratio``, kept for programs that read it."""
     verdict: str | None
     """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``."""
@@ -153,11 +153,11 @@ def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
     return case_row(case, result) if case else None
 
 
-def ratio_said(ratio: Ratio | None) -> RatioSaid | None:
+def ratio_said(ratio: Ratio | None) -> RatioJson | None:
     """Convert a ratio to its JSON record."""
     if ratio is None:
         return None
-    return RatioSaid(
+    return RatioJson(
         value=ratio.value,
         low=ratio.low,
         high=ratio.high,

@@ -78,10 +78,10 @@ def markdown(session: Session, per_hour: float | None = None) -> str:
     Raises:
         BenchtuiError: if the session has no first event.
     """
-    return laid_out(report(session, per_hour))
+    return render(report(session, per_hour))
 
 
-def laid_out(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
+def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) -> str:
     """Render a report in GitHub's Markdown, using ``table`` for its tables."""
     return template("report.md.j2").render(report=found, table=table)
 
@@ -115,7 +115,7 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         frontier=memory_energy.frontier_table(memory_energy.frontiers(session, results), kinds),
         energy=memory_energy.energy(results),
         jitter=steadiness.jitter(results),
-        anomalies=steadiness.odd(session, results, kinds),
+        anomalies=steadiness.anomaly_table(session, results, kinds),
         disturbed=steadiness.disturbed(session),
         limits=limits(session, results),
         limit_method=limit_method(session),

@@ -12,7 +12,7 @@ REST = "Figures"
 """Heading of the plots whose section isn't in the report."""
 
 
-def illustrated(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
+def with_plots(report: str, found: Sequence[RenderedPlot], folder: str) -> str:
     """Add links to plots at the end of their sections in a Markdown report.
 
     Text from a session can't begin a heading, so every heading is the report's own.

@@ -18,8 +18,8 @@ from markdown_it.token import Token
 
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.style import COLOURS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.document import Report, laid_out
-from benchtui.sessions.report.figure_links import illustrated
+from benchtui.sessions.report.document import Report, render
+from benchtui.sessions.report.figure_links import with_plots
 from benchtui.sessions.report.reproduce import FENCE
 from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, html
@@ -47,7 +47,7 @@ def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
         tables.append(table)
         return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
 
-    tokens = _parser().parse(illustrated(laid_out(report, placed), found, FIGURES))
+    tokens = _parser().parse(with_plots(render(report, placed), found, FIGURES))
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
     contents = _numbered(tokens)
     script = _data("page.js")

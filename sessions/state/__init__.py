@@ -1,1 +1,1 @@
-"""What is known of a session: the state that its events add up to."""
+"""Session state, accumulated from events."""

@@ -1,6 +1,6 @@
-"""What is known of one case."""
+"""Case state: options, events, steps and metrics of one case."""
 
-from __future__ import annotations  # for figures, whose module reads this one's class
+from __future__ import annotations  # Metrics is imported for type checking only: its module imports this one
 
 from collections.abc import Iterable
 from copy import copy
@@ -25,53 +25,53 @@ if TYPE_CHECKING:
 
 
 CUT_SHORT = ("running", "interrupted")
-"""States of cases that begin again when a session is resumed."""
+"""States of cases that restart when a session is resumed."""
 LEFT = ("queued", *CUT_SHORT)
-"""States of cases that are left to be run then."""
+"""States of cases that a resume has left to run."""
 
 
 @dataclass(slots=True)
 class CaseState:
-    """What is known of one case."""
+    """State of one case, accumulated from events."""
 
     index: int
     config: Config
     added: CaseAdded | None = None
-    """How the case came in, where it wasn't planned from the start."""
+    """How the case was added, if it wasn't in the original plan."""
     started: CaseStarted | None = None
-    """The newest, where there are several rounds."""
+    """Newest start, if there are several rounds."""
     prepared: CasePrepared | None = None
     finished: CaseFinished | None = None
     rounds: tuple[RoundFinished, ...] = ()
-    """The rounds that ended before the last one."""
+    """Finished rounds before the last one."""
     repeated: tuple[CaseRepeated, ...] = ()
-    """The attempts that were disturbed and don't count."""
+    """Disturbed attempts, which don't count."""
     resting: bool = False
-    """Whether the case waits for its next round."""
+    """Whether the case is waiting for its next round."""
     lost: bool = False
-    """Whether its node was lost in the midst of a round; the steps stay until the round begins anew."""
+    """Whether its node was lost during a round; the steps stay until the round restarts."""
     figures: Metrics | None = None
-    """What the steps amounted to, once they have been summed up; they may have been let go of then."""
+    """Metrics of the steps, once computed; the steps may be evicted then."""
     _columns: dict[Phase, Columns] | None = None
-    """Made when they are asked for: of a large plan most cases have none for long."""
+    """Created on first use: in a large plan, most cases have no steps for a long time."""
 
     @property
     def ends(self) -> tuple[RoundFinished | CaseFinished, ...]:
-        """What is known of the end of each round; the last one's is that of the case."""
+        """End of each round; the end of the last round is that of the case."""
         return (*self.rounds, self.finished) if self.finished else self.rounds
 
     @property
     def warmup(self) -> Columns:
-        """Steps before those that count."""
+        """Warm-up steps, which don't count."""
         return self.columns("warmup")
 
     @property
     def measured(self) -> Columns:
-        """Steps that count."""
+        """Measured steps, which count."""
         return self.columns("measure")
 
     def columns(self, phase: Phase) -> Columns:
-        """The steps of a phase."""
+        """Return the steps of a phase."""
         if self._columns is None:
             self._columns = {}
         if phase not in self._columns:
@@ -79,17 +79,17 @@ class CaseState:
         return self._columns[phase]
 
     def sizes(self) -> dict[Phase, Sizes]:
-        """How many steps of each phase there are by now."""
+        """Return the current size of each phase's columns."""
         return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
 
     def first(self, sizes: dict[Phase, Sizes]) -> CaseState:
-        """A copy with no more steps than there were when its columns had these sizes."""
+        """Return a copy with only the steps that it had when its columns had these sizes."""
         copied = copy(self)
         copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
         return copied
 
     def begun_again(self) -> CaseState:
-        """The case as it waits to be resumed: the rounds that ended stay, and nothing of what came after."""
+        """Return the case reset for a resume: finished rounds are kept, everything after them is dropped."""
         turn = len(self.rounds)
         case = copy(self)
         case.finished, case.figures, case.resting, case.lost = None, None, turn > 0, False
@@ -101,41 +101,41 @@ class CaseState:
         return case
 
     def drop(self, turn: int) -> None:
-        """Forget the steps of a round and of those after it."""
+        """Drop the steps of a round and of later rounds."""
         for columns in (self._columns or {}).values():
             columns.drop(turn)
 
     def renew_columns(self) -> None:
-        """Go on with copies of the columns, whoever else holds them."""
+        """Replace the columns by copies, because others may share them."""
         self._columns = self.first(self.sizes())._columns
 
     def forget_steps(self) -> None:
-        """Let go of all steps: what was wanted of them is known."""
+        """Drop all steps once they aren't needed any more."""
         self._columns = None
 
     def sum_up(self, figures: Metrics | None) -> None:
-        """Keep the figures in place of the steps."""
+        """Replace the steps by their metrics."""
         self.figures = figures
         self.forget_steps()
 
     @property
     def steps_measured(self) -> int:
-        """How many steps count."""
+        """Number of measured steps."""
         return self.figures.latency_ms.n if self.figures else len(self.measured)
 
     @property
     def steps_held(self) -> bool:
-        """Whether its steps are there, as far as it has any."""
+        """Whether the steps are in memory, if the case has any."""
         return self.figures is None or len((self._columns or {}).get("measure", ())) > 0
 
     @property
     def parts(self) -> Iterable[str]:
-        """The parts of a measured step, in the order in which they came."""
+        """Parts of a measured step, in recorded order."""
         return self.figures.parts_ms if self.figures else self.measured.parts_ms
 
     @property
     def name(self) -> str:
-        """The readable name of the case's options; of a case run again, with the number of that one."""
+        """Readable name of the case's options; a rerun also names the number of the original case."""
         of = self.added.of if self.added else None
         return self.config.name if of is None else f"{self.config.name} (case {of} again)"
 
@@ -148,47 +148,47 @@ class CaseState:
 
     @property
     def node(self) -> str | None:
-        """The node of a cluster that it ran on last, or runs on."""
+        """Cluster node that runs the case, or ran it last."""
         return self.started.node if self.started else None
 
     @property
     def cut_short(self) -> bool:
-        """Whether it was at work when its session broke off, or its node, so that it begins again."""
+        """Whether the case was running when its session or its node was lost, so that it restarts."""
         return self.state in CUT_SHORT or (self.lost and self.finished is None)
 
     @property
     def samples_per_step(self) -> int:
-        """Samples that a step handles: the batch size, where the task says no other number."""
+        """Samples per step: the batch size, unless the task reports another number."""
         said = self.prepared.samples_per_step if self.prepared else None
         return self.config.batch_size if said is None else said
 
     @property
     def effective(self) -> Effective | None:
-        """What was in force, as it was last read back."""
+        """Applied options, as last read back."""
         if self.finished and self.finished.effective:
             return self.finished.effective
         return self.prepared.effective if self.prepared else None
 
     @property
     def peak_memory_mb(self) -> float | None:
-        """The highest peak that was read: on the device, or of the worker for a case on the processor."""
+        """Highest peak that was read: memory of the device, or of the worker for a case on the CPU."""
         return peak_mb(self.config.device, self.finished.memory if self.finished else None)
 
     @property
     def device_memory_mb(self) -> float | None:
-        """That peak where it is memory of a device of its own."""
+        """Peak memory of a GPU case; None on the CPU, which has no memory of its own."""
         return None if self.config.device == "cpu" else self.peak_memory_mb
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a reader must know before believing the row."""
+        """Caveats that a reader must know before trusting the row."""
         prepared = self.prepared.marks if self.prepared else ()
         finished = self.finished.marks if self.finished else ()
         return tuple(dict.fromkeys((*prepared, *finished)))
 
 
 def peak_mb(device: str, memory: Memory | None) -> float | None:
-    """The highest of the peaks that were read: on the device, or of the worker for a case on the processor."""
+    """Return the highest peak that was read: of the device, or of the worker for a case on the CPU."""
     if memory is None:
         return None
     if device == "cpu":

@@ -1,6 +1,6 @@
-"""Steps and readings as columns of numbers: what a session holds most of."""
+"""Columns of steps and readings, which are most of a session's memory."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from array import array
 from bisect import bisect_left
@@ -14,7 +14,7 @@ from benchtui.sessions.events import Steps
 from benchtui.sessions.payloads import THROTTLES, GpuReadings, HostReadings
 
 Sizes = tuple[dict[str, int], dict[str, int]]
-"""The length of each column of steps by its name, and that of each part's."""
+"""Length of each column of steps by name, and of each part's column."""
 
 GPU_COLUMNS = (
     "power_w",
@@ -36,25 +36,25 @@ HOST_COLUMNS = (
 
 @dataclass(slots=True)
 class Columns:
-    """The steps of one phase of a case, one entry a step in each column."""
+    """Steps of one phase of a case, one entry per step in each column."""
 
     wall_ms: array[float] = field(default_factory=lambda: array("d"))
     device_ms: array[float] = field(default_factory=lambda: array("d"))
-    """Empty where the device has no events."""
+    """Empty if the device has no events."""
     parts_ms: dict[str, array[float]] = field(default_factory=dict)
     tokens: array[int] = field(default_factory=lambda: array("H"))
-    """Real tokens of each step; empty where the task has none. As narrow as the counts allow."""
+    """Real tokens per step, in the narrowest type that fits; empty if the task has none."""
     rounds: list[tuple[int, int]] = field(default_factory=list)
-    """Each round that has steps, with the place of its first, counted from 0."""
+    """Each round with steps, and the index of its first step."""
     padded_tokens: array[int] = field(default_factory=lambda: array("H"))
-    """Tokens of each step with the padding; empty where nothing says. As narrow as the counts allow."""
+    """Tokens per step with padding, in the narrowest type that fits; empty if unknown."""
     loss: array[float] = field(default_factory=lambda: array("d"))
-    """Loss of each training step, NaN where it was no finite number; empty for other tasks."""
+    """Loss of each training step, NaN if it wasn't finite; empty for other tasks."""
     told: list[tuple[int, float]] = field(default_factory=list)
-    """Each event of steps: how many there were after it, and its session time in seconds."""
+    """Number of steps after each ``steps`` event, and the event's session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
-        """Append the columns of an event; raises BenchtuiError where they differ in length."""
+        """Append the columns of an event; raises BenchtuiError if their lengths differ."""
         counted = (steps.tokens, steps.padded_tokens, steps.loss)
         columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
@@ -71,7 +71,7 @@ class Columns:
             _append(self.parts_ms.setdefault(part, array("d")), times)
 
     def drop(self, turn: int) -> None:
-        """Forget the steps of a round and of those after it: it is measured once more."""
+        """Drop the steps of a round and of later rounds, because the round is measured again."""
         kept = next((first for each, first in self.rounds if each >= turn), len(self))
         for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
@@ -81,27 +81,27 @@ class Columns:
         self.told = [each for each in self.told if each[0] <= kept]
 
     def sizes(self) -> Sizes:
-        """How long each column is by now."""
+        """Return the current length of each column."""
         names = (each.name for each in fields(self) if each.name != "parts_ms")
         whole = {name: len(getattr(self, name)) for name in names}
         return whole, {part: len(times) for part, times in self.parts_ms.items()}
 
     def first(self, sizes: Sizes) -> Columns:
-        """A copy as it was when the columns had these sizes; none of its steps must have been dropped since."""
+        """Return a copy as of these sizes; none of its steps may have been dropped since."""
         whole, parts = sizes
         columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
         return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
 
     def by_round(self) -> list[array[float]]:
-        """Times of the steps in milliseconds, a column for each round that has any."""
+        """Return the step times in milliseconds, one column per round that has any."""
         return [self.wall_ms[first:end] for _, first, end in self.spans()]
 
     def of_round(self, turn: int) -> int:
-        """How many steps a round has."""
+        """Return the number of steps in a round."""
         return sum(end - first for each, first, end in self.spans() if each == turn)
 
     def spans(self) -> list[tuple[int, int, int]]:
-        """Each round with the place of its first step and that after its last."""
+        """Return each round with the index of its first step and the index after its last."""
         ends = (*(first for _, first in self.rounds[1:]), len(self))
         return [(turn, first, end) for (turn, first), end in zip(self.rounds, ends, strict=False)]
 
@@ -110,12 +110,12 @@ class Columns:
 
 
 def _append(column: array[float], times: list[float] | array[float]) -> None:
-    """Take in more times, each kind of them in the way that is the fastest."""
+    """Append times by the fastest method for their type."""
     column.fromlist(times) if isinstance(times, list) else column.extend(times)
 
 
 def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
-    """The column with more counts, made wider where one of them needs it."""
+    """Append counts; return a wider column if one of them needs it."""
     try:
         if isinstance(counts, list):
             kept.fromlist(counts)
@@ -130,7 +130,7 @@ def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
 
 
 def narrowest(counts: Sequence[int]) -> array[int]:
-    """Counts as a column that is no wider than the largest needs."""
+    """Return counts as an array of the narrowest type that fits."""
     for kind in "HI":
         with suppress(OverflowError):
             return array(kind, counts)
@@ -139,13 +139,13 @@ def narrowest(counts: Sequence[int]) -> array[int]:
 
 @dataclass(slots=True)
 class Trace:
-    """Readings over time: a column a reading, NaN where one couldn't be read."""
+    """Readings over time, one column per reading; NaN where a reading failed."""
 
     at_s: array[float] = field(default_factory=lambda: array("d"))
     columns: dict[str, array[float]] = field(default_factory=dict)
 
     def extend(self, at_s: list[float], readings: GpuReadings | HostReadings, names: Iterable[str]) -> None:
-        """Append the named columns of an event; one that is shorter than the samples is filled with NaN."""
+        """Append the named columns of an event; a column shorter than the samples is filled with NaN."""
         before, count = len(self.at_s), len(at_s)
         self.at_s.fromlist(at_s)
         for name in names:
@@ -159,28 +159,28 @@ class Trace:
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
 
     def first(self, count: int, names: Iterable[str]) -> Trace:
-        """A copy of the first samples, with these columns alone."""
+        """Return a copy of the first ``count`` samples with these columns only."""
         return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
 
     def forget(self, before_s: float) -> None:
-        """Let go of the samples before a moment of session time."""
+        """Drop the samples before a session time."""
         count = bisect_left(self.at_s, before_s)
         for column in (self.at_s, *self.columns.values()):
             del column[:count]
 
     @property
     def numbers(self) -> int:
-        """How many numbers are held, times included."""
+        """Number of stored values, times included."""
         return len(self.at_s) * (1 + len(self.columns))
 
     def latest(self, name: str) -> float | None:
-        """The newest reading, or None where it couldn't be read."""
+        """Return the newest reading, or None if it failed."""
         column = self.columns.get(name)
         value = column[-1] if column else nan
         return None if value != value else value
 
     def between(self, name: str, start_s: float, end_s: float) -> list[float]:
-        """The readings of a column taken within a span of session time."""
+        """Return the readings of a column within a span of session time."""
         column = self.columns.get(name, array("d"))
         pairs = zip(self.at_s, column, strict=False)
         return [value for at, value in pairs if start_s <= at <= end_s and value == value]
@@ -188,7 +188,7 @@ class Trace:
 
 @dataclass(slots=True)
 class ThrottleSpan:
-    """A span of session time by what held a GPU's clock down: reasons joined by ``+``; empty for nothing."""
+    """Span of session time with the same throttle reasons, joined by ``+``; empty for no reason."""
 
     start_s: float
     end_s: float
@@ -196,5 +196,5 @@ class ThrottleSpan:
 
     @property
     def throttled(self) -> bool:
-        """Whether heat or the power supply was among them; a cap that somebody has set is none of these."""
+        """Whether heat or the power supply was a reason; a configured power cap doesn't count."""
         return not set(THROTTLES).isdisjoint(self.reasons.split("+"))

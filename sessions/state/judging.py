@@ -1,4 +1,4 @@
-"""How a reader wants cases judged: the baseline, and the margin of equivalence."""
+"""Verdict settings of a reader: baseline and margin of equivalence."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from benchtui.sessions.sweep import Baseline
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """By what a reader wants cases judged; None leaves it to the sweep, and to the usual margin."""
+    """Verdict settings; None stands for the sweep's baseline, and for the default margin."""
 
     baseline: Baseline | None = None
     same_within: float | None = None
-    """Margin of equivalence, as a share of 1."""
+    """Margin of equivalence as a fraction (0.02 is 2%)."""
 
 
 LEFT_TO_THE_SWEEP = Judging()
 
 SAME_WITHIN = 0.02
-"""Margin of equivalence: cases whose whole ratio lies within it are called the same."""
+"""Default margin of equivalence: cases whose whole ratio interval lies within it are the same."""

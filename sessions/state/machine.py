@@ -1,6 +1,6 @@
-"""What is known of one machine: what torch says of it, and its readings over time."""
+"""Machine state: what torch reports about a machine, and its readings over time."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -14,34 +14,34 @@ from benchtui.sessions.state.columns import GPU_COLUMNS, HOST_COLUMNS, ThrottleS
 
 @dataclass
 class MachineState:
-    """A machine on which cases run, or from which they are sent to others."""
+    """Machine that runs cases, or sends them to other machines."""
 
     runtime: Runtime | None = None
     idle: Idle | None = None
     gpus: dict[int, Trace] = field(default_factory=dict)
     gpu_readings: dict[int, GpuReadings] = field(default_factory=dict)
-    """The newest event of each GPU, for its limits and reasons."""
+    """Newest event of each GPU, for its limits and the reasons for missing readings."""
     held: dict[int, list[ThrottleSpan]] = field(default_factory=dict)
-    """Spans of each GPU by what held its clock down, in order."""
+    """Spans of session time per GPU and throttle reasons, in order."""
     trace: Trace = field(default_factory=Trace)
-    """Readings of processors, memory and processes."""
+    """Readings of CPUs, memory and processes."""
     begun_s: float = 0.0
-    """Session time from which on readings are held."""
+    """Session time from which readings are kept."""
 
     @property
     def traces(self) -> tuple[Trace, ...]:
-        """All of its readings."""
+        """All readings of the machine."""
         return (*self.gpus.values(), self.trace)
 
     @property
     def newest_s(self) -> float:
-        """Session time of the newest sample; 0 before there is one."""
+        """Session time of the newest sample; 0 before the first one."""
         return self.trace.at_s[-1] if self.trace.at_s else 0.0
 
     def forget(self, before_s: float) -> None:
-        """Let go of the readings before a moment of session time, and of spans that ended before it.
+        """Drop the readings before a session time, and the spans that ended before it.
 
-        Spans in which a clock was held down by heat or the power supply stay: bands of steps show them.
+        Spans of throttling by heat or the power supply stay, because the bands of steps show them.
         """
         self.begun_s = max(self.begun_s, before_s)
         for trace in self.traces:
@@ -50,11 +50,11 @@ class MachineState:
             self.held[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
 
     def unread(self) -> Self:
-        """The same machine without any readings."""
+        """Return the same machine without readings."""
         return replace(self, gpus={}, gpu_readings={}, held={}, trace=Trace(), begun_s=0.0)
 
     def told(self, event: Runtime | Idle | Telemetry, again: bool) -> None:
-        """Take in an event; of a session that goes on, runtime and idle power stay as they were told before."""
+        """Apply an event; after a resume (``again``), the original runtime and idle power are kept."""
         match event:
             case Runtime():
                 self.runtime = (again and self.runtime) or event
@@ -79,7 +79,7 @@ class MachineState:
                 spans.append(ThrottleSpan(at, at, reasons))
 
     def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
-        """The readings with every reason told so far: the sampler tells each once."""
+        """Add the reasons for missing readings recorded so far: the sampler sends each only once."""
         before = self.gpu_readings.get(readings.index)
         known = before.absent if before else {}
         return structs.replace(readings, absent=known | readings.absent) if known else readings
@@ -87,14 +87,14 @@ class MachineState:
 
 @dataclass(kw_only=True)
 class NodeState(MachineState):
-    """A node of a cluster."""
+    """Machine state of a cluster node."""
 
     joined: NodeJoined
-    """The newest, where the session was resumed."""
+    """Newest join, if the session was resumed."""
     lost: NodeLost | None = None
-    """How it was lost, as long as it hasn't joined again."""
+    """How the node was lost; None once it has joined again."""
 
     @property
     def host(self) -> Host:
-        """The machine and the software on it."""
+        """Machine and installed software."""
         return self.joined.host

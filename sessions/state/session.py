@@ -1,6 +1,6 @@
-"""A session's state: what its events say so far. Live view, attach, replay and report share this fold."""
+"""Session state: the fold over its events, shared by live view, attach, replay and report."""
 
-from __future__ import annotations  # array[float] is a type to the checker, no expression before Python 3.12
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -52,65 +52,65 @@ CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFini
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
 KEPT_BYTES = 2**25 - 2**13
-"""Just below the most that glibc's threshold for memory of its own for a block grows to (mallopt(3))."""
+"""Just below the maximum of glibc's dynamic mmap threshold (M_MMAP_THRESHOLD in mallopt(3))."""
 
 
 class Session:
-    """Everything that the events so far have said; apply them in order."""
+    """State accumulated from all events so far, which are applied in order."""
 
     def __init__(self, keep_steps: bool = True) -> None:
         self.started: SessionStarted | None = None
         self.machine = MachineState()
-        """The machine of the engine."""
+        """Machine of the engine."""
         self.nodes: dict[str, NodeState] = {}
-        """The nodes of a cluster, in the order in which they joined."""
+        """Cluster nodes in the order in which they joined."""
         self.peaks: list[Peaks] = []
         self.finished: SessionFinished | None = None
         self.cases: list[CaseState] = []
         self.running: list[CaseState] = []
-        """The cases that have a worker, or rest before they are repeated, in the order of their start."""
+        """Cases that have a worker, or pause before a repeat, in start order."""
         self.paused = False
         """Whether no further case starts."""
         self.resumed: list[Resumed] = []
-        """Each time that another engine went on with the session."""
+        """Each resume of the session by another engine."""
         self.done = 0
-        """How many cases have ended, in whatever way."""
+        """Number of ended cases, whatever their outcome."""
         self.messages: list[Message] = []
         self.now_s = 0.0
         """Session time of the newest event."""
         self._order = Order()
         self._keep_steps = keep_steps
         self.torn = False
-        """Whether an unfinished last line was dropped when reading the file."""
+        """Whether an incomplete last line was dropped when the file was read."""
         self.same_within = SAME_WITHIN
-        """Margin of equivalence for verdicts, as the reader wants it."""
+        """Margin of equivalence for verdicts, as set by the reader."""
 
     @classmethod
     def load(cls, path: Path, keep_steps: bool = True) -> Session:
-        """Fold a whole session file. Raises BenchtuiError where it can't be read.
+        """Load a whole session file; raises BenchtuiError if it can't be read.
 
-        Without the steps, those of each case that ends well are summed up as soon as it does: all figures are
-        there, in the memory that the longest case takes.
+        Without ``keep_steps``, the steps of a successful case are replaced by their metrics as soon as it ends.
+        All metrics are available, in the memory of the longest case.
         """
         try:
             return cls.by_line(path, keep_steps)
-        except BenchtuiError:  # broken, or laid out anew by another program: the file as a whole tells
+        except BenchtuiError:  # broken, or reformatted by another program: read it as a whole
             return cls._read_whole(path, keep_steps)
 
     @classmethod
     def by_line(cls, path: Path, keep_steps: bool = True) -> Session:
-        """Fold a file line by line, as the engine wrote it, so that its events needn't all be held at once.
+        """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
         Raises:
-            BenchtuiError: where it can't be read, or its lines aren't whole events.
+            BenchtuiError: If it can't be read, or its lines aren't whole events.
         """
         session = cls(keep_steps)
-        bytearray(KEPT_BYTES)  # its release tells the C library to keep freed memory for the next columns
+        bytearray(KEPT_BYTES)  # freeing it raises glibc's mmap threshold, so that freed columns are reused
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)
                 session.torn = torn
-        session.start  # noqa: B018 - it raises where there is none
+        session.start  # noqa: B018 - raises if it is missing
         return session
 
     @classmethod
@@ -125,54 +125,54 @@ class Session:
         return session
 
     def to_frame(self) -> DataFrame:
-        """One row a case as a pandas table: options, outcome, figures; what isn't known is missing."""
-        from benchtui.sessions.export.dataframe import frame  # it reads this module's class
+        """Return a pandas table, one row per case: options, outcome, metrics; unknown values are missing."""
+        from benchtui.sessions.export.dataframe import frame  # circular import
 
         return frame(self)
 
     @property
     def start(self) -> SessionStarted:
-        """The first event. Raises BenchtuiError before it has come."""
+        """First event; raises BenchtuiError before it has arrived."""
         if self.started is None:
             raise BenchtuiError("the session has no session_started event")
         return self.started
 
     @property
     def runtime(self) -> Runtime | None:
-        """What torch says of the machine of the engine."""
+        """What torch reports about the engine's machine."""
         return self.machine.runtime
 
     @property
     def gpus(self) -> dict[int, Trace]:
-        """Readings of its GPUs."""
+        """Readings of the GPUs in the engine's machine."""
         return self.machine.gpus
 
     @property
     def held(self) -> dict[int, list[ThrottleSpan]]:
-        """Spans of each of its GPUs by what held the clock down."""
+        """Throttle spans of the GPUs in the engine's machine."""
         return self.machine.held
 
     @property
     def host(self) -> Trace:
-        """Readings of its processors, memory and processes."""
+        """Readings of CPUs, memory and processes on the engine's machine."""
         return self.machine.trace
 
     @property
     def machines(self) -> tuple[MachineState, ...]:
-        """The machine of the engine, and all nodes."""
+        """The engine's machine and all nodes."""
         return (self.machine, *self.nodes.values())
 
     def ran_on(self, case: CaseState) -> MachineState:
-        """The machine that a case runs on, or ran on last."""
+        """Return the machine that runs a case, or ran it last."""
         return self.nodes.get(case.node or "", self.machine)
 
     def host_of(self, case: CaseState) -> Host:
-        """That machine as it describes itself."""
+        """Return the description of the machine that runs a case, or ran it last."""
         machine = self.ran_on(case)
         return machine.host if isinstance(machine, NodeState) else self.start.host
 
     def gpu_of(self, case: CaseState) -> int | None:
-        """The driver's index of the GPU that a case ran on; None on the processor, or where nothing says.
+        """Return the driver's index of a case's GPU; None on the CPU, or if unknown.
 
         The number in ``cuda:1`` is torch's: CUDA_VISIBLE_DEVICES may have hidden other GPUs.
         """
@@ -185,33 +185,33 @@ class Session:
 
     @property
     def current(self) -> CaseState | None:
-        """The newest of the running cases."""
+        """Newest of the running cases."""
         return self.running[-1] if self.running else None
 
     @property
     def order(self) -> Sequence[int]:
-        """The numbers of all cases as they stand in the queue; another object once that has changed."""
+        """Numbers of all cases in queue order. Adding a case extends this list; reordering replaces it."""
         return self._order.cases
 
     @property
     def pending(self) -> list[CaseState]:
-        """The cases that are still to start, those that wait for a further round included, as they start."""
+        """Cases still to start, in start order, including those that wait for another round."""
         waiting = (case.index for case in self.cases if case.state == "queued")
         return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
 
     @property
     def cut_off(self) -> bool:
-        """Whether the record ends without saying that the session has; of a running engine it says so too."""
+        """Whether the record has no end, which is also true while an engine is running."""
         return self.finished is None
 
     @property
     def left(self) -> int:
-        """How many cases would run if the session were resumed, now that no engine is at work on it."""
+        """Number of cases that a resume would run, provided that no engine is running the session."""
         imported = self.started is not None and self.started.source is not None
         return 0 if imported else sum(case.state in LEFT for case in self.cases)
 
     def judge_by(self, judging: Judging) -> None:
-        """Have verdicts follow the reader: another baseline than the sweep's, another margin of equivalence."""
+        """Override the baseline and the margin of equivalence used for verdicts."""
         if judging.same_within is not None:
             self.same_within = judging.same_within
         if judging.baseline is not None:
@@ -220,12 +220,12 @@ class Session:
             self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
 
     def apply_all(self, events: Iterable[reader.Read]) -> None:
-        """Fold events in order."""
+        """Apply events in order."""
         for event in events:
             self.apply(event)
 
     def apply(self, event: reader.Read) -> None:
-        """Fold one event; one of another version changes nothing but the time."""
+        """Apply one event; an event of another version only advances the time."""
         self.now_s = max(self.now_s, event.t)
         match event:
             case Steps():
@@ -291,7 +291,7 @@ class Session:
             self.nodes[event.node] = NodeState(joined=event)
 
     def _set_back(self, case: CaseState) -> None:
-        """Let a case wait whose node was lost."""
+        """Set a case back to waiting because its node was lost."""
         case.lost = case.resting = True
         self._leave(case)
 
@@ -347,7 +347,7 @@ class Session:
                 self._leave(case)
                 if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
                     from benchtui.sessions.stats.case_metrics import (
-                        metrics,  # numpy, which a fold without it can spare
+                        metrics,  # imports numpy, which is avoided where steps are kept
                     )
 
                     case.sum_up(metrics(case))

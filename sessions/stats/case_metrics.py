@@ -334,10 +334,10 @@ def _median_interval(ordered: np.ndarray) -> tuple[float | None, float | None]:
 
 
 def median_ranks(n: int) -> tuple[int, int] | None:
-    """Return the ranks (from 0) that bound the median's 95% interval among n sorted values; None below 6.
+    """Return the ranks (from 0) that bound the median's 95% interval among n sorted values.
 
-    They follow from the normal approximation of the binomial distribution, which assumes nothing about the
-    shape of the times (Conover, Practical Nonparametric Statistics, section 3.2).
+    None below 6 values. The ranks follow from the normal approximation of the binomial distribution, which
+    assumes nothing about the shape of the times (Conover, Practical Nonparametric Statistics, section 3.2).
     """
     rank = floor((n + 1) / 2 - 0.98 * sqrt(n))
     return None if rank < 1 else (rank - 1, n - rank)

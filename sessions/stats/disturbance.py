@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 OTHERS_PERCENT = 25.0
 OTHERS_SHARE = 0.1
-"""Processor use by others from which a case counts as disturbed: a quarter of one processor or a tenth of all
-of them, whichever is more."""
+"""Processor use by others that disturbs a case: a quarter of one or a tenth of all, whichever is more."""
 SWITCHES_PER_S = 100.0
 """Involuntary context switches per second from which a case counts as disturbed. A few are normal; a process on
 the same core causes hundreds."""
 LEAST_INTERRUPTING = 1.0
-"""Percent of a processor used by others below which the worker's own threads must have caused the switches."""
+"""Percent of a processor used by others, below which the worker's own threads caused the switches."""
 LEAST_S = 0.2
 """Measured span in seconds below which a rate of such events means nothing."""
 LEAST_CLOCK = 0.75

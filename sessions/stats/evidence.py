@@ -58,7 +58,7 @@ class Evidence:
 
 
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
-    """Return the rounds of a case from its measured steps, or the repeats of a source that kept none."""
+    """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
     if case.figures:
         return case.figures.rounds
     if len(case.measured):

@@ -76,10 +76,10 @@ def noise_of(
     same_within: float = SAME_WITHIN,
     virtual: bool = False,
 ) -> dict[str, Noise]:
-    """Estimate the noise of a session per kind of device, from its cases, its A/A pair and earlier sessions.
+    """Estimate the noise of a session per kind of device.
 
-    Only cases with several rounds contribute; others may be left out of ``results``. ``virtual`` says whether
-    the machine is a virtual one.
+    It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
+    others may be left out of ``results``. ``virtual`` says whether the machine is a virtual one.
     """
     found: dict[str, list[Sequence[Figure]]] = {kind: [] for kind in KINDS}
     for each in results:

@@ -63,7 +63,7 @@ class Doubt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as fast the new case is; above 1 it is faster."""
+    """Speedup of a new case over its base; above 1 it is faster."""
 
     value: float
     bounds: Bounds | None = None
@@ -197,7 +197,7 @@ class Comparison:
 
     @property
     def ratio(self) -> Ratio | None:
-        """How many times as fast the new case is per sample, or per step if a step has no samples."""
+        """Speedup of the new case per sample, or per step if a step has no samples."""
         return self.throughput or self.latency
 
     @property
@@ -224,7 +224,7 @@ def widened_for_machine_speed(pair: Comparison, pace: tuple[float, float]) -> Co
 
 
 def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
-    """Return the ratio of typical steps, base over new; None if a time is missing or not positive."""
+    """Return the ratio of typical steps, base over new. None if a time is missing or not positive."""
     one, other = _typical_ms(base), _typical_ms(new)
     if one is None or other is None:
         return None
@@ -289,7 +289,7 @@ def bounds_ms(result: Sampled) -> Bounds | None:
 
 
 def cold_cost_ms(result: Result) -> float | None:
-    """Return the time of the first step beyond a steady one; with ``compile``, that is the compile time."""
+    """Return the time of the first step beyond a steady one. With ``compile``, that is the compile time."""
     return result.metrics.cold_cost_ms
 
 
@@ -302,7 +302,7 @@ def break_even_steps(pair: Comparison) -> int | None:
 
 
 def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Comparison]:
-    """Pair each case that has another value of the option with the case that differs in this option only."""
+    """Pair each case with the base that differs only in the option, where it has ``base_value``."""
     rows = tuple(results)
     bases = {result.config: result for result in reversed(rows) if getattr(result.config, option) == base_value}
     wanted = ((msgspec.structs.replace(row.config, **{option: base_value}), row) for row in rows)
@@ -440,7 +440,7 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
 
 
 def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | None:
-    """Return the doubt that fast steps cast on a verdict: they give another one, or none."""
+    """Return the doubt that fast steps cast on a verdict: STEPS if they disagree, WIDE if they are unsure."""
     word = _word(witness, same_within)
     if own is Verdict.SAME:
         within = 1 / (1 + same_within) <= witness.value <= 1 + same_within

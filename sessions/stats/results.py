@@ -113,7 +113,7 @@ class Series:
 def measured(session: Session) -> tuple[Result, ...]:
     """Return the successful cases in plan order, with their metrics.
 
-    Metrics are computed here and nowhere else, so keep the result. The second case of an A/A pair is left out,
+    Each call computes the metrics, so keep the result. The second case of an A/A pair is left out,
     because it is no separate choice.
     """
     return tuple(each for each in _all(session) if not each.config.repeat)

@@ -9,11 +9,11 @@ _normal = cache(NormalDist().inv_cdf)
 
 
 def quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's t for a probability from 0.5 to 1 and at least 1 degree of freedom.
+    """Return a quantile of Student's t distribution.
 
-    Uses Hill's approximation (CACM 13(10), 1970, algorithm 396), whose error stays below 0.01% from 3 degrees
-    of freedom on; 1 and 2 are exact. Fractions between these are interpolated, to 2%: the logarithm over the
-    reciprocal of the degrees of freedom.
+    ``probability`` is from 0.5 to 1, ``freedom`` at least 1. Uses Hill's approximation (CACM 13(10), 1970,
+    algorithm 396), whose error stays below 0.01% from 3 degrees of freedom on; 1 and 2 are exact. Fractions
+    between these are interpolated, to 2%: the logarithm over the reciprocal of the degrees of freedom.
     """
     if freedom == inf:
         return _normal(probability)

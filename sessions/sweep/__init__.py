@@ -1,4 +1,4 @@
-"""A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
+"""Sweep definition: axes, measurement rules, and the ordered plan of cases."""
 
 from benchtui.sessions.sweep.model import (
     LARGEST,

@@ -1,13 +1,13 @@
-"""The order in which cases start: round by round, every second one backward, so that drift hits all alike."""
+"""Case order: round by round, every second round reversed so that drift affects all cases alike."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 RoundsDone = Callable[[int], int]
-"""How many rounds of a case are over."""
+"""Number of finished rounds of a case."""
 
 
 class Order:
-    """Cases by their numbers, in the order of the even rounds."""
+    """Case numbers in the order of the even rounds."""
 
     def __init__(self, cases: Iterable[int] = ()) -> None:
         self._cases = list(cases)
@@ -22,15 +22,15 @@ class Order:
 
     @property
     def cases(self) -> Sequence[int]:
-        """All cases; another object once the order has changed."""
+        """All case numbers in order. Adding a case extends this list; reordering replaces it."""
         return self._cases
 
     def add(self, case: int, after: int | None = None) -> None:
-        """Put a new case behind another one, or at the end; raises ValueError for one that isn't there."""
+        """Insert a case after another one, or append it; raises ValueError if ``after`` is unknown."""
         self._cases.insert(len(self._cases) if after is None else self._cases.index(after) + 1, case)
 
     def starting(self, waiting: Iterable[int], rounds_done: RoundsDone) -> list[int]:
-        """The waiting cases as they start: those with the fewest rounds behind them first."""
+        """Return the waiting cases in start order: those with the fewest finished rounds first."""
         place = {case: at for at, case in enumerate(self._cases)}
 
         def turn(case: int) -> tuple[int, int]:
@@ -40,7 +40,7 @@ class Order:
         return sorted(waiting, key=turn)
 
     def rearrange(self, cases: Sequence[int], rounds_done: RoundsDone) -> None:
-        """Let the waiting cases, all of them given, start in this order within their rounds."""
+        """Reorder the waiting cases within their rounds; ``cases`` must contain all of them."""
         moved = list(dict.fromkeys(cases))
         backward = [case for case in reversed(moved) if rounds_done(case) % 2]
         forward = [case for case in moved if rounds_done(case) % 2 == 0]

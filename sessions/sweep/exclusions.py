@@ -1,4 +1,4 @@
-"""Which cases a sweep leaves out, as few entries as simply say it; cases switched off and on."""
+"""Exclusions of a sweep: switching cases off and on with as few entries as possible."""
 
 from collections.abc import Iterable
 
@@ -11,15 +11,15 @@ Exclusions = tuple[Exclusion, ...]
 
 
 def naming(axes: Axes, config: Config) -> Exclusion:
-    """The exclusion that marks a single case: it names the options of which the axes have several values."""
+    """Return the exclusion of a single case: it names the options with several values on the axes."""
     several = (field for field in AXES if len(getattr(axes, field)) > 1)
     return Exclusion(**{field: getattr(config, field) for field in several})
 
 
 def switched_off(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclusions:
-    """One more exclusion; where it completes the values of an option, one entry without the option says it.
+    """Add an exclusion, merging entries where it completes the values of an option.
 
-    Entries that the new one covers are dropped.
+    One entry without that option then replaces them. Entries that the new one covers are dropped.
     """
     named = exclusion.named
     for field in named:
@@ -32,12 +32,12 @@ def switched_off(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclu
 
 
 def switched_on(exclude: Exclusions, axes: Axes, wanted: Exclusion) -> Exclusions:
-    """The exclusions without the cases that match ``wanted``; an entry that spans more is taken apart."""
+    """Remove the cases that match ``wanted`` from the exclusions, splitting entries that cover more."""
     return tuple(dict.fromkeys(part for each in exclude for part in _without(each, axes, wanted.named)))
 
 
 def _without(exclusion: Exclusion, axes: Axes, wanted: dict[str, str | int]) -> Iterable[Exclusion]:
-    """What is left of an exclusion: for each option that ``wanted`` names, its other values."""
+    """Split an exclusion: return entries for the other values of each option that ``wanted`` names."""
     named = exclusion.named
     if any(named.get(field, value) != value for field, value in wanted.items()):
         return [exclusion]

@@ -1,4 +1,4 @@
-"""A sweep: its axes, its rules of measuring, and the ordered cases that follow from them."""
+"""Sweep model: axes, measurement rules, run options and case options."""
 
 import re
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
 
 TASKS = ("classify", "lm-forward", "lm-train", "generate")
-"""Tasks that need no code of the user's."""
+"""Built-in tasks, which need no user code."""
 SAMPLE = "sample"
-"""The dataset that is bundled."""
+"""The bundled dataset."""
 SYNTHETIC = "synthetic"
-"""The dataset that is drawn instead of read: token ids without a text behind them."""
+"""The generated dataset: random token ids, with no text behind them."""
 
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
@@ -41,50 +41,50 @@ MOST_RETRIES = 10
 MOST_THREADS = 4096
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
-"""A whole number from 1 up."""
+"""Integer of at least 1."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
-"""A time in seconds."""
+"""Time in seconds."""
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of everything that crosses a process or reaches the disk.
+    """Base class of all data sent between processes or written to disk.
 
-    Options are written out with their defaults, so that a file says the same to a version that has others.
+    Options are written with their defaults, so that a version with other defaults reads the same values.
     """
 
 
 class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
-    """One cell of a sweep: the options a case is asked to run with."""
+    """One cell of a sweep: the requested options of a case."""
 
     machine: str = ""
-    """The nodes of a cluster on which it may run: their kind (``H100``), a label (``zone=a``), a resource, or
-    one node's name; empty for any of them, and for this machine."""
+    """Cluster nodes that may run the case: a kind (``H100``), a label (``zone=a``), a resource, or one node's
+    name. Empty for any node, and for this machine."""
     device: str
     """``cpu`` or ``cuda:N``."""
     precision: str = "fp32"
     batch_size: Size = 1
-    """Samples a step."""
+    """Samples per step."""
     sequence_length: Size = 128
-    """Tokens a sample, after truncation and padding."""
+    """Tokens per sample, after truncation and padding."""
     attention: str = "auto"
-    """Attention implementation; ``auto`` leaves the choice to transformers."""
+    """Attention implementation; ``auto`` lets transformers choose."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
     repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
-    """1 for the second case of an A/A pair: the same case again, under a name of its own."""
+    """1 for the second case of an A/A pair: the same case under another name."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
-    """Threads of torch inside one operation; 0 leaves the choice to torch."""
+    """Torch threads within one operation; 0 lets torch choose."""
     padding: str = "max"
     """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
     label: str = ""
-    """An imported case in its tool's own words, where that tool has other options than these, which then say
-    nothing but for the device."""
+    """Name of an imported case in its tool's words, if that tool has other options than these.
+    The options here then mean nothing, except for the device."""
 
     @property
     def name(self) -> str:
-        """The case in one readable line, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
+        """One-line name of the case, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
 
-        Machine, attention, threads and padding are named only where they were chosen.
+        Machine, attention, threads and padding appear only if they were chosen.
         """
         if self.label:
             return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
@@ -93,12 +93,12 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
     @property
     def uses_cuda_graphs(self) -> bool:
-        """Whether its compile mode replays CUDA graphs, whose tensors live in memory of their own."""
+        """Whether its compile mode replays CUDA graphs, whose tensors have their own memory."""
         return self.device != "cpu" and self.compile in GRAPH_MODES
 
     @property
     def family(self) -> str:
-        """What the case has in common with those of other batch sizes, in one readable line."""
+        """One-line name shared by cases that differ only in batch size."""
         return f"{self._choices} seq={self.sequence_length}"
 
     @property
@@ -111,7 +111,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
 
 class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The values of every axis, expanded; each combination is a case."""
+    """Expanded values of every axis; each combination is a case."""
 
     machine: tuple[str, ...] = ("",)
     device: tuple[str, ...] = ("cpu",)
@@ -123,11 +123,11 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
     sequence_length: tuple[Size, ...] = (128,)
     batch_size: tuple[Size, ...] = (1,)
     batch_size_auto: bool = False
-    """Whether each combination of the other axes begins at batch size 1 and looks for the largest that fits."""
+    """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
 
     @property
     def count(self) -> int:
-        """How many cases the axes span; a search for the batch size counts as the case it begins with."""
+        """Number of cases that the axes span; a batch size search counts as its first case."""
         total = 1
         for axis in AXES:
             total *= len(getattr(self, axis))
@@ -135,7 +135,7 @@ class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Baseline(Record, frozen=True, kw_only=True):
-    """Options that mark the case others are compared with; an option left out matches any value."""
+    """Options that select the baseline case; an omitted option matches any value."""
 
     machine: str | None = None
     device: str | None = None
@@ -148,102 +148,102 @@ class Baseline(Record, frozen=True, kw_only=True):
     padding: str | None = None
 
     def matches(self, config: Config) -> bool:
-        """Whether a case's options agree with every option named here."""
+        """Return whether a case matches every option named here."""
         return all(getattr(self, field) in (None, getattr(config, field)) for field in self.__struct_fields__)
 
     @property
     def named(self) -> dict[str, str | int]:
-        """The options named here, with their values."""
+        """Options named here, with their values."""
         values = ((field, getattr(self, field)) for field in self.__struct_fields__)
         return {field: value for field, value in values if value is not None}
 
 
 class Exclusion(Baseline, frozen=True, kw_only=True):
-    """Options that mark the cases which are left out of the plan; an option left out matches any value."""
+    """Options that select cases to leave out of the plan; an omitted option matches any value."""
 
 
 class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """How a case is timed and when it stops."""
+    """Timing, warm-up and stop rules of a case."""
 
     warmup: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 5
-    """Steps run, recorded and not counted, before measuring; with ``warmup_auto`` a guess of their number."""
+    """Warm-up steps: recorded, never counted. With ``warmup_auto``, an estimate of their number."""
     warmup_auto: bool = False
     """Warm up until a sliding window of steps is stable, or a cap is reached."""
     iterations: Size = 20
-    """Measured steps; with ``until_percent`` or ``until_auto`` the least number of them."""
+    """Measured steps; with ``until_percent`` or ``until_auto``, the minimum number."""
     until_percent: Annotated[float, msgspec.Meta(gt=0, lt=100)] | None = None
-    """Measure on until the 95% interval of the median is this narrow, in percent of the median."""
+    """Measure until the 95% interval of the median is this narrow, in percent of the median."""
     until_auto: bool = False
-    """Measure on until the spread is narrow enough for the device, or turns out to be what it is."""
+    """Measure until the spread is narrow enough for the device, or proves to be inherent."""
     max_time_s: Seconds | None = None
-    """Stop measuring a case after this long, in seconds."""
+    """Time limit for measuring a case, in seconds."""
     timeout_s: Seconds = 600.0
-    """Kill a case, loading included, after this long, in seconds."""
+    """Time limit after which a case is killed, in seconds, loading included."""
     mode: Mode = "latency"
-    """Whether the device is synchronised around every step, or around blocks of steps."""
+    """Whether the device is synchronized around every step, or around blocks of steps."""
     rounds: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)] = 1
-    """How often all cases are run, in alternating order."""
+    """Number of times that all cases run, in alternating order."""
     aa: bool = False
-    """Whether the baseline case is run a second time, so that the difference of the two tells the noise."""
+    """Whether the baseline case runs twice; the difference between the two is the noise."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=MOST_RETRIES)] | None = None
-    """How often a disturbed case is repeated; null repeats throttled ones twice and others never."""
+    """Repeats of a disturbed case; null repeats throttled cases twice and others never."""
     caches: Caches = "cold"
     """Whether every case compiles into an empty cache, or all cases of the session share one."""
     peaks: bool = True
-    """Whether to measure the most that each device does, which cases are held against."""
+    """Whether to measure each device's peak performance, for comparison with the cases."""
     baseline: Baseline | None = None
 
     @property
     def planned_steps(self) -> int:
-        """Measured steps of a case over all rounds, where no other rule ends or prolongs it."""
+        """Measured steps of a case over all rounds, unless another rule ends or extends it."""
         return self.iterations * self.rounds
 
 
 class Train(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a training step is, for the task ``lm-train``."""
+    """Training options of the task ``lm-train``."""
 
     accumulation: Size = 1
-    """Batches whose gradients are added up before the optimizer steps: a step is that many batches."""
+    """Batches of gradient accumulation per optimizer step; all of them are one step."""
     learning_rate: Annotated[float, msgspec.Meta(gt=0, le=LARGEST)] = 5e-5
     activation_checkpointing: bool = False
-    """Whether activations are computed again in the backward pass instead of being kept."""
+    """Whether activations are recomputed in the backward pass instead of being stored."""
 
 
 class Generate(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What is generated, for the task ``generate``."""
+    """Generation options of the task ``generate``."""
 
     new_tokens: Size = 32
-    """Tokens added to each prompt; nothing ends a generation early."""
+    """Tokens added to each prompt; generation never ends early."""
 
 
 class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Where cases run, and how they follow each other."""
+    """Execution options: where cases run, and whether in parallel."""
 
     parallel: bool = False
-    """Whether cases on different GPUs run side by side, one a device; one on the processor runs alone."""
+    """Whether cases on different GPUs run in parallel, one per device; a case on the CPU runs alone."""
     executor: ExecutorKind = "local"
-    """Whether cases run on this machine or on the nodes of a Ray cluster, by default one a node at a time."""
+    """Whether cases run on this machine or on the nodes of a Ray cluster, by default one per node at a time."""
     address: str = "auto"
-    """Of the Ray cluster: ``host:port``, ``ray://host:port``, or ``auto`` for the one running here."""
+    """Address of the Ray cluster: ``host:port``, ``ray://host:port``, or ``auto`` for the one running here."""
     place: str = ""
-    """Which nodes may be used at all, in the words of the axis ``machine``; empty for every node."""
+    """Nodes that may be used at all, in the syntax of the axis ``machine``; empty for every node."""
     lost: WhenLost = "fail"
-    """Whether a case whose node was lost fails, or is repeated on another one."""
+    """Whether a case whose node was lost fails, or is repeated on another node."""
     repeat_on_each: bool = True
-    """Whether nodes that share the cases each run the baseline case, so that their differences are known."""
+    """Whether nodes that share the cases each run the baseline case, to measure their differences."""
 
 
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What to measure, on what, and how."""
+    """Sweep: what to measure, where, and how."""
 
     name: str
     model: str
-    """Hub id, local folder, or the name of a bundled architecture."""
+    """Hub id, local folder, or name of a bundled architecture."""
     weights: Weights = "pretrained"
     task: str = "classify"
-    """One of ``TASKS``, or ``file.py:function`` for a step of the user's own."""
+    """One of ``TASKS``, or ``file.py:function`` for a user-defined step."""
     dataset: str = "sample"
-    """``sample`` (bundled text), ``synthetic`` (drawn token ids), a hub id, or a local file or folder."""
+    """``sample`` (bundled text), ``synthetic`` (random token ids), a hub id, or a local file or folder."""
     axes: Axes = Axes()
     measure: Measure = Measure()
     run: Run = Run()
@@ -252,17 +252,17 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     env: dict[str, str] = {}
     """Environment variables of the measured processes."""
     exclude: tuple[Exclusion, ...] = ()
-    """Cases that are left out of the plan."""
+    """Cases to leave out of the plan."""
 
     @property
     def planned(self) -> int:
-        """How many cases the plan has at most: those left out are counted."""
+        """Maximum number of planned cases: excluded ones are counted."""
         return self.axes.count + self.measure.aa
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One planned case: its options, or the reason it makes no sense to run them."""
+    """Planned case: its options and, if running it makes no sense, the reason to skip it."""
 
     index: int
     config: Config
@@ -270,11 +270,11 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The readable name of the case's options."""
+        """Readable name of the case's options."""
         return self.config.name
 
 
 def custom_task(task: str) -> tuple[str, str] | None:
-    """File and function of a step of the user's own, or None for a task of ours."""
+    """Return file and function of a user-defined step, or None for a built-in task."""
     match = _OWN.fullmatch(task)
     return (match[1], match[2]) if match else None

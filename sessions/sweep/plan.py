@@ -1,4 +1,4 @@
-"""The ordered cases of a sweep: its axes multiplied out, exclusions applied, senseless combinations named."""
+"""Sweep plan: axes multiplied out, exclusions applied, meaningless combinations skipped with a reason."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,9 +21,9 @@ from benchtui.sessions.sweep.options import AXES
 
 
 def cases(sweep: Sweep) -> list[Case]:
-    """Every combination of the axes, in the order in which they run: machine outermost, batch size innermost.
+    """Return every combination of the axes in run order: machine outermost, batch size innermost.
 
-    What the sweep excludes has no case; the second case of an A/A pair comes last.
+    Excluded combinations are no cases. The second case of an A/A pair comes last.
     """
     planned = [
         Case(index, config, unsupported_reason(config) or incompatible_reason(config, sweep))
@@ -33,14 +33,14 @@ def cases(sweep: Sweep) -> list[Case]:
 
 
 def included_configs(sweep: Sweep) -> Iterator[Config]:
-    """The combinations of the axes that the sweep doesn't exclude, in their order."""
+    """Iterate over the combinations of the axes that aren't excluded, in order."""
     values = (getattr(sweep.axes, axis) for axis in AXES)
     configs = (Config(**dict(zip(AXES, row, strict=True))) for row in itertools.product(*values))
     return itertools.filterfalse(exclusion_matcher(sweep.exclude), configs)
 
 
 def exclusion_matcher(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
-    """Tells whether a case is excluded, however many exclusions there are."""
+    """Return a predicate for excluded cases that stays fast with many exclusions."""
     groups: dict[tuple[str, ...], set[tuple[str | int, ...]]] = {}
     for exclusion in exclude:
         named = exclusion.named
@@ -51,7 +51,7 @@ def exclusion_matcher(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
 
 
 def _again(planned: list[Case], rules: Measure) -> list[Case]:
-    """The second case of an A/A pair: the baseline again, or the first case where none is named."""
+    """Return the second case of an A/A pair: the baseline, or the first case if none is set."""
     sound = [case for case in planned if case.skip is None]
     wanted = [case for case in sound if rules.baseline is None or rules.baseline.matches(case.config)]
     if not rules.aa or not planned:
@@ -61,26 +61,26 @@ def _again(planned: list[Case], rules: Measure) -> list[Case]:
 
 
 def expand_gpus(sweep: Sweep, count: int) -> Sweep:
-    """The sweep with ``cuda:*`` replaced by that many devices, and by ``cuda:0`` where there is none.
+    """Replace ``cuda:*`` with ``count`` devices, or with ``cuda:0`` if there are none.
 
     Raises:
-        BenchtuiError: where that makes too many cases.
+        BenchtuiError: If that makes too many cases.
     """
     gpus = [f"cuda:{index}" for index in range(max(count, 1))]
     return _in_place_of(ALL_GPUS, gpus, "device", sweep, f"{count} GPUs")
 
 
 def expand_node_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
-    """The sweep with ``*`` on the axis ``machine`` replaced by these kinds of nodes.
+    """Replace ``*`` on the axis ``machine`` with these kinds of nodes.
 
     Raises:
-        BenchtuiError: where that makes too many cases.
+        BenchtuiError: If that makes too many cases.
     """
     return _in_place_of(ALL_KINDS, kinds, "machine", sweep, f"{len(kinds)} kinds of nodes")
 
 
 def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what: str) -> Sweep:
-    """The sweep with a value of an axis replaced by others, each once."""
+    """Replace one value of an axis with others, without duplicates."""
     given: tuple[str, ...] = getattr(sweep.axes, axis)
     if sign not in given:
         return sweep
@@ -95,7 +95,7 @@ def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what
 
 
 def unsupported_reason(config: Config) -> str | None:
-    """Why a combination cannot mean anything on any machine, or None when it can."""
+    """Return why a combination is meaningless on any machine, or None."""
     if config.device != "cpu":
         if config.precision == "int8":
             return "int8 is torch's dynamic quantisation, which works on cpu alone"
@@ -112,7 +112,7 @@ def unsupported_reason(config: Config) -> str | None:
 
 
 def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
-    """Why a combination cannot mean anything for the rest of the sweep, or None when it can."""
+    """Return why a combination is meaningless with the rest of the sweep, or None."""
     if config.machine and sweep.run.executor == "local":
         return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
     if sweep.task == "lm-train" and config.precision == "fp16":

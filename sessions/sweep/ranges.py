@@ -1,4 +1,4 @@
-"""The values of one axis: lists, and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
+"""Axis values: lists and the range syntax ``a..b``, ``a..b+step``, ``a..b*factor``."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -13,21 +13,21 @@ from benchtui.sessions.sweep.model import LARGEST
 T = TypeVar("T")
 
 MOST_VALUES = 10_000
-"""Values one axis may have; more is taken for a slip of the keyboard."""
+"""Maximum number of values on one axis; anything more is treated as a typo."""
 
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The least and the largest number that an axis takes."""
+    """Smallest and largest allowed number of an axis."""
 
     least: int = 1
     most: int = LARGEST
 
     @property
     def forms(self) -> str:
-        """What may be written, in words."""
+        """Allowed syntax, in words."""
         ranges = '"a..b", "a..b+step" or "a..b*factor"'
         return f"a whole number from {self.least} to {self.most}, a list of them, {ranges}"
 
@@ -36,21 +36,21 @@ ANY_SIZE = Bounds()
 
 
 def whole_numbers(value: object, where: str, bounds: Bounds = ANY_SIZE) -> tuple[int, ...]:
-    """Expand an axis of whole numbers, each once, in the order written.
+    """Expand an axis of integers, without duplicates, in the order written.
 
     Raises:
-        BenchtuiError: naming the entry, the value and what is allowed.
+        BenchtuiError: With the entry, the value and what is allowed.
     """
     return _distinct((_expand(item, where, bounds) for item in _items(value, where)), where)
 
 
 def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[str, ...]:
-    """Expand an axis of names; ``check(word, where)`` returns the word as it is kept, or raises."""
+    """Expand an axis of names; ``check(word, where)`` returns the normalized word, or raises."""
     return _distinct(([check(_word(item, where), where)] for item in _items(value, where)), where)
 
 
 def one_of(allowed: Iterable[str]) -> Callable[[str, str], str]:
-    """A check that accepts the words of a list, and suggests the nearest for any other."""
+    """Return a check that accepts the listed words and suggests the nearest one for any other."""
     known = tuple(allowed)
 
     def check(word: str, where: str) -> str:
@@ -64,7 +64,7 @@ def one_of(allowed: Iterable[str]) -> Callable[[str, str], str]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A half-sentence that names the known word nearest to this one, or nothing."""
+    """Return a hint with the known word nearest to this one, or an empty string."""
     found = get_close_matches(word, list(known), n=1)
     return f" (did you mean {found[0]!r}?)" if found else ""
 

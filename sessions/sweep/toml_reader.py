@@ -1,4 +1,4 @@
-"""Sweeps as text: TOML files, presets and ``--set`` overrides, read with errors that name the entry."""
+"""Sweep parser: TOML files, presets and ``--set`` overrides, with errors that name the entry."""
 
 import re
 import tomllib
@@ -52,17 +52,17 @@ _DEVICE = re.compile(r"cpu|cuda:(?:0|[1-9]\d{0,3})")
 
 
 def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
-    """Read a sweep from a TOML file or a preset's name, with ``key=value`` overrides applied.
+    """Read a sweep from a TOML file or a preset, with ``key=value`` overrides applied.
 
     Raises:
-        BenchtuiError: for a file that can't be read, TOML that doesn't parse, or an entry that isn't allowed.
+        BenchtuiError: If the file can't be read, isn't valid TOML, or has an entry that isn't allowed.
     """
     text, where = read_source(source)
     return parse_sweep(text, where, overrides, default_name=Path(source).stem)
 
 
 def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_name: str = "sweep") -> Sweep:
-    """Read a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
+    """Parse a sweep from TOML text; ``where`` names it in errors. Raises BenchtuiError."""
     table = read_table(text, where)
     for override in overrides:
         _override(table, override)
@@ -71,28 +71,28 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
 
 
 def read_table(text: str, where: str) -> Table:
-    """The entries of a TOML text; raises BenchtuiError where it isn't one."""
+    """Parse TOML text; raises BenchtuiError if it is invalid."""
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a plain ValueError where a number has thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: a number with thousands of digits
         raise BenchtuiError(f"{where}: not valid TOML: {error}") from error
 
 
 def preset_names() -> list[str]:
-    """Names of the presets that ship with benchtui."""
+    """List the names of the bundled presets."""
     return sorted(
         entry.name.removesuffix(".toml") for entry in _PRESETS.iterdir() if entry.name.endswith(".toml")
     )
 
 
 def checked(config: Config) -> Config:
-    """The options of one case, held to what a sweep may name. Raises BenchtuiError naming the option."""
+    """Validate the options of one case. Raises BenchtuiError naming the option."""
     options = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
     return Config(**options, repeat=config.repeat)
 
 
 def baseline_from(options: Sequence[str]) -> Baseline | None:
-    """The baseline of options such as ``precision=fp32``; None without any. Raises BenchtuiError."""
+    """Parse a baseline from options such as ``precision=fp32``; None if empty. Raises BenchtuiError."""
     if not options:
         return None
     where = "--baseline"
@@ -107,7 +107,7 @@ def baseline_from(options: Sequence[str]) -> Baseline | None:
 
 
 def read_source(source: str) -> tuple[str, str]:
-    """The TOML text of a file or a preset, and what to call it in errors; raises BenchtuiError."""
+    """Read the TOML text of a file or a preset, and its name for errors; raises BenchtuiError."""
     path = Path(source)
     if source in preset_names() and not path.is_file():
         return (_PRESETS / f"{source}.toml").read_text("utf-8"), f"preset {source}"
@@ -149,7 +149,7 @@ def _path(key: str, where: str) -> list[str]:
 
 
 def entries() -> dict[str, Parser]:
-    """Every entry but the exclusions by its dotted name, such as ``axes.device``, with its parser."""
+    """Map the dotted name of every entry, such as ``axes.device``, to its parser; exclusions are omitted."""
     found: dict[str, Parser] = {}
     for key, parse in _TOP.items():
         found |= {f"{key}.{name}": parser for name, parser in _TABLES.get(key, {}).items()} or {key: parse}
@@ -158,7 +158,7 @@ def entries() -> dict[str, Parser]:
 
 
 def typed(text: str) -> object:
-    """The value of an entry that was typed: a TOML value where it is one, else the text itself."""
+    """Parse a typed entry: as a TOML value if it is one, otherwise as text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def typed(text: str) -> object:
 
 
 def sweep_of(table: Table, where: str) -> Sweep:
-    """A sweep from the entries of a TOML file; raises BenchtuiError."""
+    """Build a sweep from the entries of a TOML file; raises BenchtuiError."""
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     sweep = Sweep(**_entries(table, _TOP, f"{where}: "))
@@ -278,18 +278,18 @@ def _count(least: int, most: int = LARGEST) -> Parser:
 
 
 def _or_auto(parse: Parser) -> Parser:
-    """A parser that takes the word ``auto`` besides."""
+    """Return a parser that also accepts ``auto``."""
     return lambda value, where: AUTO if value == AUTO else parse(value, where)
 
 
 def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (checked entry by entry before)
-    """The axes; a batch size that is looked for begins at 1."""
+    """Build the axes; a batch size search starts at 1."""
     auto = entries.get("batch_size") == AUTO
     return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
 
 
 def _batch_sizes(value: object, where: str) -> object:
-    """The batch sizes, or the word ``auto``, which stands alone."""
+    """Parse the batch sizes, or a single ``auto``."""
     items = value.split(",") if isinstance(value, str) else value
     words = [item.strip() for item in items if isinstance(item, str)] if isinstance(items, list) else []
     if AUTO not in words:
@@ -318,7 +318,7 @@ def _flag(value: object, where: str) -> bool:
 
 
 def _env(value: object, where: str) -> dict[str, str]:
-    """A table of environment variables; a whole number is taken as its digits."""
+    """Parse a table of environment variables; an integer becomes its digits."""
     if not isinstance(value, dict):
         raise BenchtuiError(f"{where}: {quoted(value)} is not a table of entries")
     return {
@@ -335,8 +335,8 @@ def _variable(name: str, value: object, where: str) -> str:
     return text
 
 
-def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (checked entry by entry before)
-    """The rules of measuring; where an entry says ``auto``, a field of its own says so."""
+def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was validated before)
+    """Build the measurement rules; an entry of ``auto`` sets a separate field."""
     automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
     said = {field: value for field, value in entries.items() if field not in automatic}
     return Measure(**said | dict.fromkeys(automatic.values(), True))
@@ -367,7 +367,7 @@ def _percent(value: object, where: str) -> float:
 
 
 def _single(parse: Parser) -> Parser:
-    """A parser of one value out of a parser of an axis."""
+    """Turn the parser of an axis into a parser of a single value."""
 
     def parse_one(value: object, where: str) -> object:
         values = parse(value, where)
@@ -379,7 +379,7 @@ def _single(parse: Parser) -> Parser:
 
 
 def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
-    """A list of tables that name options; each is kept once."""
+    """Parse a list of tables that name options, without duplicates."""
     if not isinstance(value, list):
         raise BenchtuiError(f"{where}: {quoted(value)} is not a list of tables, such as [[exclude]]")
     parse = _table(Exclusion, _ONE_CASE)
@@ -407,7 +407,7 @@ _ONE_CASE: dict[str, Parser] = {
         _AXES | {"machine": _words(_machine), "device": _words(_device), "batch_size": ranges.whole_numbers}
     ).items()
 }
-"""The options of a single case."""
+"""Parsers of the options of a single case."""
 AUTO = "auto"
 _AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
 _MEASURE: dict[str, Parser] = {

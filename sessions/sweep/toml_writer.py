@@ -1,4 +1,4 @@
-"""The entries of a sweep as a user types them, and back into a TOML file that keeps its comments."""
+"""Sweep writer: entries as typed text, and TOML files that keep their comments."""
 
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
@@ -13,7 +13,7 @@ from benchtui.sessions.sweep.model import Exclusion, Record, Sweep
 from benchtui.sessions.sweep.toml_reader import Table
 
 Texts = Mapping[str, str]
-"""What an entry says, by its dotted name; an entry that isn't there has its default."""
+"""Text of each entry by dotted name; a missing entry has its default."""
 
 WORDS = (
     "name",
@@ -28,15 +28,15 @@ WORDS = (
     "run.place",
     "run.lost",
 )
-"""Entries that are text, whatever the text looks like."""
+"""Entries that are always text, whatever they look like."""
 PAIRS = ("measure.baseline", "env")
-"""Entries that are a table: ``name=value, name=value``."""
+"""Entries that are a table, typed as ``name=value, name=value``."""
 LEAST_IN_RANGE = 4
-"""Numbers of which a range is made."""
+"""Minimum count of numbers to be written as a range."""
 
 
 def value_of(entry: str, text: str) -> object:
-    """The value that a TOML file would hold for what was typed; raises BenchtuiError for broken pairs."""
+    """Convert typed text to the value in a TOML file; raises BenchtuiError for malformed pairs."""
     text = text.strip()
     if entry in WORDS:
         return text
@@ -48,7 +48,7 @@ def value_of(entry: str, text: str) -> object:
 
 
 def text_of(value: object) -> str:
-    """A value of a TOML file as it would be typed."""
+    """Format a value of a TOML file as a user would type it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -57,7 +57,7 @@ def text_of(value: object) -> str:
 
 
 def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
-    """The sweep that the texts say; raises BenchtuiError where one of them isn't allowed."""
+    """Build the sweep from typed entries; raises BenchtuiError if one isn't allowed."""
     table: Table = {}
     for entry, text in texts.items():
         home, _, name = entry.rpartition(".")
@@ -66,7 +66,7 @@ def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
 
 
 def texts_of(table: Table) -> dict[str, str]:
-    """What each entry of a TOML file says."""
+    """Return the text of each entry in a TOML file."""
     found = {}
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
@@ -77,12 +77,12 @@ def texts_of(table: Table) -> dict[str, str]:
 
 
 def table_of(sweep: Sweep) -> Table:
-    """A sweep as the entries of a TOML file, defaults included; what has no value is left out."""
+    """Return a sweep as the entries of a TOML file, defaults included, unset values omitted."""
     return _entries(sweep) | {"exclude": _tables(sweep.exclude)}
 
 
 def toml_of(sweep: Sweep) -> str:
-    """A sweep as a TOML file: its name and model, and all that isn't at its default."""
+    """Format a sweep as a TOML file: name, model and everything that isn't a default."""
     table, default = table_of(sweep), table_of(Sweep(name="", model=""))
     said: Table = {}
     for key, value in table.items():
@@ -94,9 +94,9 @@ def toml_of(sweep: Sweep) -> str:
 
 
 def rewritten(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:
-    """A TOML file with the entries that differ from ``before`` changed, and all else as it was.
+    """Rewrite the entries of a TOML file that differ from ``before``; everything else is kept as it is.
 
-    The exclusions are written anew unless they are None.
+    The exclusions are replaced unless ``exclude`` is None.
     """
     document = tomlkit.parse(source)
     for entry in dict.fromkeys((*before, *texts)):
@@ -125,12 +125,12 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
 
 
 def _list(values: list[object]) -> tomlkit.items.Item:
-    """A list as tomlkit reads it; one that it makes of values takes a time that grows with their square."""
+    """Build a list by parsing its text; tomlkit takes quadratic time to build one from values."""
     return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
 
 
 def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
-    """Change the pairs of a table one by one, so that comments beside the others stay."""
+    """Update the pairs of a table one by one, so that comments next to the others stay."""
     if not isinstance(holder.get(name), Mapping):
         holder[name] = tomlkit.inline_table() if inline else tomlkit.table()
     table = holder[name]
@@ -151,7 +151,7 @@ def _array(tables: Iterable[Table]) -> tomlkit.items.AoT:
 
 
 def _text_of_pairs(table: Mapping[str, object]) -> str:
-    """``name=value, name=value``, or TOML where that couldn't be told apart again."""
+    """Format as ``name=value, name=value``, or as TOML if that would be ambiguous."""
     pairs = {name: text_of(value) for name, value in table.items()}
     if all(text and text.strip() == text and not set(text) & set(",={}\"'") for text in pairs.values()):
         return ", ".join(f"{name}={text}" for name, text in pairs.items())
@@ -171,7 +171,7 @@ def _pairs(entry: str, text: str) -> Table:
 
 
 def _plain(text: str) -> str | int:
-    """A number where the text is one as TOML would write it, else the text."""
+    """Return an integer if the text is one as TOML would write it, otherwise the text."""
     is_number = text.isascii() and text.isdigit() and len(text) < 11 and str(int(text)) == text
     return int(text) if is_number else text
 
@@ -181,7 +181,7 @@ def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
 
 
 _NAMES = {"until_percent": "until", "max_time_s": "max_time", "timeout_s": "timeout"}
-"""What a file calls the fields whose names end in a unit."""
+"""Names in a file of the fields whose names end in a unit."""
 
 
 def _entries(record: Record) -> Table:
@@ -202,14 +202,14 @@ def _said(field: str, value: object) -> object:
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
-        return f"{str(value).removesuffix('.0')}%"  # all digits, or another sweep would be read
+        return f"{str(value).removesuffix('.0')}%"  # all digits: rounding would change the sweep
     if field.endswith("_s") and isinstance(value, float):
         return _time(value)
     return value
 
 
 def _time(seconds: float) -> str | float:
-    """A time in the one unit that suits it, or in seconds."""
+    """Format a duration in the largest unit that divides it, or return seconds."""
     for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
         if seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
@@ -217,7 +217,7 @@ def _time(seconds: float) -> str | float:
 
 
 def _range(values: tuple[Any, ...]) -> str | None:
-    """The range that gives these numbers, or None where none does."""
+    """Return the range that expands to these numbers, or None."""
     if len(values) < LEAST_IN_RANGE or not all(isinstance(value, int) for value in values):
         return None
     first, second, *_, last = values

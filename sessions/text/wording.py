@@ -71,7 +71,7 @@ def _rates(result: Result) -> str:
 
 
 def _kind(result: Result) -> str:
-    """Name the typical step: a median, over rounds if there are several, or the mean of a source."""
+    """Name the typical step: a median, over rounds if there are several, or the mean from a source."""
     if len(result.metrics.rounds_ms) > 1 and result.case.steps_measured:
         return "median over rounds"
     return "mean" if result.metrics.latency_ms.median is None else "median"
@@ -84,7 +84,7 @@ def cost_of_a_million(result: Result, per_hour: float | None) -> float | None:
 
 
 def times(ratio: Ratio | None) -> str:
-    """Format a ratio with its 95% interval, or note that it has none; near 1 with one more digit."""
+    """Format a ratio with its 95% interval, or note that it has none."""
     if ratio is None:
         return "an unknown multiple"
     interval = between(ratio)
@@ -147,7 +147,10 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
 
 
 def _wide(ratio: Ratio) -> str:
-    """Format the interval that is too wide: of typical steps, or of fast ones if only those are in the way."""
+    """Format the interval that is too wide.
+
+    It is that of typical steps, or of fast ones if typical ones alone would do.
+    """
     if _hidden(ratio) or ratio.fast is None:
         return f"the interval ({between(ratio)} ×)"
     low, high = (number(end, ratio_digits(ratio)) for end in (ratio.fast.low, ratio.fast.high))

@@ -137,7 +137,9 @@ def test_a_refusal_reaches_the_one_who_asked(server: Served) -> None:
 def test_what_is_no_command_is_answered_in_one_line(
     server: Served, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
-    monkeypatch.setattr(control_server, "MAX_COMMAND_BYTES", 90_000 if line.startswith(b"x") else MAX_COMMAND_BYTES)
+    monkeypatch.setattr(
+        control_server, "MAX_COMMAND_BYTES", 90_000 if line.startswith(b"x") else MAX_COMMAND_BYTES
+    )
     answer = msgspec.json.decode(said(line), type=Answer)
     assert not answer.ok and answer.error is not None
     assert answer.error.startswith("not a command: ") and "\n" not in answer.error and len(answer.error) < 400

@@ -23,7 +23,7 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal import reader
 from benchtui.sessions.library import paths, summaries
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.render import MAKERS, _drawn
+from benchtui.sessions.plots.render import PLOTS, _drawn
 from benchtui.sessions.plots.spec import Plan, facts
 from benchtui.sessions.replay import loading
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
@@ -138,7 +138,7 @@ def _results(path: Path, dice: random.Random) -> None:
 def _figures(path: Path, dice: random.Random) -> None:
     """What all figures would show; one in twenty is drawn too, which takes longer than all else."""
     known = facts(Session.load(path, keep_steps=False))
-    plans = [plan for make in MAKERS if isinstance(plan := make(known), Plan)]
+    plans = [plan for make in PLOTS if isinstance(plan := make(known), Plan)]
     if plans and dice.random() < 0.05:
         with style.drawing():
             drawn = _drawn(dice.choice(plans), png=False)

@@ -1,1 +1,1 @@
-"""The page of one case."""
+"""Case screen: everything known about one case."""

@@ -1,4 +1,4 @@
-"""How a case's steps are spread: a histogram with the percentiles beside it; knows no Textual."""
+"""Step time distribution of a case: histogram and percentiles. Independent of Textual."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 BINS = 16
 MARKS = ("p50", "p90", "p95", "p99")
 SLIP = 1e-6
-"""Share of a span by which rounding may put the least and the most value outside."""
+"""Tolerance for rounding at both ends of the histogram, in bin widths."""
 LABELS = 36
-"""Cells before the bars."""
+"""Cells left of the bars, for labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Steps counted in spans of equal width, those that are outliers apart."""
+    """Histogram of step times with bins of equal width, outliers excluded."""
 
     low_ms: float
     width_ms: float
     counts: tuple[int, ...]
 
     def place(self, time_ms: float) -> int | None:
-        """The span that a time falls into; None outside of all."""
+        """Return the index of the bin that contains a time; None if it is out of range."""
         place = (time_ms - self.low_ms) / self.width_ms
         if not -SLIP <= place <= len(self.counts) + SLIP:
             return None
@@ -40,8 +40,8 @@ class Bins:
 
 
 def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
-    """The steps but for the outliers at these places; None where they are too few or all alike."""
-    import numpy as np  # a tenth of a second, in a thread
+    """Bin the step times, except outliers given by index. None if there are too few or all are equal."""
+    import numpy as np  # takes ~0.1 s to import, in a thread
 
     kept = np.delete(np.asarray(times_ms, dtype=float), list(outliers))
     if len(kept) < BINS or kept.min() == kept.max():
@@ -51,7 +51,7 @@ def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
 
 
 def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
-    """Figures, histogram, and what lies outside of it."""
+    """Render the metrics, the histogram, and a note on outliers."""
     lines = [drawn for facts in _figures(known, symbols) for drawn in wrap_facts(facts, width)]
     if bins is None:
         return [*lines, BLANK, line(("too few different steps for a histogram", "muted"))]
@@ -59,7 +59,7 @@ def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: S
 
 
 def percentiles(spread: Distribution) -> dict[str, float]:
-    """The percentiles that there are enough steps for, in milliseconds."""
+    """Return the percentiles with enough steps to be computed, in milliseconds."""
     values = (spread.median, spread.p90, spread.p95, spread.p99)
     return {name: value for name, value in zip(MARKS, values, strict=True) if value is not None}
 
@@ -104,7 +104,7 @@ def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list
 
 
 def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
-    """The outliers, which the histogram leaves out and no figure does."""
+    """Render a note on the outliers. Only the histogram excludes them; all metrics include them."""
     count = len(known.outliers)
     if not count:
         return [line(("no outliers", "muted"))]

@@ -1,4 +1,4 @@
-"""Help for the page of a case: its signs."""
+"""Help for the case screen: symbols."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def case_help(symbols: Symbols) -> Sequence[Section]:
-    """Signs of a case."""
+    """Return the help sections of the case screen."""
     signs = (
         (symbols.ok, "asked for, and read back as such"),
         (symbols.failed, "asked for, and not in force"),

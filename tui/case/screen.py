@@ -1,4 +1,4 @@
-"""One case with everything known of it: sections side by side, the case before and after a key away."""
+"""Case screen: one case in sections, with key bindings for the next and previous case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 RENEW_S = 1.0
 SOON_S = 0.1
-"""How often to look for steps that are being read again."""
+"""Seconds between checks whether evicted data has been reloaded."""
 READINGS = "taking its readings from the record again"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What takes long to say of a case."""
+    """Case data that is slow to compute."""
 
     metrics: "Metrics | None" = None
     bins: Bins | None = None
@@ -51,7 +51,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Which case, in which state, and which section of it."""
+    """Snapshot of the header: case, state, and current section."""
 
     name: str
     position: str
@@ -60,7 +60,7 @@ class Header:
 
 
 class CaseScreen(Screen[None]):
-    """A case of a session; the screen below goes on reading, and this one draws once a second."""
+    """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -89,16 +89,16 @@ class CaseScreen(Screen[None]):
         self._symbols = symbols
         self._section = 0
         self._at = 0
-        """The first line in view; of the steps, the row that the reader is at."""
+        """First visible line; in the step table, the selected row."""
         self._computed: dict[int, Computed] = {}
         self._seen = metrics_worker.ComputedCases()
         self._sound: tuple[int, tuple[Peaks, ...]] | None = None
-        """The peaks that no case exceeded, and how many cases had ended then."""
+        """Cached peaks that no case exceeded, with the number of ended cases they are based on."""
         self._busy = False
         self._word = ""
 
     def compose(self) -> ComposeResult:
-        """Header, the section's lines, a word, the keys."""
+        """Lay out the header, the current section, the message line, and the key bar."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
@@ -108,17 +108,17 @@ class CaseScreen(Screen[None]):
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
-        """Show what is known at once, and begin to compute the rest."""
+        """Draw what is known, and start computing the rest."""
         self._panel("small").show("")
         self.set_interval(RENEW_S, self.tick)
         self.call_after_refresh(self.tick)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw once the panels have their new sizes."""
+        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self._draw)
 
     def tick(self) -> None:
-        """Draw what has come, and compute what is new of the case."""
+        """Redraw, and compute metrics if the case has new steps."""
         if not self.is_current:
             return
         self._draw(self._feed.cache.problem or None)
@@ -128,29 +128,29 @@ class CaseScreen(Screen[None]):
             self.run_worker(self._compute())
 
     def action_leave(self) -> None:
-        """Back to the screen below."""
+        """Return to the screen below."""
         self.dismiss()
 
     def action_section(self, by: int) -> None:
-        """Show another section, from its beginning."""
+        """Show another section from its first line."""
         self._section = (self._section + by) % len(SECTIONS)
         self._at = 0
         self._draw("")
 
     def action_case(self, by: int) -> None:
-        """Show the next case or the one before, in the same section."""
+        """Show the next or previous case in the same section."""
         self._index = min(max(self._index + by, 0), len(self._feed.session.cases) - 1)
         self._at = 0
         self._word = ""
         self.tick()
 
     def action_move(self, lines: int) -> None:
-        """Scroll by lines, or by steps."""
+        """Scroll by lines; in the step table, by rows."""
         self._at += lines
         self._draw("")
 
     def action_outlier(self, by: int) -> None:
-        """Go to the next outlier among the steps, or to the one before."""
+        """Select the next or previous outlier in the step table."""
         if SECTIONS[self._section] != "steps":
             self._section, self._at = SECTIONS.index("steps"), 0
         row = self._steps().next_outlier(self._at, by)
@@ -161,30 +161,30 @@ class CaseScreen(Screen[None]):
         self._draw("")
 
     def action_copy(self) -> None:
-        """Copy what is known of the case as markdown."""
+        """Copy everything known about the case as Markdown."""
         self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
         self._draw("copied as markdown")
 
     def action_help(self) -> None:
-        """What the keys and signs mean."""
-        from benchtui.tui.case.help import case_help  # no picture waits for it
+        """Open the help page."""
+        from benchtui.tui.case.help import case_help  # lazy import: not needed for the first paint
         from benchtui.tui.pages.help import open_help
 
         open_help(self, self._symbols, case_help)
 
     @property
     def _held(self) -> CaseState:
-        """The case with as many of its steps as are held."""
+        """Case as kept in memory; its steps may be evicted."""
         return self._feed.session.cases[self._index]
 
     @property
     def _case(self) -> CaseState:
-        """The case, with its steps as soon as they are there."""
+        """Case, including its steps once they are loaded."""
         return self._looked or self._held
 
     @property
     def _looked(self) -> CaseState | None:
-        """The case with its steps; None while they are read again."""
+        """Case with its steps; None while they are reloaded."""
         if self._held.steps_held:
             return self._held
         looked = self._feed.looked_at(self._held)
@@ -192,7 +192,7 @@ class CaseScreen(Screen[None]):
 
     @property
     def _machine(self) -> MachineState | None:
-        """The machine it ran on, with its readings; None while they are read again."""
+        """Machine the case ran on, with its readings; None while they are reloaded."""
         machine = self._feed.session.ran_on(self._held)
         if readings_held(self._held, machine, self._feed.now_s):
             return machine
@@ -200,7 +200,7 @@ class CaseScreen(Screen[None]):
         return looked.machine if looked else None
 
     def _read_again(self) -> None:
-        """Have the steps read, and look soon whether they are there."""
+        """Start reloading evicted data, and check again after ``SOON_S``."""
         if self._feed.cache.waits:
             self.run_worker(self._feed.cache.go_on())
         self.set_timer(SOON_S, self.tick)
@@ -239,7 +239,7 @@ class CaseScreen(Screen[None]):
             self._panel("keys").show(self._keys())
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
-        """The lines in view."""
+        """Return the visible lines."""
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             if not steps.count:
@@ -300,7 +300,7 @@ class CaseScreen(Screen[None]):
 
 
 def _computed(case: CaseState) -> Computed:
-    from benchtui.sessions.stats.case_metrics import metrics  # numpy: a tenth of a second that no key waits for
+    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (~0.1 s); runs in a thread
 
     found = metrics(case)
     return Computed(found, bins_of(case.measured.wall_ms, found.outliers) if found else None)

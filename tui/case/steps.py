@@ -1,4 +1,4 @@
-"""Every step of a case as a row; only those in view are made, so that ten million cost no more than ten."""
+"""Step table of a case: renders only visible rows, so ten million steps cost no more than ten."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from benchtui.tui.drawing.format import clean, milliseconds
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 
 WIDTH = 10
-"""Cells of a figure."""
+"""Width of a metric column in cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Neighbouring steps of one phase and round: places of their columns, from and up to."""
+    """Consecutive steps of one phase and round: column indices from ``start`` up to, not including, ``end``."""
 
     columns: Columns
     phase: str
@@ -27,10 +27,10 @@ class Stretch:
 
 
 class StepTable:
-    """The steps of a case in the order in which they were taken: a round's warm-up, then what was measured."""
+    """Steps of a case in execution order: in each round the warm-up, then the measured steps."""
 
     def __init__(self, case: CaseState, outliers: Sequence[int]) -> None:
-        """``outliers`` are places among the measured steps, in order."""
+        """Index the steps. ``outliers`` are indices of measured steps, in ascending order."""
         self._stretches = _stretches(case)
         self._measured = case.measured
         self._outliers = outliers
@@ -38,7 +38,7 @@ class StepTable:
         self.count = sum(each.end - each.start for each in self._stretches)
 
     def lines(self, at: int, width: int, height: int, symbols: Symbols) -> list[Line]:
-        """The header, and the rows around the one that the reader is at."""
+        """Render the header and the rows around the selected row ``at``."""
         titles = self._titles(width)
         head = "".join(f"{title:>{size}}" for title, size in titles)
         top = max(0, min(at - (height - 1) // 2, self.count - (height - 1)))
@@ -48,14 +48,14 @@ class StepTable:
         return [crop(pieces, width, symbols) for pieces in (header, *drawn)]
 
     def next_outlier(self, at: int, by: int) -> int | None:
-        """The row of the next outlier, or with ``by`` -1 of the one before; None where there is no other."""
+        """Return the row of the next outlier (previous if ``by`` is -1); None if there is none."""
         rows = (self._row_of(place) for place in self._near(at, by))
         return next((row for row in rows if (row - at) * by > 0), None)
 
     def _near(self, at: int, by: int) -> Sequence[int]:
-        """A few outliers on both sides of a row, in the order to be tried."""
+        """Return a few outliers on both sides of a row, in search order."""
         stretch, place = self._found(at)
-        if stretch.columns is not self._measured:  # of a warm-up: the measured steps of its round follow
+        if stretch.columns is not self._measured:  # warm-up: search from the next measured step
             later = (each.start for each in self._stretches if each.columns is self._measured)
             place = next((start for start in later if self._row_of(start) > at), len(self._measured))
         near = bisect_left(self._outliers, place)
@@ -63,7 +63,7 @@ class StepTable:
         return around if by > 0 else around[::-1]
 
     def _row_of(self, place: int) -> int:
-        """The row of a measured step."""
+        """Return the row of a measured step."""
         before = 0
         for stretch in self._stretches:
             if stretch.columns is self._measured and stretch.start <= place < stretch.end:
@@ -72,7 +72,7 @@ class StepTable:
         raise IndexError(place)
 
     def _found(self, row: int) -> tuple[Stretch, int]:
-        """The stretch that a row is in, and its place in the columns."""
+        """Return the stretch that contains a row, and the row's index in the columns."""
         for stretch in self._stretches:
             size = stretch.end - stretch.start
             if row < size:
@@ -81,7 +81,7 @@ class StepTable:
         raise IndexError(row)
 
     def _titles(self, width: int) -> list[tuple[str, int]]:
-        """The columns that there is room for; parts come last, in their order."""
+        """Return titles and widths of the columns that fit. Step parts come last, in their order."""
         measured = self._measured
         counted = [("step", 11), (" phase", 9), (" round", 6), ("wall ms", WIDTH + 2)]
         device = [("device ms", WIDTH + 1)] if len(measured.device_ms) else []
@@ -121,18 +121,18 @@ class StepTable:
 
 
 def _stretches(case: CaseState) -> tuple[Stretch, ...]:
-    """The steps by round; within one, those of the warm-up come first."""
+    """Split the steps by round and phase. Within a round, the warm-up comes first."""
     found = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
     return tuple(sorted(found, key=lambda stretch: stretch.round))
 
 
 def _of_phase(columns: Columns, phase: str) -> list[Stretch]:
     spans = columns.spans()
-    if len(spans) > MOST_ROUNDS:  # no engine numbers its rounds so; a file may
+    if len(spans) > MOST_ROUNDS:  # no engine writes this many rounds, but a file may contain them
         spans = [(0, 0, len(columns))]
     return [Stretch(columns, phase, turn, first, end) for turn, first, end in spans]
 
 
 def _entry(columns: Columns, column: Sequence[float], place: int) -> float | None:
-    """A step's entry in a column that has one for every step."""
+    """Return a step's entry in a column; None if the column doesn't cover every step."""
     return column[place] if len(column) == len(columns) else None

@@ -1,4 +1,4 @@
-"""What a session knows of a case but for steps and readings, as lines and as markdown; knows no Textual."""
+"""Case summary as styled lines and as Markdown, without steps and readings. Independent of Textual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sections = Sequence[tuple[str, list[Line]]]
 
 
 def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
-    """How it ended, options asked for and in force, figures, parts, model and text."""
+    """Render outcome, requested and actual options, metrics, step parts, rounds, model, and dataset."""
     return _together(
         [
             ("End", _table(_ended(case), width)),
@@ -39,13 +39,13 @@ def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Sy
 
 
 def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
-    """Limits, memory, energy, what went on around the case, and what the compiler did."""
+    """Render limits, memory, energy, environment, and compiler statistics."""
     sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
     return _together(sections) or [line(("nothing is known before the case has ended", "muted"))]
 
 
 def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
-    """Why a case ended as it did, whole."""
+    """Render in full why a case ended as it did."""
     facts = _table(_error(case), width)
     if not facts:
         word = "it hasn't ended" if case.finished is None else "no error"
@@ -54,7 +54,7 @@ def error_lines(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 
 
 def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
-    """The same facts as tables of markdown."""
+    """Return the same facts as Markdown tables."""
     options = [
         (option, str(getattr(case.config, option)), said, sign) for option, said, sign, _ in _read_back(case)
     ]
@@ -81,7 +81,7 @@ def _together(sections: Sections) -> list[Line]:
 
 
 def _table(facts: Facts, width: int) -> list[Line]:
-    """Labels and values below each other; a long value goes on in the next line, so that none is cut."""
+    """Render labels and values, one per row. Long values are wrapped, never truncated."""
     size = max((len(label) for label, _ in facts), default=0)
     lines: list[Line] = []
     for label, value in facts:
@@ -101,7 +101,7 @@ def _known(*facts: tuple[str, object]) -> Facts:
 
 
 def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
-    """What was asked for beside what was read back; a mismatch has a sign, a word and a colour."""
+    """Render requested next to actual options. A mismatch has a symbol, a word, and a color."""
     signs = {True: (symbols.ok, "good"), False: (symbols.failed, "bad"), None: (symbols.absent, "muted")}
     lines = [crop([(f"  {'':<16} {'asked for':<18} in force", "muted")], width, symbols)]
     for option, said, so, known in _read_back(case):
@@ -119,7 +119,7 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 
 
 def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
-    """Each option with what was read back of it, whether it was in force in words, and whether it was."""
+    """Return each option, its actual value, whether it was applied in words, and the same as a bool or None."""
     effective = case.effective
     if effective is None:
         return [(option, "", "not read back", None) for option in READ_BACK]
@@ -323,7 +323,7 @@ def _unit(value: float | None, unit: str, digits: int) -> str | None:
 
 
 def _limits(limit: Limit | None, symbols: Symbols) -> Facts:
-    """What a step does, what share of its device's peaks that is, and what holds it back."""
+    """Return the work of a step, its share of the device's peaks, and what limits it."""
     if limit is None:
         return []
     work, peaks, shares = limit.work, limit.peaks, limit.shares

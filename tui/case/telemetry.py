@@ -1,4 +1,4 @@
-"""What the machine's readings were while a case was measured: a small trace each; knows no Textual."""
+"""Telemetry of a case: a small trace of each reading during its measurement. Independent of Textual."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,14 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, width_of
 HEIGHT = 3
 GAP = 4
 LABELS = 9
-"""Cells before a trace."""
+"""Cells left of a trace, for axis labels."""
 MOST_POINTS = 4000
-"""Readings of a trace that are looked at one by one; of more, every so many."""
+"""Approximate maximum number of readings drawn per trace. Longer traces are subsampled."""
 
 ABREAST = 100
-"""Width from which two traces stand beside each other."""
+"""Width in cells from which two traces are drawn side by side."""
 DEGREES = "degrees"
-"""Stands for the sign of the symbols."""
+"""Placeholder for the degree symbol of ``Symbols``."""
 
 GPU = (
     ("power_w", "power", "W"),
@@ -43,7 +43,7 @@ HOST = (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reading over a span of session time."""
+    """Time series of one reading within a span of session time."""
 
     label: str
     unit: str
@@ -52,7 +52,10 @@ class Reading:
 
 
 def span_of(case: CaseState, now_s: float) -> tuple[float, float] | None:
-    """Session time over which a case was measured; of one without it, from its start to its end or to now."""
+    """Return the session time span in which a case was measured.
+
+    If that is unknown, return the span from its start to its end or to now; None before it has started.
+    """
     if case.finished and case.finished.measured_s:
         return case.finished.measured_s
     if case.started is None:
@@ -63,9 +66,9 @@ def span_of(case: CaseState, now_s: float) -> tuple[float, float] | None:
 def trace_lines(
     session: Session, case: CaseState, machine: MachineState, now_s: float, width: int, symbols: Symbols
 ) -> list[Line]:
-    """A trace for every reading of the case's device and of its worker, and what held the clock down.
+    """Render a trace of each reading of the case's device and worker, and any throttling.
 
-    ``machine`` has the readings of the one it runs on, or ran on last.
+    ``machine`` contains the readings of the machine that the case is running on, or ran on last.
     """
     span = span_of(case, now_s)
     if span is None:
@@ -91,7 +94,7 @@ def trace_lines(
 
 
 def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
-    """Whether a machine has all readings of a case that there are, or can't have them before the case ends."""
+    """Return whether all readings of a case are in memory. Always true until it ends: no reload is possible yet."""
     span = span_of(case, now_s)
     return case.finished is None or span is None or machine.begun_s <= span[0]
 
@@ -123,7 +126,7 @@ def _drawn(reading: Reading, span: tuple[float, float], width: int, symbols: Sym
 
 
 def _beside(drawn: Sequence[Sequence[Line]], width: int) -> list[Line]:
-    """Traces of the same height in one row."""
+    """Join traces of equal height side by side."""
     padded = ([(*part, (" " * (width + GAP - width_of(part)), "plain")) for part in lines] for lines in drawn)
     return [line(*(piece for part in row for piece in part)) for row in zip(*padded, strict=True)]
 
@@ -133,7 +136,7 @@ def _figure(value: float) -> str:
 
 
 def _scale(least: float, most: float) -> Scale:
-    """Around the values; what hardly changes isn't blown up."""
+    """Return a scale around the values. Small variations aren't magnified."""
     room = max(most - least, 0.05 * abs(most), 1.0)
     return linear(max(0.0, (least + most - room) / 2), (least + most + room) / 2, 3, from_zero=False)
 
@@ -159,7 +162,7 @@ def _curve(
 def _held(
     held_spans: Iterable[ThrottleSpan], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
-    """The spans in which something held the GPU's clock down."""
+    """Render the spans in which the GPU's clock was throttled."""
     spans = [held for held in held_spans if held.reasons]
     within = [held for held in spans if held.end_s >= span[0] and held.start_s <= span[1]]
     if not within:

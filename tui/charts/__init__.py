@@ -1,1 +1,1 @@
-"""The Charts."""
+"""Charts view: line charts and the Pareto front of a session."""

@@ -1,4 +1,4 @@
-"""Help for the Charts: their signs."""
+"""Help for the Charts view: symbols."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def charts_help(symbols: Symbols) -> Sequence[Section]:
-    """Signs of the Charts."""
+    """Return the help sections of the Charts view."""
     signs = (
         ("a b c", "a point of that line; a bar through it is its 95 % interval"),
         (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),

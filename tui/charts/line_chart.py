@@ -1,4 +1,4 @@
-"""What the Charts show: the reader's choices, and snapshots of the session under them; knows no Textual."""
+"""Line chart: the user's selection, and the plot, lists, and table for it. Independent of Textual."""
 
 from dataclasses import dataclass
 from string import ascii_letters
@@ -31,7 +31,7 @@ from benchtui.tui.model.case_rows import ROLES, SIGNS
 from benchtui.tui.shell.keymap import key
 
 LINE_ROLES = tuple(f"line{number}" for number in range(6))
-"""Colours that take turns; what tells lines apart for certain is the letter."""
+"""Color roles of the lines, in rotation. The letters identify the lines."""
 
 
 ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
@@ -39,7 +39,7 @@ ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 
 @dataclass(slots=True)
 class ChartAxis:
-    """What the reader asked to see."""
+    """Selected metric, axis, line, x value, scale, and filter."""
 
     figure: Figure = SAMPLES
     axis: Axis = "batch_size"
@@ -47,11 +47,11 @@ class ChartAxis:
     x: int | None = None
     logarithmic: bool = False
     wanted: str = ""
-    """Words that a line's label must have, each of them."""
+    """Words that a line's label must contain, all of them."""
 
 
 def shown(figure: Figure, value: float | None, symbols: Symbols) -> str:
-    """A value of a figure, without its unit."""
+    """Format a value of a metric without its unit."""
     if figure.unit == "1/s":
         return format.rate(value, symbols)
     if figure.unit == "J" and value is not None:
@@ -60,12 +60,12 @@ def shown(figure: Figure, value: float | None, symbols: Symbols) -> str:
 
 
 def title(figure: Figure) -> str:
-    """A figure with its unit, where the name doesn't say it."""
+    """Return a metric's name with its unit, unless the name already includes it."""
     return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
 
 
 class LineChart:
-    """Lines over an axis; one of them is chosen, and a point on it."""
+    """Lines over an axis, with a selected line and a selected point on it."""
 
     def __init__(
         self, session: Session, known: Known, symbols: Symbols, judge: CaseVerdicts | None = None
@@ -77,12 +77,12 @@ class LineChart:
         self.choice = ChartAxis()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
-        """Lines that there are without the filter."""
+        """Number of lines before filtering."""
         self.chart = Chart(SAMPLES, self.choice.axis, ())
         self.renew()
 
     def renew(self) -> None:
-        """Take in what has become known, and keep what is chosen within it."""
+        """Rebuild the chart from the current session, and keep the selection valid."""
         choice = self.choice
         axes = axes_of(case.config for case in self._session.cases)
         choice.axis = choice.axis if choice.axis in axes else axes[0]
@@ -99,29 +99,29 @@ class LineChart:
 
     @property
     def line(self) -> ChartLine | None:
-        """The chosen line."""
+        """Selected line; None if there is none."""
         return next((line for line in self.chart.lines if line.key == self.choice.line), None)
 
     @property
     def point(self) -> Point | None:
-        """The chosen point."""
+        """Selected point; None if there is none."""
         points = self.line.points if self.line else ()
         return next((point for point in points if point.x == self.choice.x), None)
 
     @property
     def case(self) -> CaseState | None:
-        """The case of the chosen point."""
+        """Case of the selected point."""
         return self.point.case if self.point else None
 
     def next_figure(self, by: int) -> None:
-        """Change to another of the figures that any case has."""
+        """Switch to another metric that at least one case has."""
         figures = figures_of(self._session.cases, self._known)
         at = figures.index(self.choice.figure) if self.choice.figure in figures else 0
         self.choice.figure = figures[(at + by) % len(figures)]
         self.renew()
 
     def next_axis(self) -> str:
-        """Change to the next axis that has several values; a word where there is but one."""
+        """Switch to the next axis with several values. Return a message if there is only one."""
         axes = axes_of(case.config for case in self._session.cases)
         if axes == (self.choice.axis,):
             return f"{_words(self.choice.axis)} is the only axis of numbers with several values"
@@ -132,7 +132,7 @@ class LineChart:
         return ""
 
     def move_line(self, by: int) -> None:
-        """Choose another line; the point stays at its place on the axis where the line has one there."""
+        """Select another line. Keep the x value if that line has a point there."""
         keys = [line.key for line in self.chart.lines]
         if keys:
             at = keys.index(self.choice.line) if self.choice.line in keys else 0
@@ -140,7 +140,7 @@ class LineChart:
             self.renew()
 
     def move_point(self, by: int) -> None:
-        """Choose another point of the line."""
+        """Select another point of the line."""
         places = [point.x for point in self.line.points] if self.line else []
         if places:
             at = places.index(self.choice.x) if self.choice.x in places else 0
@@ -148,18 +148,18 @@ class LineChart:
 
     @property
     def title(self) -> str:
-        """What is drawn."""
+        """Chart title: metric and axis."""
         return f"{title(self.choice.figure)} over {_words(self.choice.axis)}"
 
     @property
     def notes(self) -> list[str]:
-        """What the reader has asked for beside it."""
+        """Active filter and scale, in words."""
         choice = self.choice
         kept = [f"filter {choice.wanted}", f"{len(self.chart.lines)} of {self._all} lines"]
         return [*(kept if choice.wanted else []), *(["logarithmic"] if choice.logarithmic else [])]
 
     def readout(self) -> list[Span]:
-        """The chosen point in figures."""
+        """Render the selected point, its value, and its verdict."""
         line, point = self.line, self.point
         if line is None or point is None:
             return []
@@ -167,7 +167,7 @@ class LineChart:
         return [(f"{format.clean(name)}   ", "plain"), *self._said(point), *self._against_base(point.case)]
 
     def _against_base(self, case: CaseState) -> list[Span]:
-        """The case against its baseline, with the word that the report has for it."""
+        """Render a case's verdict and its ratio to the baseline, worded as in the report."""
         if self._judge.is_base(case):
             return [("   the baseline", "muted")]
         found = self._judge.verdict(case)
@@ -178,7 +178,7 @@ class LineChart:
         return [word, (f": {found.value:.2f}x the baseline", "muted")]
 
     def plot(self) -> Plot:
-        """The picture."""
+        """Build the plot."""
         chosen, figure = self.line, self.choice.figure
         last = [line for line in self.chart.lines if line is not chosen] + ([chosen] if chosen else [])
         curves = tuple(self._curve(line, line is chosen) for line in last)
@@ -195,7 +195,7 @@ class LineChart:
         )
 
     def lines(self) -> Listing:
-        """Every line with its letter, and its value at the place of the chosen point."""
+        """List all lines with their letters and their values at the selected x."""
         choice = self.choice
         rows = tuple(
             (self._letter(line), (format.clean(line.label), "plain"), self._at(line))
@@ -206,13 +206,13 @@ class LineChart:
         return Listing(("", "line", f"at {choice.x}" if choice.x is not None else ""), rows, 1, at)
 
     def points(self) -> Listing:
-        """The points of the chosen line in numbers."""
+        """List the points of the selected line in numbers."""
         points = self.line.points if self.line else ()
         at = next((place for place, point in enumerate(points) if point.x == self.choice.x), None)
         return Listing(self._titles(), tuple(self._row(point) for point in points), 2, at)
 
     def markdown(self) -> str:
-        """The chosen line as a table."""
+        """Return the selected line as a Markdown table; empty if none is selected."""
         if self.line is None:
             return ""
         rows = [[said for said, _ in self._row(point)] for point in self.line.points]
@@ -273,7 +273,7 @@ class LineChart:
         return Curve(letter, "strong" if chosen else role, dots)
 
     def _lost(self) -> tuple[OutcomeMarker, ...]:
-        """Where on the axis cases ended without a value; the first of a place gives the sign."""
+        """Return markers of cases that ended without a value. The first case at an x value sets the symbol."""
         found: dict[int, list[tuple[Point, str]]] = {}
         for line in self.chart.lines:
             for point in line.points:
@@ -306,7 +306,7 @@ class LineChart:
 
 
 def letter_of(place: int) -> Span:
-    """Letter and colour of a line."""
+    """Return the letter and color role of a line."""
     return (ascii_letters[place % len(ascii_letters)], LINE_ROLES[place % len(LINE_ROLES)])
 
 

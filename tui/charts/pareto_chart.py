@@ -1,4 +1,4 @@
-"""The Pareto front as the Charts show it: every case by what it brings and costs; knows no Textual."""
+"""Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
 from benchtui.sessions.analysis.chart_series import SAMPLES, Known, line_labels
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, trades
@@ -14,7 +14,7 @@ from benchtui.tui.drawing.styled_text import Span
 
 
 class FrontChart:
-    """All measured cases, the front brought out; one case of the front is chosen."""
+    """All measured cases with the front highlighted, and a selected case of the front."""
 
     def __init__(self, session: Session, known: Known, symbols: Symbols) -> None:
         self._session = session
@@ -28,10 +28,10 @@ class FrontChart:
         self._fronts: dict[int, tuple[ParetoPoint, ...]] = {}
         self._front: tuple[ParetoPoint, ...] = ()
         self._labels: dict[int, str] = {}
-        """Of each case."""
+        """Label of each case, by index."""
 
     def renew(self, wanted: str, logarithmic: bool) -> None:
-        """Take in what has become known, and what the reader asked for."""
+        """Rebuild the front from the current session, with a filter and a scale."""
         self._wanted, self._logarithmic = wanted, logarithmic
         cases = self._session.cases
         labels = line_labels([case.config for case in cases])
@@ -45,11 +45,11 @@ class FrontChart:
 
     @property
     def case(self) -> CaseState | None:
-        """The chosen case."""
+        """Selected case; None if the front is empty."""
         return self._front[self._chosen].case if self._front else None
 
     def next_cost(self) -> str:
-        """Weigh throughput against something else; a word where nothing else was measured."""
+        """Switch to the next measured cost. Return a message if there is no other."""
         at = COSTS.index(self._cost)
         others = [*COSTS[at + 1 :], *COSTS[:at]]
         found = next((cost for cost in others if trades(self._session.cases, self._known, cost)), None)
@@ -59,23 +59,23 @@ class FrontChart:
         return ""
 
     def move(self, by: int) -> None:
-        """Choose another case of the front."""
+        """Select another case of the front."""
         self._chosen = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0))
 
     @property
     def title(self) -> str:
-        """What is drawn."""
+        """Chart title: throughput and cost."""
         return f"Pareto front: samples/s against {title(self._cost)}"
 
     @property
     def notes(self) -> list[str]:
-        """How many cases are on the front, and what the reader asked for."""
+        """Number of cases on the front, with the active filter and scale."""
         count = f"{len(self._front)} of {len(self._all)} cases"
         filtered = [f"filter {self._wanted}"] if self._wanted else []
         return [*filtered, count, *(["logarithmic"] if self._logarithmic else [])]
 
     def readout(self) -> list[Span]:
-        """The chosen case in figures."""
+        """Render the selected case with its throughput and cost."""
         if not self._front:
             return []
         trade = self._front[self._chosen]
@@ -88,7 +88,7 @@ class FrontChart:
         ]
 
     def plot(self) -> Plot:
-        """The picture."""
+        """Build the plot."""
         best = {trade.case.index: place for place, trade in enumerate(self._front)}
         others = tuple(_dot(trade) for trade in self._all if trade.case.index not in best)
         joined = tuple(Curve("", "accent", tuple(map(_dot, row))) for row in self._fronts.values())
@@ -107,7 +107,7 @@ class FrontChart:
         )
 
     def lines(self) -> Listing:
-        """The cases of the front, the cheapest first."""
+        """List the cases of the front, cheapest first within each sequence length."""
         rows = tuple(
             (
                 letter_of(place),
@@ -120,7 +120,7 @@ class FrontChart:
         return Listing(self._titles(), rows, 1, self._chosen)
 
     def markdown(self) -> str:
-        """The front as a table."""
+        """Return the front as a Markdown table; empty if there is none."""
         rows = [[said for said, _ in row] for row in self.lines().rows]
         return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
 

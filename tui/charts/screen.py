@@ -1,4 +1,4 @@
-"""The Charts: figures of the session over its axes, and the Pareto front; they grow while a sweep runs."""
+"""Charts view: metrics over the axes of a sweep, and its Pareto front. Updated while the sweep is running."""
 
 import time
 from typing import Any, ClassVar
@@ -31,11 +31,11 @@ from benchtui.tui.widgets.panel import Panel, small_lines
 RENEW_S = 1.0
 
 Heading = tuple[tuple[Span, ...], ...]
-"""What is drawn, what was asked for beside it, and the chosen point."""
+"""Chart title, active filter and scale, and the selected point."""
 
 
 class Charts(Screen[None]):
-    """Shows what the Monitor has read of a session, once a second while it is in front."""
+    """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -71,7 +71,7 @@ class Charts(Screen[None]):
         self._word = ""
 
     def compose(self) -> ComposeResult:
-        """Heading; the picture beside its lines and the points of one of them; filter, a word, the keys."""
+        """Lay out the heading, the plot next to its lists, the filter input, the message line, and the key bar."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
@@ -89,7 +89,7 @@ class Charts(Screen[None]):
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
-        """Begin to compute, and draw what there is."""
+        """Start the refresh timer, and draw for the first time."""
         self._panel("small").show("")
         self._panel("places").show("charts")
         self.query_one(Input).cursor_blink = False
@@ -97,31 +97,31 @@ class Charts(Screen[None]):
         self.call_after_refresh(self.tick)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw once the panels have their new sizes."""
+        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
-        """Draw what has come while another screen was in front."""
+        """Catch up on changes made while another screen was shown."""
         self.tick()
 
     def tick(self) -> None:
-        """Compute what has come since the last time, and draw."""
+        """Compute metrics that are new since the last tick, and redraw."""
         if self.is_current and not self._busy:
             self.run_worker(self._learn())
 
     def action_figure(self, by: int) -> None:
-        """Show another figure; from the front, back to the lines."""
+        """Show another metric; from the front, return to the lines."""
         if not self._pareto:
             self._lines.next_figure(by)
         self._pareto = False
         self._draw("")
 
     def action_axis(self) -> None:
-        """Draw over another axis; of a front, weigh against something else."""
+        """Switch to another axis; on the front, to another cost."""
         self._draw(self._front.next_cost() if self._pareto else self._lines.next_axis())
 
     def action_move_line(self, by: int) -> None:
-        """Choose another line, or another case of the front."""
+        """Select another line, or another case of the front."""
         if self._pareto:
             self._front.move(by)
         else:
@@ -129,7 +129,7 @@ class Charts(Screen[None]):
         self._draw("")
 
     def action_move_point(self, by: int) -> None:
-        """Choose another point of the line, or another case of the front."""
+        """Select another point of the line, or another case of the front."""
         if self._pareto:
             self._front.move(by)
         else:
@@ -137,33 +137,33 @@ class Charts(Screen[None]):
         self._draw("")
 
     def action_pareto(self) -> None:
-        """Show the front, or the lines again."""
+        """Toggle between the lines and the Pareto front."""
         self._pareto = not self._pareto
         self._draw("")
 
     def action_logarithmic(self) -> None:
-        """Change the scale of the vertical axis."""
+        """Toggle between a logarithmic and a linear vertical axis."""
         self._lines.choice.logarithmic = not self._lines.choice.logarithmic
         self._draw("")
 
     def action_filter(self) -> None:
-        """Ask for the words that a line must have."""
+        """Open the filter input."""
         self.query_one(Input).add_class("-asked").focus()
 
     @on(Input.Changed)
     def filter_by(self, event: Input.Changed) -> None:
-        """Show the lines with these words."""
+        """Show only lines that contain the typed words."""
         self._lines.choice.wanted = event.value
         self._draw("")
 
     @on(Input.Submitted)
     def close_filter(self) -> None:
-        """Keep the filter, and have the keys of the place back."""
+        """Hide the filter input, and keep the filter."""
         self.query_one(Input).remove_class("-asked")
         self.set_focus(None)
 
     def action_back(self) -> None:
-        """Drop the filter; without one, leave the front; else go back to the Monitor."""
+        """Clear the filter; without one, leave the front; else return to the Monitor."""
         asked = self.query_one(Input)
         if asked.value or asked.has_class("-asked"):
             asked.value = ""
@@ -174,15 +174,15 @@ class Charts(Screen[None]):
             self.run_worker(self.app.run_action("app.go('monitor')"))
 
     def action_copy(self) -> None:
-        """Copy the points of the line, or the front, as markdown."""
+        """Copy the selected line, or the front, as Markdown."""
         table = (self._front if self._pareto else self._lines).markdown()
         if table:
             self.app.copy_to_clipboard(table)
         self._draw("copied as markdown" if table else "nothing to copy yet")
 
     def action_detail(self) -> None:
-        """All that is known of the chosen case."""
-        from benchtui.tui.case.screen import CaseScreen  # the first picture doesn't wait for it
+        """Open the screen of the selected case."""
+        from benchtui.tui.case.screen import CaseScreen  # lazy import: not needed for the first paint
 
         case = (self._front if self._pareto else self._lines).case
         if case is None:
@@ -191,8 +191,8 @@ class Charts(Screen[None]):
             self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols))
 
     def action_help(self) -> None:
-        """What the keys and signs of this place mean."""
-        from benchtui.tui.charts.help import charts_help  # the first picture doesn't wait for it
+        """Open the help page."""
+        from benchtui.tui.charts.help import charts_help  # lazy import: not needed for the first paint
         from benchtui.tui.pages.help import open_help
 
         open_help(self, self._symbols, charts_help)
@@ -207,7 +207,7 @@ class Charts(Screen[None]):
 
     async def _learn(self) -> None:
         self._busy = True
-        if self._session is not self._feed.session:  # it was read anew
+        if self._session is not self._feed.session:  # the session was reloaded
             self._begin()
         try:
             while self._session.started is not None and await self._figures.renew():
@@ -218,7 +218,7 @@ class Charts(Screen[None]):
         self._draw()
 
     def _draw(self, word: str | None = None) -> None:
-        """Draw what differs, unless the screen is covered or the terminal hasn't taken the last picture yet."""
+        """Redraw what changed. Skipped while the screen is covered or the terminal is still writing."""
         self._word = self._word if word is None else word
         if not self.is_current or self._link.congested:
             return

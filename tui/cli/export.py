@@ -167,7 +167,7 @@ def _pictures(session: "Session", path: Path, wanted: ExportOptions) -> "list[Re
     """Return the plots, written to a folder if one is given. Print those without data to stderr."""
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
-    found, lacking = render.pictures(session, png=wanted.figures is not None)
+    found, lacking = render.render_plots(session, png=wanted.figures is not None)
     if wanted.figures:
         render.write(found, wanted.figures, (path,))
     if lacking:
@@ -190,9 +190,9 @@ def _pieces(session: "Session", wanted: ExportOptions, found: "list[RenderedPlot
         return page(report(session, wanted.price), found)
     text = markdown(session, wanted.price)
     if wanted.figures and wanted.output:
-        from benchtui.sessions.report.figure_links import folder_from, illustrated
+        from benchtui.sessions.report.figure_links import folder_from, with_plots
 
-        text = illustrated(text, found, folder_from(wanted.output, wanted.figures))
+        text = with_plots(text, found, folder_from(wanted.output, wanted.figures))
     return [text]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import unsaid
-from benchtui.sessions.report.compare import alike, silence
+from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Verdict
@@ -80,7 +80,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
     rows = compared.differences
     if not rows:
         role = "plain" if any(map(unsaid, _sessions(compared))) else "good"
-        return [crop([(alike(compared), role)], width, symbols)]
+        return [crop([(no_differences_text(compared), role)], width, symbols)]
     share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
     title = [("differs".ljust(LABEL + 10), "muted")]
     head = line(
@@ -107,8 +107,8 @@ def all_differences(compared: SessionComparison, width: int) -> list[Line]:
             leads = (f"  {letter}  ", *["     "] * (len(parts) - 1))
             lines += [line((lead, "accent"), (part, "plain")) for lead, part in zip(leads, parts, strict=True)]
     if not compared.differences:
-        return [line((alike(compared), "plain"))]
-    return [*lines, BLANK, line((clean(said), "plain"))] if (said := silence(compared)) else lines
+        return [line((no_differences_text(compared), "plain"))]
+    return [*lines, BLANK, line((clean(said), "plain"))] if (said := unrecorded_text(compared)) else lines
 
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:

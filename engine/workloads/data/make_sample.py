@@ -1,4 +1,4 @@
-"""Writes ``sample.jsonl``, the bundled reviews, from ``grammar.txt``: run by hand, the same bytes each time."""
+"""Generate ``sample.jsonl``, the bundled reviews, from ``grammar.txt``. Run by hand; deterministic."""
 
 import json
 import random
@@ -11,7 +11,7 @@ SEED = 20261121
 REVIEWS = 400
 
 LENGTHS = ((0, 27), (10, 94), (25, 126), (50, 170), (75, 274), (90, 442), (95, 584), (99, 905), (100, 1200))
-"""Percentiles of the number of words, close to those of film reviews that people post; linear in between."""
+"""Percentiles and their word counts, close to those of real film reviews. Linear in between."""
 
 MIDDLE = ("plot", "acting", "direction", "camera", "music", "pacing", "dialogue", "comparison", "anecdote")
 LATE = ("craft", "ending")
@@ -42,7 +42,7 @@ Grammar = dict[str, list[str]]
 
 
 def read_grammar() -> Grammar:
-    """The pools and the topics' sentences of ``grammar.txt``, by name."""
+    """Read the pools and the topics' sentences of ``grammar.txt``, by name."""
     grammar: Grammar = {}
     for line in (FOLDER / "grammar.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -53,7 +53,7 @@ def read_grammar() -> Grammar:
 
 
 def film(grammar: Grammar, rng: random.Random) -> dict[str, str]:
-    """What stays the same through a review: a film, its story and people, and two others to compare it with."""
+    """Draw the facts of one review: a film, its story and people, and two films to compare it with."""
     title, other, other2 = rng.sample(grammar["title"], 3)
     hero, rival, child = rng.sample(grammar["name"], 3)
     first_names = rng.sample(grammar["man"] + grammar["woman"], 4)
@@ -85,7 +85,7 @@ def film(grammar: Grammar, rng: random.Random) -> dict[str, str]:
 
 
 class Reviewer:
-    """Writes one review: of one film, in one style, and no sentence twice."""
+    """Writes one review of one film, in one style, without repeating a sentence."""
 
     def __init__(self, grammar: Grammar, rng: random.Random, *, likes: bool) -> None:
         self._grammar = grammar
@@ -97,7 +97,7 @@ class Reviewer:
         self._dash = rng.choice((" -- ", " - ", " — "))
 
     def write(self, words: int) -> str:
-        """A review of about so many words."""
+        """Return a review of about ``words`` words."""
         opening = self._paragraph("opening", words // 8)
         verdict = self._paragraph("verdict", min(words // 8, 24))
         body = self._body(words - count_words(opening) - count_words(verdict))
@@ -114,7 +114,7 @@ class Reviewer:
         return body
 
     def _paragraph(self, topic: str, words: int) -> str:
-        """A sentence on the topic, and more until another would lead further from the number of words."""
+        """Return sentences on a topic, at least one, until another would miss ``words`` by more."""
         text = self._sentence(topic)
         while self._decks[topic]:
             sentence = self._sentence(topic)
@@ -137,19 +137,19 @@ class Reviewer:
         return self._filled(self._deck(pool, self._grammar[pool]).pop())
 
     def _deck(self, name: str, entries: list[str]) -> list[str]:
-        """What is left of the entries, shuffled; all of them again when none is."""
+        """Return the unused entries in random order. Starts over when none is left."""
         if not self._decks.get(name):
             self._decks[name] = self._rng.sample(entries, len(entries))
         return self._decks[name]
 
 
 def count_words(text: str) -> int:
-    """Words between spaces."""
+    """Number of words separated by whitespace."""
     return len(text.split())
 
 
 def length(index: int) -> int:
-    """Words of the review at this place in the order of length."""
+    """Number of words of the review with this rank in length."""
     share = 100 * index / (REVIEWS - 1)
     for (low, short), (high, long) in pairwise(LENGTHS):
         if share <= high:
@@ -158,7 +158,7 @@ def length(index: int) -> int:
 
 
 def make_sample() -> str:
-    """The text of ``sample.jsonl``: one review a line, half of them praising (label 1)."""
+    """Return the text of ``sample.jsonl``: one review per line, half of them positive (label 1)."""
     grammar = read_grammar()
     rng = random.Random(SEED)
     lines = []

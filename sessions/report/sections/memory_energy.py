@@ -13,7 +13,7 @@ from benchtui.sessions.text.tables import Column, Table, table
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class MemoryRow:
     """A case and the smallest batch of its series, to compare their peak memory."""
 
     result: Result
@@ -34,7 +34,7 @@ class Frontier:
 
 def memory(results: Sequence[Result]) -> Table | None:
     """Return the peak memory of each case, the memory per further sample, and throughput per MB."""
-    rows = [Needed(row, each.results[0]) for each in series(results) for row in each.results]
+    rows = [MemoryRow(row, each.results[0]) for each in series(results) for row in each.results]
     return table(_MEMORY, [row for row in rows if row.result.case.peak_memory_mb])
 
 
@@ -81,17 +81,17 @@ def _of(result: Result) -> Energy:
     return (result.case.finished.energy if result.case.finished else None) or Energy()
 
 
-def _where(needed: Needed) -> str:
+def _where(needed: MemoryRow) -> str:
     return "of the worker (RSS)" if needed.result.config.device == "cpu" else "on the device"
 
 
-def _per_sample(needed: Needed) -> str | None:
+def _per_sample(needed: MemoryRow) -> str | None:
     """Format peak device memory per sample in MB. None on a CPU, where most of the RSS is torch itself."""
     memory_mb = needed.result.case.device_memory_mb
     return number(memory_mb / needed.result.config.batch_size) if memory_mb else None
 
 
-def _further_sample(needed: Needed) -> str | None:
+def _further_sample(needed: MemoryRow) -> str | None:
     """Format the memory in MB per sample beyond the smallest batch of the series."""
     peaks = needed.result.case.peak_memory_mb, needed.smallest.case.peak_memory_mb
     more = needed.result.config.batch_size - needed.smallest.config.batch_size
@@ -116,13 +116,13 @@ def _energy_interval(result: Result) -> str | None:
     return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j, 4))
 
 
-def _lowest(needed: Needed) -> str | None:
+def _lowest(needed: MemoryRow) -> str | None:
     """Format the lowest peak of the rounds in MB, if they differ."""
     known = needed.result.memory_range_mb
     return number(known[0]) if known and known[0] < known[1] else None
 
 
-_MEMORY: tuple[Column[Needed], ...] = (
+_MEMORY: tuple[Column[MemoryRow], ...] = (
     Column("Case", lambda row: row.result.name, right=False),
     Column("Peak (MB)", lambda row: number(row.result.case.peak_memory_mb)),
     Column("Lowest round (MB)", _lowest),

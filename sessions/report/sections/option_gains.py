@@ -14,7 +14,7 @@ from benchtui.sessions.text.wording import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Recommended:
     """Configurations that the report recommends. Advice on an option must not contradict them."""
 
     best: tuple[Config, ...] = ()
@@ -22,7 +22,7 @@ class Chosen:
     """Those of them that are recommended for throughput or latency."""
 
 
-def gained(lead: str, found: Sequence[Comparison], option: str, chosen: Chosen) -> list[Finding]:
+def option_advice(lead: str, found: Sequence[Comparison], option: str, chosen: Recommended) -> list[Finding]:
     """Return a finding for each option value that was compared with the base value."""
 
     def key(pair: Comparison) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def gained(lead: str, found: Sequence[Comparison], option: str, chosen: Chosen) 
     return [Finding(lead, _gain(group, option, chosen)) for group in groups]
 
 
-def _gain(group: Sequence[Comparison], option: str, chosen: Chosen) -> str:
+def _gain(group: Sequence[Comparison], option: str, chosen: Recommended) -> str:
     new, base = (getattr(config, option) for config in (group[0].new.config, group[0].base.config))
     name = f"compile={new}" if option == "compile" else new
     where = "" if option == "device" else f" on {group[0].new.config.device}"
@@ -45,7 +45,7 @@ def _gain(group: Sequence[Comparison], option: str, chosen: Chosen) -> str:
     return f"{advice.format(name, base, where)}{figures}."
 
 
-def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Chosen) -> bool:
+def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Recommended) -> bool:
     """Return whether advice based on this verdict would contradict a recommendation."""
     if word == Verdict.FASTER:
         return any(pair.base.config in chosen.fastest for pair in group)

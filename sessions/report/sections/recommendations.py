@@ -10,7 +10,7 @@ from benchtui.sessions.analysis.scaling import Scaling, scaling
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.report.sections.gains import device_pairs
 from benchtui.sessions.report.sections.memory_energy import Frontier, frontiers
-from benchtui.sessions.report.sections.option_gains import Chosen, gained
+from benchtui.sessions.report.sections.option_gains import Recommended, option_advice
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, why_none
 from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
@@ -127,16 +127,16 @@ def recommendations(
 ) -> list[Finding]:
     """Return recommendations for each need, the batch sizes that fit in memory, and each option."""
     kinds = varied(case.config for case in session.cases)
-    chosen = Chosen(
+    chosen = Recommended(
         tuple(each.best.config for each in choices),
         tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
     )
     return [
         *(Finding(f"{USES[each.need]}{each.where}", _use(each)) for each in choices),
         *(_fitting(each, kinds) for each in frontiers(session, results)),
-        *gained("Device", device_pairs(results), "device", chosen),
-        *gained("Precision", pairs(results, "precision", "fp32"), "precision", chosen),
-        *gained("Compiling", pairs(results, "compile", "off"), "compile", chosen),
+        *option_advice("Device", device_pairs(results), "device", chosen),
+        *option_advice("Precision", pairs(results, "precision", "fp32"), "precision", chosen),
+        *option_advice("Compiling", pairs(results, "compile", "off"), "compile", chosen),
     ]
 
 

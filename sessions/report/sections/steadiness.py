@@ -35,7 +35,7 @@ def disturbed(session: Session) -> Table | None:
     return table(columns, [case for case in session.cases if _disturbances(case)])
 
 
-def odd(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Table | None:
+def anomaly_table(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Table | None:
     """Return a row for each anomaly."""
     columns: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda each: case_label(each.result.config, kinds), right=False),

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers.registry import KINDS, read
+from benchtui.sessions.importers.registry import IMPORTERS, read
 from benchtui.sessions.importers.session_writer import write
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.stats.results import measured
@@ -320,7 +320,7 @@ def test_broken_input_is_one_line_with_file_place_and_value(imported: Any, conte
 def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="'hyperfin' is not known \\(did you mean 'hyperfine'"):
         read(tmp_path / "none", "hyperfin")
-    assert set(KINDS) == {"optimum-benchmark", "llama-bench", "hyperfine", "batch-sweep", "training-csv"}
+    assert set(IMPORTERS) == {"optimum-benchmark", "llama-bench", "hyperfine", "batch-sweep", "training-csv"}
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) -> None:

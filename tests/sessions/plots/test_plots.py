@@ -13,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory
 from benchtui.sessions.plots import bars, curves, power_trace
-from benchtui.sessions.plots.render import RenderedPlot, pictures, write
+from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
 from benchtui.sessions.plots.spec import facts
 from benchtui.sessions.plots.style import drawing, label
 from benchtui.sessions.state.session import Session
@@ -63,7 +63,7 @@ def named(found: Sequence[RenderedPlot]) -> dict[str, RenderedPlot]:
 
 
 def test_every_figure_is_drawn_where_its_data_is_there(bench: Any) -> None:
-    found, lacking = pictures(whole(bench), png=True)
+    found, lacking = render_plots(whole(bench), png=True)
     assert list(named(found)) == [
         "speedup",
         "throughput",
@@ -80,7 +80,7 @@ def test_every_figure_is_drawn_where_its_data_is_there(bench: Any) -> None:
 
 
 def test_axes_carry_units_and_captions_n(bench: Any) -> None:
-    found = named(pictures(whole(bench))[0])
+    found = named(render_plots(whole(bench))[0])
     units = {
         "throughput": "Throughput (samples/s)",
         "latency": "Step (ms)",
@@ -99,13 +99,13 @@ def test_axes_carry_units_and_captions_n(bench: Any) -> None:
 
 
 def test_svg_is_the_same_at_every_run_and_has_no_date(bench: Any) -> None:
-    one, other = pictures(whole(bench))[0], pictures(whole(bench))[0]
+    one, other = render_plots(whole(bench))[0], render_plots(whole(bench))[0]
     assert [picture.svg for picture in one] == [picture.svg for picture in other]
     assert b"dc:date" not in b"".join(picture.svg for picture in one)
 
 
 def test_a_figure_without_data_is_left_out_with_the_reason(bench: Any) -> None:
-    found, lacking = pictures(bench.session(bench.case(1, 10.0)))
+    found, lacking = render_plots(bench.session(bench.case(1, 10.0)))
     assert list(named(found)) == ["throughput", "latency", "jitter"]
     assert {each.name: each.reason for each in lacking} == {
         "speedup": "no case beside the baseline has a throughput",
@@ -118,7 +118,7 @@ def test_a_figure_without_data_is_left_out_with_the_reason(bench: Any) -> None:
 
 
 def test_a_session_in_which_nothing_was_measured_has_no_figure(bench: Any) -> None:
-    found, lacking = pictures(bench.session(bench.case(1, outcome="oom")))
+    found, lacking = render_plots(bench.session(bench.case(1, outcome="oom")))
     assert (found, len(lacking)) == ([], 9)
 
 
@@ -126,7 +126,7 @@ def test_a_session_without_its_first_event_is_told() -> None:
     session = Session()
     session.apply(Message(t=0.0, level="info", text="x"))
     with pytest.raises(BenchtuiError, match="no session_started event"):
-        pictures(session)
+        render_plots(session)
 
 
 def test_sizes_that_ran_out_of_memory_are_marked_in_their_series(bench: Any) -> None:
@@ -223,7 +223,7 @@ def test_a_strangers_text_is_drawn_as_text(bench: Any) -> None:
     session = bench.session(
         *(bench.case(size, 10.0, device=evil, parts={f"_{evil}": [5.0] * 30}) for size in (1, 2))
     )
-    found = named(pictures(session, png=True)[0])
+    found = named(render_plots(session, png=True)[0])
     for name in ("speedup", "throughput", "parts"):
         assert "$\\frac{1$ <script>x</script> � _a� 漢" in texts(found[name]), name
         assert not re.search(rb"<script", found[name].svg)
@@ -237,7 +237,7 @@ def test_values_of_any_size_are_drawn(bench: Any) -> None:
         *(bench.case(size, 1.0 + size) for size in range(3, 40)),
         more=(CaseFinished(t=50.0, case=0, outcome="ok", measured_s=(2.0, 1.0)),),
     )
-    assert {"throughput", "latency"} <= set(named(pictures(session)[0]))
+    assert {"throughput", "latency"} <= set(named(render_plots(session)[0]))
 
 
 def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> None:
@@ -247,7 +247,7 @@ def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> 
             for threads in range(1, 41)
         )
     )
-    found = named(pictures(session)[0])
+    found = named(render_plots(session)[0])
     assert "The 24 of 40 series with the highest values." in found["throughput"].caption
     assert "The 24 of 40 series with the lowest values." in found["latency"].caption
     assert "The 30 fastest of 39 cases." in found["speedup"].caption
@@ -263,9 +263,9 @@ def test_a_line_of_very_many_sizes_has_markers_where_there_is_room(bench: Any) -
     assert 30 < len(places) <= curves.MOST_MARKS
     assert curves.spread_out([4] * 60) == [59]
     session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
-    found = named(pictures(session)[0])
+    found = named(render_plots(session)[0])
     assert "Markers and bars at up to 50 batch sizes of a line" in found["throughput"].caption
-    assert "Markers" not in named(pictures(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
+    assert "Markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
 
 
 def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
@@ -273,7 +273,7 @@ def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
 ) -> None:
     gpus = tuple(GpuReadings(index=index, power_w=[100.0 + index, 110.0 + index]) for index in range(64))
     session = bench.session(bench.case(1, 10.0), more=(Telemetry(t=3.0, at_s=[1.0, 2.0], gpus=gpus),))
-    found = named(pictures(session)[0])["power"]
+    found = named(render_plots(session)[0])["power"]
     assert "The 12 of 64 devices with the highest mean." in found.caption
     assert set(re.findall(r"GPU (\d+)", texts(found))) == {str(index) for index in range(52, 64)}
     assert capfd.readouterr() == ("", "")
@@ -295,7 +295,7 @@ def test_very_many_windows_are_drawn_as_what_can_be_told_apart() -> None:
 
 
 def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
-    found, _ = pictures(bench.session(bench.case(1, 10.0)), png=True)
+    found, _ = render_plots(bench.session(bench.case(1, 10.0)), png=True)
     write(found, tmp_path / "new" / "figures", ())
     names = {path.name for path in (tmp_path / "new" / "figures").iterdir()}
     assert names == {

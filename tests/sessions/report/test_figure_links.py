@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from benchtui.sessions.plots.render import RenderedPlot
-from benchtui.sessions.report.figure_links import folder_from, illustrated
+from benchtui.sessions.report.figure_links import folder_from, with_plots
 
 REPORT = "# Title\n\n## Summary\n\n- one\n\n## Conclusion\n\n- two\n"
 
@@ -12,7 +12,7 @@ def picture(name: str, section: str, title: str = "A title") -> RenderedPlot:
 
 def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:
     found = [picture("a", "Summary"), picture("b", "Summary"), picture("c", "Conclusion")]
-    assert illustrated(REPORT, found, "figures") == (
+    assert with_plots(REPORT, found, "figures") == (
         "# Title\n\n## Summary\n\n- one\n\n![A title. How to read it.](figures/a.svg)\n\n"
         "![A title. How to read it.](figures/b.svg)\n\n## Conclusion\n\n- two\n\n"
         "![A title. How to read it.](figures/c.svg)\n"
@@ -20,16 +20,16 @@ def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:
 
 
 def test_a_figure_without_its_section_stands_under_a_heading_of_its_own() -> None:
-    text = illustrated(REPORT, [picture("a", "Parts of a step")], "x")
+    text = with_plots(REPORT, [picture("a", "Parts of a step")], "x")
     assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"
 
 
 def test_a_report_without_figures_stays_as_it_is() -> None:
-    assert illustrated(REPORT, [], "figures") == REPORT
+    assert with_plots(REPORT, [], "figures") == REPORT
 
 
 def test_a_strangers_text_ends_no_link() -> None:
-    assert "![a\\](javascript:1) b. How" in illustrated(
+    assert "![a\\](javascript:1) b. How" in with_plots(
         REPORT, [picture("a", "Summary", "a](javascript:1)\nb")], "x"
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
-from benchtui.sessions.plots.render import pictures
+from benchtui.sessions.plots.render import render_plots
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
@@ -67,7 +67,7 @@ def session_of(bench: Any, text: str) -> Session:
 @pytest.fixture
 def evil(bench: Any) -> Elements:
     session = session_of(bench, EVIL)
-    return Elements("".join(page(report(session), pictures(session)[0])))
+    return Elements("".join(page(report(session), render_plots(session)[0])))
 
 
 def test_the_page_says_what_the_markdown_says(bench: Any) -> None:
@@ -121,7 +121,7 @@ def test_figures_are_in_the_page_with_words_for_those_who_cant_see_them(evil: El
 
 def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
     session = session_of(bench, "tiny")
-    text = "".join(page(report(session), pictures(session)[0]))
+    text = "".join(page(report(session), render_plots(session)[0]))
     drawings = text[text.index("<figure") :]
     assert "var(--series-0)" in drawings
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
@@ -129,4 +129,4 @@ def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
 
 def test_the_page_is_the_same_at_every_run(bench: Any) -> None:
     one, other = (session_of(bench, "tiny") for _ in range(2))
-    assert list(page(report(one), pictures(one)[0])) == list(page(report(other), pictures(other)[0]))
+    assert list(page(report(one), render_plots(one)[0])) == list(page(report(other), render_plots(other)[0]))

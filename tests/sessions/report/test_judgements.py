@@ -122,10 +122,10 @@ def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench:
 
     box = Host(hostname="box", platform="Linux")
     both = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
-    assert compare.alike(both) == "Same machine, same software, same work, same settings."
-    assert compare.silence(both) == ""
+    assert compare.no_differences_text(both) == "Same machine, same software, same work, same settings."
+    assert compare.unrecorded_text(both) == ""
     silent = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))])
-    assert compare.silence(silent) == "b: which software it ran on isn't known."
+    assert compare.unrecorded_text(silent) == "b: which software it ran on isn't known."
 
 
 def drawn(document: Plan, name: str = "found") -> list[curves.Line]:
