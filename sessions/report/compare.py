@@ -105,7 +105,7 @@ def no_differences_text(compared: SessionComparison) -> str:
     return f"{unsaid_by.removesuffix('.')}; the rest is the same."
 
 
-def silence(compared: SessionComparison) -> str:
+def unrecorded_text(compared: SessionComparison) -> str:
     """Name the sessions that don't record their machine or software; empty if all do."""
     silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
     if not silent:
