@@ -1,1 +1,1 @@
-"""Devices: how each kind times a step, reads memory and tells errors apart."""
+"""Devices: step timing, memory peaks and out-of-memory errors of CPU and CUDA."""

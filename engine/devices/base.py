@@ -1,4 +1,4 @@
-"""What a device has to offer: one small interface."""
+"""Device protocol: step timing, memory peaks and busy time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ import torch
 from benchtui.sessions.payloads import Memory
 
 Lap = Callable[[str], None]
-"""Called at the end of each part of a step with the part's name; the last part ends where the step does."""
+"""Called at the end of each part of a step with the part's name. The last part ends with the step."""
 
 Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The times of one step, in milliseconds."""
+    """Times of one step, in milliseconds."""
 
     wall_ms: float
-    """Host time, the device synchronised at both ends; for all but the last step of a block the time until the
-    next step begins on the device."""
+    """Host time, with the device synchronized at both ends. For all but the last step of a block: time
+    until the next step begins on the device."""
     device_ms: float | None
-    """Time between device events around the step; None where the device has none."""
+    """Time between device events around the step. None if the device has no events."""
     parts_ms: dict[str, float]
 
 
 def add_up(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
-    """The time of each part of a step; one that came several times has the sum of its times."""
+    """Return the time of each part of a step. The times of a repeated part are summed."""
     total_ms: dict[str, float] = {}
     for part, time_ms in zip(parts, times_ms, strict=True):
         total_ms[part] = total_ms.get(part, 0.0) + time_ms
@@ -35,35 +35,35 @@ def add_up(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
 
 
 class Device(Protocol):
-    """Where a case computes."""
+    """Device that a case runs on."""
 
     torch_device: torch.device
     uuid: str | None
-    """The device as its driver names it, to find its readings."""
+    """UUID that the driver reports, to find the device's readings. None if unknown."""
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
-        """Run one step and time it and its parts; gives what the step gave, too."""
+        """Run one step. Return its times and its result."""
         ...
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
-        """Run steps with the device synchronised before the first and after the last of them alone.
+        """Run steps, synchronizing the device only before the first and after the last.
 
-        How long the host takes to hand over a step says nothing of the step: its time goes from its begin on
-        the device to that of the next one, and the last step has what is left of the block's host time.
+        The host time for launching a step says nothing about the step. Its time therefore runs from its start
+        on the device to that of the next step. The last step gets what is left of the block's host time.
         """
         ...
 
     def reset_peaks(self) -> None:
-        """Begin anew with the peaks of memory."""
+        """Reset the memory peaks."""
         ...
 
     def peaks(self) -> Memory:
-        """Peaks of memory since the last reset."""
+        """Return the memory peaks since the last reset."""
         ...
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
-        """Time in which the device was at work in one of so many steps; None where the host is the device.
+        """Return the device's mean busy time in one of ``steps`` steps. None on a CPU.
 
-        A profiler looks on, so this is no part of measuring. Raises BenchtuiError where it sees nothing.
+        Runs under a profiler, so it isn't part of measuring. Raises BenchtuiError if the profiler sees no work.
         """
         ...

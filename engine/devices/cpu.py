@@ -1,4 +1,4 @@
-"""The processor of this machine."""
+"""CPU device: host clock and resident memory."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -15,14 +15,14 @@ Done = TypeVar("Done")
 
 
 class Cpu:
-    """Steps on the processor: host time is all there is."""
+    """The CPU as a device. Steps have host time only."""
 
     def __init__(self) -> None:
         self.torch_device = torch.device("cpu")
         self.uuid: str | None = None
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
-        """Time a step by the host's clock."""
+        """Time a step by the host clock."""
         parts: list[str] = []
         marks_ns: list[int] = []
 
@@ -37,17 +37,17 @@ class Cpu:
         return StepTime((end_ns - begin_ns) / 1e6, None, add_up(parts, times_ms)), done
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
-        """Steps one by one: the processor has nothing to wait for."""
+        """Time steps one by one. A CPU needs no synchronization."""
         return [self.time(step) for _ in range(steps)]
 
     def reset_peaks(self) -> None:
-        """Begin anew with the peak of resident memory."""
+        """Reset the peak of resident memory."""
         process_memory.reset_peak()
 
     def peaks(self) -> Memory:
-        """Peak of resident memory; the processor's allocator keeps no peaks of its own."""
+        """Return the peak of resident memory. The CPU allocator records no peaks."""
         return Memory(peak_rss_mb=process_memory.peak_mb())
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
-        """Nothing: the processor is the host."""
+        """Return None: the CPU is the host."""
         return None

@@ -1,4 +1,4 @@
-"""An NVIDIA GPU through CUDA; touched in the worker alone, never before the fork."""
+"""CUDA device: event timing and memory peaks. Used in workers only, never before the fork."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -15,7 +15,7 @@ from benchtui.sessions.payloads import Memory
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """Length of the union of spans, each from its begin to its end: what runs at once counts once."""
+    """Return the length of the union of (begin, end) spans. Overlaps count once."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))
@@ -27,7 +27,7 @@ Done = TypeVar("Done")
 
 
 class _Laps:
-    """The device events of one step."""
+    """Device events of one step."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -38,28 +38,28 @@ class _Laps:
         self._parts.append(part)
 
     def mark(self) -> None:
-        """Note the moment on the device's own clock."""
+        """Record an event on the device's clock."""
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         self._events.append(event)
 
     def until(self, next_step: "_Laps") -> float:
-        """Milliseconds from the begin of this step to that of the next one."""
+        """Return the milliseconds from the start of this step to that of the next."""
         between_ms: float = self._events[0].elapsed_time(next_step._events[0])
         return between_ms
 
     def time(self, wall_ms: float) -> StepTime:
-        """The times of the step, once the device has come to its end."""
+        """Return the times of the step. The device must have finished it."""
         times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
         device_ms = self._events[0].elapsed_time(self._events[-1])
         return StepTime(wall_ms, device_ms, add_up(self._parts, times_ms))
 
 
 class Cuda:
-    """Steps on one GPU, timed by device events and by the host's clock."""
+    """One GPU. Steps are timed by device events and by the host clock."""
 
     def __init__(self, name: str) -> None:
-        """Take the device into use; raises BenchtuiError where torch doesn't see it."""
+        """Select the device. Raises BenchtuiError if torch doesn't see it."""
         self.torch_device = torch.device(name)
         count = torch.cuda.device_count()
         if (self.torch_device.index or 0) >= count:
@@ -68,11 +68,11 @@ class Cuda:
         self.uuid = self._uuid()
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
-        """Time a step by events, with the device synchronised at both ends."""
+        """Time a step by events, with the device synchronized at both ends."""
         return self.time_block(step, 1)[0]
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
-        """Time steps by events, with the device synchronised before the first and after the last."""
+        """Time steps by events, synchronizing the device before the first and after the last."""
         laps, done = [_Laps() for _ in range(steps)], []
         torch.cuda.synchronize(self.torch_device)
         begin_ns = perf_counter_ns()
@@ -86,12 +86,12 @@ class Cuda:
         return [(each.time(wall_ms), what) for each, wall_ms, what in zip(laps, walls_ms, done, strict=True)]
 
     def reset_peaks(self) -> None:
-        """Begin anew with the peaks of the allocator and of resident memory."""
+        """Reset the peaks of the allocator and of resident memory."""
         torch.cuda.reset_peak_memory_stats(self.torch_device)
         process_memory.reset_peak()
 
     def peaks(self) -> Memory:
-        """Peaks of torch's caching allocator on the device, and of resident memory of the process."""
+        """Return the peaks of torch's caching allocator and of resident memory."""
         return Memory(
             peak_allocated_mb=torch.cuda.max_memory_allocated(self.torch_device) / 1e6,
             peak_reserved_mb=torch.cuda.max_memory_reserved(self.torch_device) / 1e6,
@@ -99,7 +99,7 @@ class Cuda:
         )
 
     def busy_ms(self, step: Callable[[Lap], object], steps: int) -> float | None:
-        """Time of kernels and copies in one of so many steps, what ran at once counted once."""
+        """Return the mean time of kernels and copies in a step. Overlaps count once."""
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             for _ in range(steps):
                 step(_no_lap)
@@ -110,13 +110,13 @@ class Cuda:
         return covered(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:
-        # torch gives the bare UUID, NVML writes it with this prefix
+        # torch returns the bare UUID, NVML adds this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
 
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)
-    """Whether the profiler saw this on the device, and it is no name that somebody gave to a span of time."""
+    """Whether the event is work on the device and not a user annotation."""
     named = getattr(event, "is_user_annotation", False)
     return event.device_type.name == "CUDA" and not named
 
@@ -126,4 +126,4 @@ def _span_us(event: Any) -> tuple[float, float]:  # noqa: ANN401
 
 
 def _no_lap(part: str) -> None:
-    """Parts of a step aren't timed while a profiler looks on."""
+    """Ignore laps: parts of a step aren't timed under the profiler."""

@@ -1,4 +1,4 @@
-"""Errors that mean memory has run out, told apart from all others by what they say."""
+"""Out-of-memory errors, recognized by their text."""
 
 import re
 
@@ -11,20 +11,20 @@ _GPU = re.compile(
     r"CUDA out of memory\. Tried to allocate ([\d.]+ \w+)\."
     r" GPU \d+ has a total capacity of ([\d.]+ \w+) of which ([\d.]+ \w+) is free"
 )
-"""What torch's allocator says first; advice follows."""
+"""Start of the torch allocator's message. Advice follows it."""
 _REFUSALS = (
     "CUDA out of memory",
     "CUDA error: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
 )
-"""How the driver and the libraries say it, which take memory that isn't the allocator's."""
+"""Messages of the driver and of libraries, which allocate memory outside torch's allocator."""
 
 
 def reason(device: str, error: BaseException) -> str | None:
-    """One line about an error on ``cpu`` or ``cuda:N`` that means memory has run out; None for any other error.
+    """Return a one-line reason if the error means out of memory, else None.
 
-    It may have been wrapped on its way, as compilers do, and the device needn't be open.
+    ``device`` is ``cpu`` or ``cuda:N`` and needn't be open. The error may be wrapped, as compilers do.
     """
     said = text_of(error)
     if match := _GPU.search(said):
@@ -32,7 +32,7 @@ def reason(device: str, error: BaseException) -> str | None:
         return f"out of memory on {device}: {asked} asked for in one piece, {free} of {total} free"
     if refusal := next((words for words in _REFUSALS if words in said), None):
         return f"out of memory on {device}: {refusal}"
-    if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, in other words
+    if isinstance(error, torch.cuda.OutOfMemoryError):  # of another allocator, with another message
         return f"out of memory on {device}: {first_line(error)}"
     host = "cpu" if device == "cpu" else "the host"
     if match := _HOST.search(said):

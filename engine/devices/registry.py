@@ -1,4 +1,4 @@
-"""The device of a case, by its name."""
+"""Device registry: opens a device by its name."""
 
 from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.cpu import Cpu
@@ -6,5 +6,5 @@ from benchtui.engine.devices.cuda import Cuda
 
 
 def open_device(name: str) -> Device:
-    """The device of a case, ``cpu`` or ``cuda:N``; raises BenchtuiError where this machine hasn't got it."""
+    """Open ``cpu`` or ``cuda:N``. Raises BenchtuiError if this machine doesn't have it."""
     return Cpu() if name == "cpu" else Cuda(name)

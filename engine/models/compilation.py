@@ -20,7 +20,7 @@ def graphs() -> int:
 
 
 class CompileWatch:
-    """Tracks by the compiler's counters in which measured steps it ran."""
+    """Record of the measured steps in which the compiler ran, by its own counters."""
 
     def __init__(self) -> None:
         self._begin = self._last = _counts()
@@ -51,7 +51,7 @@ class CompileWatch:
 def _counts() -> tuple[int, int, int]:
     """Compiled graphs, graph breaks and inspected frames since the process started."""
     from torch._dynamo.utils import (
-        counters,  # imported here: it takes a second, which other cases save
+        counters,  # takes a second to import, which other cases save
     )
 
     breaks = sum(counters["graph_break"].values())

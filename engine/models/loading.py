@@ -85,7 +85,7 @@ def random_weights() -> Iterator[Callable[[torch.nn.Module], None]]:
 
 
 class _NoDraws(TorchFunctionMode):
-    """Skips random initialization of matrices."""
+    """Function mode that skips the random initialization of matrices."""
 
     def __torch_function__(
         self,

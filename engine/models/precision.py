@@ -64,7 +64,7 @@ def quantise(model: torch.nn.Module) -> str:
     if torch.backends.quantized.engine == "none":
         raise CaseSkippedError(f"int8: torch {torch.__version__} has no quantised products for this processor")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about its deprecation, which users can't fix
+        warnings.simplefilter("ignore")  # a deprecation warning, which users can't fix
         quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)
         inside = sum(module.weight().numel() for module in _quantised(model))
     outside = sum(parameter.numel() for parameter in model.parameters())

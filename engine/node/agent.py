@@ -59,7 +59,7 @@ def _taken(standard: int, flags: int) -> FileIO:
 
 
 class NodeAgent:
-    """Executes commands of the engine in a single event loop."""
+    """Event loop that executes the engine's commands."""
 
     def __init__(self, station: NodeRunner, incoming: FileIO, outgoing: FileIO) -> None:
         self._station = station

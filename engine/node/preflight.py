@@ -24,7 +24,7 @@ TellIdle = Callable[[float], Idle | None]
 
 
 class Preparation:
-    """Samples idle power if it is readable, then queries torch."""
+    """Task that samples idle power if it is readable, then queries torch."""
 
     def __init__(self, processes: Processes, tell_idle: TellIdle | None, node: str | None) -> None:
         self.ended = False
@@ -78,7 +78,7 @@ class Preparation:
 
 
 class PeaksTask:
-    """Measures device peaks one after another, each in a separate process."""
+    """Task that measures device peaks one after another, each in a separate process."""
 
     def __init__(self, processes: Processes, wanted: Iterable[PeakKey], node: str | None) -> None:
         self._processes = processes

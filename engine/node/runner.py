@@ -40,7 +40,7 @@ class NodeSettings:
 
 
 class NodeRunner:
-    """Describes and samples a machine, and runs cases on it. Each case gets the telemetry of its span."""
+    """One machine with its sampler and running cases. Each case gets the telemetry of its measured span."""
 
     def __init__(self, processes: Processes | None = None) -> None:
         """Describe the host. Nothing is sampled and no process started before ``open``."""

@@ -60,7 +60,7 @@ _decoder = msgspec.json.Decoder(WorkerEvent | StepCost)
 
 
 class Processes:
-    """Starts processes from a fork server that has imported torch once."""
+    """Processes forked from a server that has imported torch once."""
 
     preloaded = ("benchtui.engine.worker.preload",)
     """Modules that the fork server imports for every sweep."""

@@ -9,7 +9,7 @@ from benchtui.engine.node import energy
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import contention_marks, over_rounds, throttling
+from benchtui.sessions.stats.disturbance import contention_marks, merge_round_marks, throttling
 from benchtui.sessions.sweep import Measure
 
 THROTTLED_RETRIES = 2
@@ -98,7 +98,7 @@ def _case(ends: list[CaseFinished]) -> CaseFinished:
         ends[-1],
         memory=_peaks([end.memory for end in ends if end.memory]),
         energy=energy.total(energies) if energies else None,
-        marks=over_rounds([end.marks for end in ends]),
+        marks=merge_round_marks([end.marks for end in ends]),
     )
 
 

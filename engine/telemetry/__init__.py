@@ -1,1 +1,1 @@
-"""Samplers of GPUs, machine and processes, and the description of the machine."""
+"""Telemetry: readers of GPUs, host and processes, the sampler, and the host description."""

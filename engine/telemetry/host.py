@@ -1,4 +1,4 @@
-"""Readings of the machine, the workers, and this process, whose processor use is the cost of measuring."""
+"""Host readings: the machine, the workers, and the engine, whose CPU use is the overhead of measuring."""
 
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -13,14 +13,14 @@ from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 T = TypeVar("T")
 
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
-# guest time is part of user time already; an operating system has some of these, not all
+# guest time is part of user time already; an operating system has only some of these fields
 
 
 @dataclass(frozen=True, slots=True)
 class HostSample:
-    """The machine at one moment; 100 percent is one whole processor, and what could not be read is None.
+    """Host readings at one moment; None if a reading failed. 100 percent is one whole processor.
 
-    Of several workers it has the sums, over those that could be read.
+    Worker readings are sums over the workers that could be read.
     """
 
     cpu_percent: float | None
@@ -33,22 +33,22 @@ class HostSample:
 
 
 class ProcessorUse:
-    """Percent of a processor in use since the last call, from a running total of processor time."""
+    """CPU use in percent of one processor, from a running total of CPU time."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float] | None = None
 
     def percent(self, at_s: float, busy_s: float | None) -> float | None:
-        """Use between the last call and this one; None for the first, which has nothing to compare with."""
+        """Return the use since the last call. None for the first call, or if a total is missing."""
         last, self._last = self._last, None if busy_s is None else (at_s, busy_s)
         if last is None or busy_s is None or at_s <= last[0]:
             return None
-        # the kernel's totals may step back by a tick
+        # the kernel's totals may go back by a tick
         return round(100 * max(0.0, busy_s - last[1]) / (at_s - last[0]), 1)
 
 
 class HostReader:
-    """Reads the machine again and again; processor use is that between two reads."""
+    """Host reader. CPU use is the mean since the previous read."""
 
     def __init__(self, rapl: Rapl | None = None) -> None:
         self._rapl = rapl
@@ -57,7 +57,7 @@ class HostReader:
         self._workers: dict[int, ProcessorUse] = {}
 
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
-        """The machine at session time ``at_s``, with the workers of these process numbers."""
+        """Read the machine and the workers with these pids at session time ``at_s``."""
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
         seen = {pid: unless_refused(partial(_process, pid)) for pid in worker_pids}
         processes = {pid: process or (None, None) for pid, process in seen.items()}
@@ -74,13 +74,13 @@ class HostReader:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum of what could be read, or None where nothing could."""
+    """Return the sum of the values that could be read, or None if none could."""
     known = [value for value in values if value is not None]
     return round(sum(known), 1) if known else None
 
 
 def unless_refused(read: Callable[[], T]) -> T | None:
-    """A reading, or None where the system doesn't give it."""
+    """Return a reading, or None if the system refuses it."""
     try:
         return read()
     except (psutil.Error, OSError):
@@ -88,19 +88,19 @@ def unless_refused(read: Callable[[], T]) -> T | None:
 
 
 def machine_busy_s() -> float:
-    """Processor time of the whole machine since it was started, in seconds."""
+    """CPU time of the whole machine since boot, in seconds."""
     times = psutil.cpu_times()
     return sum(getattr(times, field, 0.0) for field in _BUSY)
 
 
 def _memory_used_mb() -> float:
-    """Memory that programs cannot get any more, caches not counted."""
+    """Memory unavailable to programs. Caches don't count as used."""
     memory = psutil.virtual_memory()
     return round((memory.total - memory.available) / 1e6, 1)
 
 
 def _process(pid: int) -> tuple[float, float] | None:
-    """Processor time in s and resident memory in MB of a process, or None when it has ended."""
+    """CPU time (s) and resident memory (MB) of a process. None if it has exited."""
     process = psutil.Process(pid)
     with process.oneshot():
         if process.status() == psutil.STATUS_ZOMBIE:

@@ -1,4 +1,4 @@
-"""Describes the machine and the software on it, without importing torch."""
+"""Host description: hardware and software of the machine, read without importing torch."""
 
 import os
 import platform
@@ -12,10 +12,10 @@ from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
 
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "nvidia-ml-py")
-"""Packages whose version bears on a measurement."""
+"""Packages whose version affects a measurement."""
 
 _NO_LIMIT = 2**60
-# what version 1 of control groups says for "none": the largest number of pages, in bytes
+# cgroups v1 report "no limit" as the largest number of pages, in bytes
 
 CPUINFO = Path("/proc/cpuinfo")
 CPUS = Path("/sys/devices/system/cpu")
@@ -23,7 +23,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def describe_host(nvml: Nvml | Absent) -> Host:
-    """The machine this process runs on, and what of it cannot be read."""
+    """Describe this machine, including what can't be read and why."""
     gpu = {"gpu": nvml.reason} if isinstance(nvml, Absent) else nvml.absent
     rapl = rapl_absence(POWERCAP)
     return Host(
@@ -45,26 +45,26 @@ def describe_host(nvml: Nvml | Absent) -> Host:
 
 
 def is_virtual(cpuinfo: Path) -> bool | None:
-    """Whether a hypervisor runs this machine; None where the processor has no flags that would tell."""
+    """Whether this is a virtual machine. None if the processor has no flags."""
     flags = next((line.split() for line in _lines(cpuinfo) if line.startswith("flags")), None)
     return None if flags is None else "hypervisor" in flags
 
 
 def processor_name(cpuinfo: Path) -> str | None:
-    """The processor's model as the kernel names it, else what the platform calls it, else None."""
+    """Processor model from the kernel, else from ``platform``, else None."""
     lines = _lines(cpuinfo)
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or None
 
 
 def governor(cpus: Path) -> str | None:
-    """How the kernel chooses the processors' clocks, each way once; None where it doesn't say."""
+    """Distinct CPU frequency governors, joined by ``+``. None if unknown."""
     files = sorted(cpus.glob("cpu[0-9]*/cpufreq/scaling_governor"))
     return "+".join(dict.fromkeys(filter(None, map(_text, files)))) or None
 
 
 def container_cpus(cgroup: Path) -> float | None:
-    """Processors' worth of time that the control group allows; None without a limit (cgroups v2, then v1)."""
+    """CPU limit of the control group, in processors. None if unlimited (cgroups v2, then v1)."""
     quota, _, period = (_text(cgroup / "cpu.max") or "").partition(" ")
     if not period:
         quota = _text(cgroup / "cpu" / "cpu.cfs_quota_us") or ""
@@ -73,7 +73,7 @@ def container_cpus(cgroup: Path) -> float | None:
 
 
 def container_memory_mb(cgroup: Path) -> float | None:
-    """Memory that the control group allows, in units of 10**6 bytes; None without a limit."""
+    """Memory limit of the control group, in units of 10**6 bytes. None if unlimited."""
     limit = _text(cgroup / "memory.max") or _text(cgroup / "memory" / "memory.limit_in_bytes") or ""
     if not limit.isdecimal() or int(limit) >= _NO_LIMIT:
         return None
@@ -95,14 +95,14 @@ def _text(file: Path) -> str | None:
 
 
 def _usable_processors() -> int | None:
-    """Logical processors that this process may run on."""
+    """Number of logical processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # Linux
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Installed version of each package; one that is not installed is left out."""
+    """Return the version of each installed package. Others are left out."""
     versions = {}
     for name in names:
         try:
@@ -113,7 +113,7 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def rapl_absence(powercap: Path) -> str | None:
-    """Why the processor's energy counters (RAPL) below the kernel's powercap folder cannot be read, or None."""
+    """Return why the RAPL counters in the kernel's powercap folder can't be read, or None if they can."""
     counters = sorted(powercap.glob("intel-rapl*/energy_uj"))
     if not counters:
         return f"no energy counters on this kernel or virtual machine ({powercap}/intel-rapl* not found)"

@@ -1,4 +1,4 @@
-"""Readings of NVIDIA GPUs through the driver's management library (NVML); CUDA is never touched."""
+"""NVIDIA GPU readings through the driver's management library (NVML), without using CUDA."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -11,7 +11,7 @@ from benchtui.engine.telemetry import nvml_errors
 from benchtui.sessions.payloads import Gpu
 
 THROTTLES = {
-    0x1: None,  # idle: the clock is low because nothing asks for more
+    0x1: None,  # idle: the clock is low because there is no load
     0x2: "app_clocks",
     0x4: "sw_power_cap",
     0x8: "hw_slowdown",
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Why no GPU can be read on this machine."""
+    """Reason why no GPU can be read on this machine."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class GpuSample:
-    """One GPU at one moment; a reading that could not be had is None."""
+    """Readings of one GPU at one moment; None if a reading failed."""
 
     index: int
     power_w: float | None
@@ -50,11 +50,11 @@ class GpuSample:
     throttle: str | None
     energy_j: float | None
     absent: dict[str, str]
-    """Why readings are None, by field; the key ``gpu`` stands for all of them."""
+    """Reasons for missing readings, by field. The key ``gpu`` covers all of them."""
 
 
 def open_nvml() -> "Nvml | Absent":
-    """Connect to the NVIDIA driver, or say why that cannot be done."""
+    """Connect to the NVIDIA driver, or return the reason why that failed."""
     try:
         pynvml.nvmlInit()
         driver = pynvml.nvmlSystemGetDriverVersion()
@@ -67,13 +67,13 @@ def open_nvml() -> "Nvml | Absent":
 
 
 class Nvml:
-    """An open connection to the NVIDIA driver and the GPUs it gives; may be used from several threads."""
+    """Open connection to the NVIDIA driver and its GPUs. Thread-safe."""
 
     def __init__(self, driver: str, count: int) -> None:
         self.driver = driver
-        """Version of the driver."""
+        """Driver version."""
         self.absent: dict[str, str] = {}
-        """GPUs that the driver counts and does not give, such as ``gpu 1``, and why."""
+        """GPUs that the driver lists but can't open, such as ``gpu 1``, with the reason."""
         self._devices: list[_Device] = []
         for index in range(count):
             try:
@@ -83,47 +83,47 @@ class Nvml:
         self._by_uuid = {device.gpu.uuid: device for device in self._devices if device.gpu.uuid}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """The GPUs as they were when the connection was opened."""
+        """Return the GPUs as described when the connection was opened."""
         return tuple(device.gpu for device in self._devices)
 
     def sample(self) -> tuple[GpuSample, ...]:
-        """One sample of each GPU, in the order of ``gpus()``, a lost one included."""
+        """Sample each GPU, in the order of ``gpus()``, including lost ones."""
         return tuple(device.sample() for device in self._devices)
 
     def energy_j(self, uuid: str) -> float | None:
-        """The driver's running total of a GPU's energy, of which only differences mean anything, or None."""
+        """Running total of a GPU's energy, or None. Only differences are meaningful."""
         device = self._by_uuid.get(uuid)
         return None if device is None else device.read(device.readings.energy_j)
 
     def processes(self, uuid: str) -> dict[int, float | None] | None:
-        """Number of every process that computes on a GPU, with its memory in MB; None where that isn't told.
+        """Return the compute processes on a GPU: memory in MB by pid. None if unavailable.
 
-        Inside a container with process numbers of its own the driver may list other numbers, or none. Asking
-        holds the driver's lock for long: once a second is often enough.
+        In a container with its own PID namespace the driver may list other pids, or none. The query holds the
+        driver's lock for long, so run it once a second at most.
         """
         device = self._by_uuid.get(uuid)
         return None if device is None else device.read(device.processes)
 
     def close(self) -> None:
-        """Close the connection; afterwards every reading is None."""
-        with suppress(pynvml.NVMLError):  # a driver that went away needs no goodbye
+        """Close the connection. Later readings are None."""
+        with suppress(pynvml.NVMLError):  # the driver may be gone
             pynvml.nvmlShutdown()
 
 
 class _Reading(Generic[T]):
-    """One quantity of one GPU, and the functions that may still give it, best first."""
+    """One metric of one GPU, with the functions still worth trying, best first."""
 
     def __init__(
         self, convert: Callable[[Any], T], *functions: Callable[..., Any], of: int | None = None
     ) -> None:
         self.reason: str | None = None
-        """Why the last attempt gave nothing."""
+        """Reason why the last read failed. None if it succeeded."""
         self._convert = convert
         self._functions = functions
         self._arguments = () if of is None else (of,)
 
     def read(self, handle: object) -> T | None:
-        """The value, or None and the reason; raises NVMLError when the GPU is lost."""
+        """Return the value, or None and set ``reason``. Raises NVMLError if the GPU is lost."""
         for function in self._functions:
             try:
                 value = function(handle, *self._arguments)
@@ -132,7 +132,7 @@ class _Reading(Generic[T]):
                     raise
                 self.reason = nvml_errors.reason(error)
                 if nvml_errors.is_permanent(error):
-                    # replaced, never changed in place: another thread may be reading the same GPU
+                    # replaced, not changed in place: another thread may be reading the same GPU
                     self._functions = tuple(other for other in self._functions if other is not function)
             else:
                 self.reason = None
@@ -141,12 +141,12 @@ class _Reading(Generic[T]):
 
 
 def _known(*names: str) -> tuple[Callable[..., Any], ...]:
-    """Those of pynvml's functions that the installed release has; they come and go with CUDA's versions."""
+    """Return the pynvml functions that the installed release has. They vary with the CUDA version."""
     return tuple(getattr(pynvml, name) for name in names if hasattr(pynvml, name))
 
 
 def _instant_power_mw(handle: object) -> int:
-    """Power at this moment; nvmlDeviceGetPowerUsage averages over 1 s on most GPUs from Ampere on (nvml.h)."""
+    """Instantaneous power. nvmlDeviceGetPowerUsage averages over 1 s on most GPUs from Ampere on (nvml.h)."""
     value = pynvml.nvmlDeviceGetFieldValues(handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])[0]
     if value.nvmlReturn != pynvml.NVML_SUCCESS:
         raise pynvml.NVMLError(value.nvmlReturn)
@@ -154,17 +154,17 @@ def _instant_power_mw(handle: object) -> int:
 
 
 def _memory_without_reserved(handle: object) -> pynvml.c_nvmlMemory_v2_t:
-    """Memory as nvidia-smi shows it: what the driver reserves for itself is not counted as used."""
+    """Memory as in nvidia-smi: memory reserved by the driver doesn't count as used."""
     return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
 
 
 def _thousandth(value: int) -> float:
-    """Watts from milliwatts, joules from millijoules."""
+    """Convert milliwatts to watts, or millijoules to joules."""
     return value / 1000
 
 
 def _mb(size: int) -> float:
-    """Bytes in units of 10**6, to a tenth."""
+    """Convert bytes to units of 10**6 bytes, rounded to a tenth."""
     return round(size / 1e6, 1)
 
 
@@ -177,7 +177,7 @@ def _utilisation_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
 
 
 def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float | None]:
-    """Memory of each process; None for one without an amount, or with 0 as some containers report."""
+    """Memory by pid. None if the driver reports no amount, or 0, as in some containers."""
     total: dict[int, int] = {}
     for process in processes:
         total[process.pid] = total.get(process.pid, 0) + (process.usedGpuMemory or 0)
@@ -185,19 +185,19 @@ def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[in
 
 
 def throttle_names(bits: int) -> str:
-    """Reasons that hold the clock down, joined by ``+``; a bit without a name is kept as a number."""
+    """Return the throttle reasons, joined by ``+``. A bit without a name is kept as a number."""
     set_bits = (1 << place for place in range(bits.bit_length()) if bits >> place & 1)
     return "+".join(name for bit in set_bits if (name := THROTTLES.get(bit, hex(bit))))
 
 
 def _default_clock() -> _Reading[float]:
-    """The SM clock of applications that ask for none, or the highest where the driver names no default."""
+    """Default SM clock of applications, or the maximum if the driver has no default."""
     functions = _known("nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo")
     return _Reading(float, *functions, of=pynvml.NVML_CLOCK_SM)
 
 
 class _Readings:
-    """What is sampled of one GPU; the names are those of the columns in the journal."""
+    """Metrics sampled of one GPU. The names are those of the journal's columns."""
 
     def __init__(self) -> None:
         self.power_w = _Reading(_thousandth, _instant_power_mw, *_known("nvmlDeviceGetPowerUsage"))
@@ -219,12 +219,12 @@ class _Readings:
         self.energy_j = _Reading(_thousandth, *_known("nvmlDeviceGetTotalEnergyConsumption"))
 
     def absent(self) -> dict[str, str]:
-        """Why the last attempt at a reading gave nothing, by its name."""
+        """Return the reasons for missing readings, by name."""
         return {name: reading.reason for name, reading in vars(self).items() if reading.reason is not None}
 
 
 class _Device:
-    """One GPU, as long as the driver has it."""
+    """One GPU, until the driver loses it."""
 
     def __init__(self, index: int) -> None:
         self._handle = pynvml.nvmlDeviceGetHandleByIndex(index)
@@ -246,7 +246,7 @@ class _Device:
         )
 
     def read(self, reading: _Reading[T]) -> T | None:
-        """A value, or None where it cannot be had; a lost GPU is not asked again."""
+        """Return a value, or None if it can't be read. A lost GPU isn't queried again."""
         if self._loss is not None:
             return None
         try:
@@ -256,7 +256,7 @@ class _Device:
             return None
 
     def sample(self) -> GpuSample:
-        """Every reading once."""
+        """Read every metric once."""
         readings = self.readings
         used_mb, total_mb = self.read(readings.memory_used_mb) or (None, None)
         return GpuSample(

@@ -1,4 +1,4 @@
-"""What NVML's error codes mean to the person who reads them: one table, at the boundary to the driver."""
+"""NVML error codes and the messages that users see for them."""
 
 import pynvml
 
@@ -40,7 +40,7 @@ REASONS = {
     "RESET_TYPE_NOT_SUPPORTED": "the GPU does not support this kind of reset",
     "UNKNOWN": "the driver reports an internal error",
 }
-"""Reason for each code, by its name in nvml.h without ``NVML_ERROR_``."""
+"""Message for each code, by its name in nvml.h without ``NVML_ERROR_``."""
 
 _NAMES = {
     value: name.removeprefix("NVML_ERROR_")
@@ -60,15 +60,15 @@ _LOST = {"UNINITIALIZED", "DRIVER_NOT_LOADED", "GPU_IS_LOST", "RESET_REQUIRED", 
 
 
 def reason(error: pynvml.NVMLError) -> str:
-    """Why the driver refused, in one line; a code newer than the table is named by its number."""
+    """Return the one-line message for an error. Codes missing from the table are shown as numbers."""
     return REASONS.get(_NAMES.get(error.value, ""), f"NVML error {error.value} ({error})")
 
 
 def is_permanent(error: pynvml.NVMLError) -> bool:
-    """Whether asking the same question again is pointless."""
+    """Whether retrying the same call is pointless."""
     return _NAMES.get(error.value) in _PERMANENT
 
 
 def is_loss(error: pynvml.NVMLError) -> bool:
-    """Whether the whole GPU is gone, not one reading of it."""
+    """Whether the whole GPU is lost, not just one reading."""
     return _NAMES.get(error.value) in _LOST

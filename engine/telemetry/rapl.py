@@ -1,6 +1,6 @@
-"""Energy of processor packages and memory modules, from the kernel's powercap files (RAPL).
+"""RAPL: energy of processor packages and DRAM, from the kernel's powercap files.
 
-The counters and their files: Documentation/power/powercap/powercap.rst of the kernel.
+For counters and files, see the kernel's Documentation/power/powercap/powercap.rst.
 """
 
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ POWERCAP = Path("/sys/class/powercap")
 
 @dataclass(frozen=True, slots=True)
 class RaplSample:
-    """Energy since the counters were opened, in joules; None where it can't be read."""
+    """Energy in joules since the counters were opened. None if it can't be read."""
 
     package_j: float | None
     dram_j: float | None
 
 
 class Rapl:
-    """The counters below a powercap folder; those that can't be read are left out."""
+    """Counters in a powercap folder. Unreadable ones are left out."""
 
     def __init__(self, powercap: Path = POWERCAP) -> None:
-        # a folder of another kind, such as intel-rapl-mmio:0, counts the same packages again
+        # other kinds of folders, such as intel-rapl-mmio:0, count the same packages again
         folders = sorted(powercap.glob("intel-rapl:*"))
         self._packages = _counters(folders, "package")
         self._dram = _counters(folders, "dram")
 
     def sample(self) -> RaplSample:
-        """All packages together, and all memory modules."""
+        """Return the sums over all packages and over all DRAM."""
         return RaplSample(package_j=_sum_j(self._packages), dram_j=_sum_j(self._dram))
 
 
 class _Counter:
-    """One running total of microjoules, which begins again at 0 when it has reached its range."""
+    """Energy counter in microjoules that wraps around at its range."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "energy_uj"
@@ -41,9 +41,9 @@ class _Counter:
         self._total_uj = 0
 
     def total_j(self) -> float | None:
-        """Energy since the counter was opened, in joules; None where it can't be read any more.
+        """Return the energy in joules since the counter was opened. None if it can't be read any more.
 
-        Right as long as it is read at least once a turn, which takes some minutes on the largest processors.
+        Correct if read at least once per wrap-around, which takes some minutes on the largest processors.
         """
         try:
             now_uj = int(self._path.read_text("ascii"))

@@ -1,4 +1,4 @@
-"""The thread that samples GPUs and machine at a steady pace, and hands the samples on in columns."""
+"""Sampler: a thread that reads GPUs and host periodically and emits the samples as columns."""
 
 import math
 import threading
@@ -14,18 +14,18 @@ from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
-"""Seconds between two samples, and how many are handed on together."""
+"""Seconds between two samples, and number of samples per event."""
 _STOP_S = 5.0
-# a driver that hangs over a lost GPU must not keep the session from being closed
+# a driver that hangs on a lost GPU must not keep the session from closing
 STOOD_STILL_S = 1.0
-"""Later than this a wait ends only where the machine was suspended or the engine stopped."""
+"""A wait that ends this many seconds late means that the machine was suspended or the engine stopped."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-# Linux's monotonic clock stands still while the machine is suspended, this one goes on (clock_gettime(2))
+# Linux's monotonic clock stops while the machine is suspended, this one doesn't (clock_gettime(2))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Everything at one moment, in session seconds."""
+    """All readings at one session time."""
 
     at_s: float
     gpus: tuple[GpuSample, ...]
@@ -33,9 +33,9 @@ class _Sample:
 
 
 class Sampler:
-    """Samples every ``period_s`` seconds and calls ``emit`` with every ``batch`` samples, from its own thread.
+    """Thread that samples every ``period_s`` seconds and emits every ``batch`` samples.
 
-    ``clock`` gives session seconds; ``emit`` must not raise.
+    ``clock`` returns session time in seconds. ``emit`` must not raise.
     """
 
     def __init__(
@@ -64,21 +64,21 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
 
     def watch(self, pids: Iterable[int]) -> None:
-        """From the next sample on, read the workers with these process numbers."""
+        """Read the workers with these pids from the next sample on."""
         self._worker_pids = tuple(pids)
 
     def start(self) -> None:
-        """Begin to sample; once only."""
+        """Start sampling. Call it only once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End sampling and hand on what is left; afterwards ``emit`` is not called again."""
+        """Stop sampling and emit pending samples. ``emit`` is not called afterwards."""
         self._stopped.set()
         self._thread.join(_STOP_S)
         self.flush()
 
     def flush(self) -> None:
-        """Hand on at once what has been sampled; may be called from another thread."""
+        """Emit pending samples at once. May be called from another thread."""
         with self._handing_on:
             samples, self._samples = self._samples, []
             if samples:
@@ -95,7 +95,7 @@ class Sampler:
             due_s = next_due_s(due_s, self._clock(), self._period_s)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, and tell at once where that took much longer; gives whether sampling is to end."""
+        """Wait, and emit an event at once if that took much too long. Return whether sampling ends."""
         began_s = time.clock_gettime(_CLOCK)
         ended = self._stopped.wait(seconds)
         still_s = time.clock_gettime(_CLOCK) - began_s - max(seconds, 0.0)
@@ -135,7 +135,7 @@ class Sampler:
         )
 
     def _untold(self, index: int, column: Sequence[GpuSample]) -> dict[str, str]:
-        """Reasons for missing readings that no event has carried yet: each is told once."""
+        """Return the reasons for missing readings not emitted before. Each is emitted once."""
         told = self._told.setdefault(index, {})
         reasons = {name: reason for sample in column for name, reason in sample.absent.items()}
         news = {name: reason for name, reason in reasons.items() if told.get(name) != reason}
@@ -156,15 +156,15 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
 
 
 def _if_any(column: list[float | None]) -> list[float | None]:
-    """The column, or nothing where no sample has the reading: most machines don't give it."""
+    """Return the column, or an empty one if no sample has the reading, as on most machines."""
     return [] if all(value is None for value in column) else column
 
 
 def next_due_s(due_s: float, now_s: float, period_s: float) -> float:
-    """The first tick after ``now_s`` on the grid of ``due_s``: late ticks are skipped, not made up for."""
+    """Return the first tick after ``now_s`` on the grid of ``due_s``. Missed ticks are skipped."""
     return due_s + period_s * (math.floor((now_s - due_s) / period_s) + 1)
 
 
 def _rounded(at_s: float) -> float:
-    """To a tenth of a millisecond: more digits would only lengthen the journal."""
+    """Round to 0.1 ms. More digits would only enlarge the journal."""
     return round(at_s, 4)

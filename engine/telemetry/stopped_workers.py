@@ -1,4 +1,4 @@
-"""Workers that were stopped while all else ran, which no clock of theirs tells from a long step."""
+"""Stopped workers: finds those stopped alone, which their clocks can't tell from a long step."""
 
 from collections.abc import Iterable
 
@@ -6,17 +6,17 @@ from benchtui.engine.process_tree import is_stopped
 
 
 class Stops:
-    """Looks at workers again and again, and keeps when each was found stopped."""
+    """Spans in which workers were found stopped, by polling them."""
 
     def __init__(self, longest_s: float) -> None:
-        """Between two looks further apart than this, not the worker alone stood still."""
+        """Two polls ``longest_s`` or more apart mean that not only the worker was stopped."""
         self._longest_s = longest_s
         self._since_s: dict[int, float] = {}
-        """Session time of the last look that found a worker stopped, by its process."""
+        """Workers that the last poll found stopped: its session time by pid."""
         self._spans: dict[int, list[tuple[float, float]]] = {}
 
     def look(self, at_s: float, pids: Iterable[int]) -> None:
-        """Look at the workers that run, at this session time; called from the sampler's thread."""
+        """Poll the running workers at this session time. Called from the sampler's thread."""
         stopped = [pid for pid in pids if is_stopped(pid)]
         for pid in stopped:
             since_s = self._since_s.get(pid)
@@ -25,10 +25,10 @@ class Stops:
         self._since_s = dict.fromkeys(stopped, at_s)
 
     def stopped_s(self, pid: int, begin_s: float, end_s: float) -> float:
-        """How long a worker was stopped within a span of session time."""
+        """Seconds a worker was stopped within a span of session time."""
         spans = self._spans.get(pid, [])
         return sum(max(0.0, min(to_s, end_s) - max(from_s, begin_s)) for from_s, to_s in list(spans))
 
     def forget(self, pid: int) -> None:
-        """Drop what is known of a worker that has ended."""
+        """Drop the record of a worker that has exited."""
         self._spans.pop(pid, None)

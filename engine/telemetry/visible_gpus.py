@@ -1,4 +1,4 @@
-"""Which of the driver's GPUs the measured processes may use."""
+"""Visible GPUs: which of the driver's GPUs measured processes may use."""
 
 import os
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def setting_here() -> str | None:
-    """What this process's environment says; None where it says nothing."""
+    """Value of ``CUDA_VISIBLE_DEVICES`` in this process. None if unset."""
     return os.environ.get(VARIABLE)
 
 
 def visible_gpus(gpus: Sequence[Gpu], setting: str | None) -> int:
-    """How many GPUs CUDA gives a process, by the value of ``CUDA_VISIBLE_DEVICES``; None where it isn't set.
+    """Count the GPUs visible with a value of ``CUDA_VISIBLE_DEVICES``; None means unset.
 
-    Its entries are numbers or beginnings of UUIDs, and count up to the first that names no GPU (CUDA C++
-    Programming Guide, CUDA environment variables). A MIG device is taken to be there.
+    Entries are indices or UUID prefixes. Those from the first that names no GPU on are ignored (CUDA C++
+    Programming Guide, CUDA environment variables). A MIG device is assumed to exist.
     """
     if setting is None:
         return len(gpus)

@@ -29,7 +29,7 @@ class _Moment:
 
 
 class EnvironmentProbe:
-    """Reads the counters now and once more in ``since``. Nothing runs in between."""
+    """Kernel counters, read on creation and once more in ``since``. Nothing runs in between."""
 
     def __init__(self) -> None:
         self._begin = _Moment.now()

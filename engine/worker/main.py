@@ -38,7 +38,7 @@ Emit = Callable[[WorkerEvent | StepCost], None]
 
 _CUT_SHORT = "the worker ended while its step was looked at"
 UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
-"""Sent with the case's end, before the step's cost is counted, which may kill the worker."""
+"""Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
 
 def main(job: bytes, events: Connection, stderr: Connection) -> None:
@@ -169,7 +169,7 @@ class _Case:
         self._send(event)
 
     def _end_copy(self) -> NoReturn:
-        """Fail the case and exit, in a copy of the worker that the step has forked and returned in."""
+        """Fail the case from a copy of the worker that the step forked and returned in."""
         failed = CaseFinished(t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED)
         self._send(failed)
         if os.getppid() == self._pid:

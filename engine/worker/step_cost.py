@@ -76,7 +76,7 @@ def count(step: Step, step_s: float) -> Work:
 
 
 class ByteCounter(TorchDispatchMode):
-    """Sums the bytes that every operator reads and writes. A view moves nothing."""
+    """Dispatch mode that sums the bytes every operator reads and writes. A view moves nothing."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

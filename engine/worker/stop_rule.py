@@ -68,7 +68,7 @@ class IntervalWidth:
 
 
 class StopRule:
-    """Decides when measuring ends, and why."""
+    """Rule that decides when measuring ends, and why."""
 
     def __init__(self, rules: Measure) -> None:
         self._rules = rules

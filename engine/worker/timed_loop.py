@@ -32,7 +32,7 @@ class Measured:
     """Result of the measured phase, with its environment."""
 
     begin_s: float
-    """Monotonic clock at the begin of the first measured step; ``end_s`` at the end of the last."""
+    """Monotonic clock at the start of the first measured step, ``end_s`` at the end of the last."""
     end_s: float
     stop: str
     """Reason why measuring ended."""
@@ -42,7 +42,7 @@ class Measured:
 
 @dataclass(slots=True)
 class Recorder:
-    """Buffers the steps of one phase and emits them as columns."""
+    """Buffer for the steps of one phase, emitted as columns."""
 
     case: int
     phase: Phase

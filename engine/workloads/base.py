@@ -35,7 +35,7 @@ class Workload(Protocol):
     """Caveats that a reader of the results must know. Read again after measuring."""
 
     def read_back(self) -> Effective:
-        """Return the applied options. Called again after measuring, when compilation shows."""
+        """Return the applied options. Called again after measuring, once it shows whether torch compiled."""
         ...
 
     def step(self, lap: Lap) -> Any:  # noqa: ANN401  (differs by task; only ``count`` reads it)

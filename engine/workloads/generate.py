@@ -17,7 +17,7 @@ LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 
 
 class Generate(NetworkTask):
-    """Generates a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early."""
+    """Generation of a fixed number of tokens per prompt. The loop is explicit, and nothing ends it early."""
 
     padding_side: Side = "left"
 

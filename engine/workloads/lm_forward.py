@@ -9,7 +9,7 @@ from benchtui.sessions.sweep import Config, Sweep
 
 
 class LmForward(NetworkTask):
-    """Computes the logits for every position of a batch of sequences."""
+    """Logits for every position of a batch of sequences."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""

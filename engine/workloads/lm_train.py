@@ -16,7 +16,7 @@ IGNORED = -100
 
 
 class LmTrain(NetworkTask):
-    """Runs one optimizer step on the gradients of one batch or of several accumulated ones.
+    """One optimizer step on the gradients of one batch or of several accumulated ones.
 
     With ``amp-fp16``, gradients are scaled (``torch.amp.GradScaler``). Unscaling is timed as part of
     ``optimizer``, and a step whose gradients overflow leaves the weights unchanged.

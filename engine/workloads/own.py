@@ -48,7 +48,7 @@ class OwnCase:
     dataset: str
     """Model, weights and dataset as named in the sweep. None of them is loaded."""
     lap: Lap
-    """To be called with the part's name at the end of each part, by steps that have parts."""
+    """Steps with parts call it with the part's name at the end of each part."""
 
 
 class Own:
@@ -151,7 +151,7 @@ def place(error: BaseException, task: str) -> str:
     return f"{file}:{lines[-1]}: " if lines else ""
 
 
-def _function(task: str) -> Any:  # noqa: ANN401  (a function of the user's)
+def _function(task: str) -> Any:  # noqa: ANN401  (a user-defined function)
     file, name = custom_task(task) or (task, "")
     function = getattr(_run_file(Path(file).resolve(), task), name, None)
     if not callable(function):

@@ -68,10 +68,10 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
         case "steadiness":
             return (JITTER,)
         case "balanced":
-            return known_to_all((sample, step, PEAK_MEMORY, ENERGY), results)
+            return shared_metrics((sample, step, PEAK_MEMORY, ENERGY), results)
 
 
-def known_to_all(figures: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
+def shared_metrics(figures: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """Return the metrics that every result has."""
     return tuple(each for each in figures if all(each.cost(row) is not None for row in results))
 

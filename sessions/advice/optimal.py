@@ -20,8 +20,8 @@ from benchtui.sessions.advice.objectives import (
     Objective,
     cost_metrics,
     job_ms,
-    known_to_all,
     memory_mb,
+    shared_metrics,
     step_ms,
 )
 from benchtui.sessions.errors import BenchtuiError
@@ -240,7 +240,7 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
 
     A metric that some of the results lack is ignored.
     """
-    known = known_to_all((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
+    known = shared_metrics((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
     costs = sorted(([figure.cost(row) or 0.0 for figure in known], place) for place, row in enumerate(results))
     kept: list[tuple[list[float], int]] = []
     for cost, place in costs:  # in this order, no case beats an earlier one

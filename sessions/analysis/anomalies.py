@@ -14,10 +14,10 @@ from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
-from benchtui.sessions.stats.disturbance import slowed
+from benchtui.sessions.stats.disturbance import estimate_slowdown
 from benchtui.sessions.stats.ratios import Comparison, Verdict, bounds_ms, latency_ratio, pairs
 from benchtui.sessions.stats.results import Result, series, series_key
-from benchtui.sessions.stats.steadiness import Bounds, surely_off
+from benchtui.sessions.stats.steadiness import Bounds, is_significant
 
 Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]
 COUNTED = ("tokenizing", "host-bound", "no effect")
@@ -57,7 +57,7 @@ class Anomaly:
         """Disturbances of these cases that may explain the anomaly."""
         if self.kind in COUNTED:
             return ()
-        found = (slowed(each.case, throughout=False).why for each in (self.result, *self.beside))
+        found = (estimate_slowdown(each.case, throughout=False).why for each in (self.result, *self.beside))
         return tuple(dict.fromkeys(why for each in found for why in each))
 
 
@@ -142,7 +142,7 @@ def _same_sign(shares: Sequence[float]) -> bool:
 
 
 def _sure(share: float, bounds: Bounds | None) -> bool:
-    return LEAST_WITHOUT_BOUNDS <= abs(share) < inf if bounds is None else surely_off(share, bounds)
+    return LEAST_WITHOUT_BOUNDS <= abs(share) < inf if bounds is None else is_significant(share, bounds)
 
 
 def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:

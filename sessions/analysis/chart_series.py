@@ -32,7 +32,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PlotMetric:
     """A metric that can be plotted."""
 
     name: str
@@ -40,7 +40,7 @@ class Figure:
     of: Callable[[CaseState, Metrics], Value | None]
 
 
-def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> Figure:
+def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) -> PlotMetric:
     """Build the metric of a rate, total over total, with the interval of the throughput."""
 
     def of(_case: CaseState, metrics: Metrics) -> Value | None:
@@ -50,7 +50,7 @@ def _rate(name: Literal["samples_per_s", "tokens_per_s", "new_tokens_per_s"]) ->
             return None if rate is None else Value(rate)
         return Value(rate, rate * low / samples, rate * high / samples)
 
-    return Figure(name.removesuffix("_per_s").replace("_", " ") + "/s", "1/s", of)
+    return PlotMetric(name.removesuffix("_per_s").replace("_", " ") + "/s", "1/s", of)
 
 
 def _median(spread: Distribution | None) -> Value | None:
@@ -64,25 +64,25 @@ def _known(value: float | None) -> Value | None:
 
 
 SAMPLES = _rate("samples_per_s")
-LATENCY = Figure("latency p50", "ms", lambda case, metrics: _median(metrics.latency_ms))
-MEMORY = Figure("peak memory", "MB", lambda case, metrics: _known(case.peak_memory_mb))
-ENERGY = Figure("energy per sample", "J", lambda case, metrics: _known(metrics.energy_per_sample_j))
+LATENCY = PlotMetric("latency p50", "ms", lambda case, metrics: _median(metrics.latency_ms))
+MEMORY = PlotMetric("peak memory", "MB", lambda case, metrics: _known(case.peak_memory_mb))
+ENERGY = PlotMetric("energy per sample", "J", lambda case, metrics: _known(metrics.energy_per_sample_j))
 FIGURES = (
     SAMPLES,
     _rate("tokens_per_s"),
     _rate("new_tokens_per_s"),
     LATENCY,
-    Figure("latency p99", "ms", lambda case, metrics: _known(metrics.latency_ms.p99)),
-    Figure("time to first token", "ms", lambda case, metrics: _median(metrics.time_to_first_token_ms)),
-    Figure("time per output token", "ms", lambda case, metrics: _median(metrics.time_per_output_token_ms)),
+    PlotMetric("latency p99", "ms", lambda case, metrics: _known(metrics.latency_ms.p99)),
+    PlotMetric("time to first token", "ms", lambda case, metrics: _median(metrics.time_to_first_token_ms)),
+    PlotMetric("time per output token", "ms", lambda case, metrics: _median(metrics.time_per_output_token_ms)),
     MEMORY,
     ENERGY,
 )
 
-SOUND = ("ok", "running", "queued")
+COUNTED_STATES = ("ok", "running", "queued")
 """States in which a case's steps count; the others are marked. Between two rounds a case is queued again."""
 
-Known = Callable[[CaseState], "Metrics | None"]
+MetricsLookup = Callable[[CaseState], "Metrics | None"]
 """Callable that returns the metrics of a case, or None if there are none (yet)."""
 
 
@@ -110,7 +110,7 @@ class Line:
 class Chart:
     """A metric plotted over an axis."""
 
-    figure: Figure
+    figure: PlotMetric
     axis: Axis
     lines: tuple[Line, ...]
 
@@ -127,7 +127,7 @@ def axes_of(plan: Iterable[Config]) -> tuple[Axis, ...]:
     return found or ("batch_size",)
 
 
-def figures_of(cases: Sequence[CaseState], known: Known) -> tuple[Figure, ...]:
+def figures_of(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
     """Return the metrics that any of the cases has, and samples/s always."""
     measured = [(case, metrics) for case in cases if (metrics := known(case))]
     return tuple(
@@ -137,7 +137,7 @@ def figures_of(cases: Sequence[CaseState], known: Known) -> tuple[Figure, ...]:
     )
 
 
-def chart(cases: Iterable[CaseState], known: Known, figure: Figure, axis: Axis) -> Chart:
+def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, axis: Axis) -> Chart:
     """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
@@ -169,8 +169,8 @@ def _others(config: Config, axis: Axis) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in WORDS if name != axis)
 
 
-def _point(case: CaseState, known: Known, figure: Figure, axis: Axis) -> Point:
-    metrics = known(case) if case.state in SOUND else None
+def _point(case: CaseState, known: MetricsLookup, figure: PlotMetric, axis: Axis) -> Point:
+    metrics = known(case) if case.state in COUNTED_STATES else None
     return Point(case, getattr(case.config, axis), figure.of(case, metrics) if metrics else None)
 
 

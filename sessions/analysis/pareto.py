@@ -3,10 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchtui.sessions.analysis.chart_series import ENERGY, LATENCY, MEMORY, SAMPLES, Figure, Known, Value
+from benchtui.sessions.analysis.chart_series import (
+    ENERGY,
+    LATENCY,
+    MEMORY,
+    SAMPLES,
+    MetricsLookup,
+    PlotMetric,
+    Value,
+)
 from benchtui.sessions.state.case import CaseState
 
-COSTS: tuple[Figure, ...] = (LATENCY, ENERGY, MEMORY)
+COSTS: tuple[PlotMetric, ...] = (LATENCY, ENERGY, MEMORY)
 """Metrics that throughput is traded off against."""
 
 
@@ -21,7 +29,9 @@ class ParetoPoint:
     """Milliseconds per step, joules per sample, or peak memory in units of 10**6 bytes."""
 
 
-def trades(cases: Iterable[CaseState], known: Known, cost: Figure) -> tuple[ParetoPoint, ...]:
+def pareto_points(
+    cases: Iterable[CaseState], known: MetricsLookup, cost: PlotMetric
+) -> tuple[ParetoPoint, ...]:
     """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
     found = (_trade(case, known, cost) for case in cases if not case.config.repeat)
     return tuple(trade for trade in found if trade)
@@ -45,7 +55,7 @@ def fronts(choices: Sequence[ParetoPoint]) -> dict[int, tuple[ParetoPoint, ...]]
     }
 
 
-def _trade(case: CaseState, known: Known, cost: Figure) -> ParetoPoint | None:
+def _trade(case: CaseState, known: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
     metrics = known(case) if case.state == "ok" else None
     if metrics is None:
         return None

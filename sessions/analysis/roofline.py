@@ -19,7 +19,7 @@ from benchtui.sessions.sweep import Config
 
 Bound = Literal["arithmetic", "memory", "host"]
 
-PRODUCTS = ("fp32", "tf32", "fp16", "bf16")
+PEAK_PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 """Precisions with a measured peak. Autocast computes in one of them, int8 in none."""
 LEAST_BUSY = 0.8
 """Share of a step in which the device must be busy; below it, the case is host-bound."""
@@ -38,7 +38,7 @@ class PeakKey(NamedTuple):
 
     device: str
     precision: str
-    """One of ``PRODUCTS``."""
+    """One of ``PEAK_PRECISIONS``."""
     threads: int
     """Requested threads; 0 is torch's default, and the value for every GPU."""
 
@@ -78,7 +78,7 @@ class Limit:
 def peak_key(config: Config) -> PeakKey | None:
     """Return the key of the peaks that apply to a case; None for a precision without any."""
     precision = config.precision.removeprefix("amp-")
-    if precision not in PRODUCTS:
+    if precision not in PEAK_PRECISIONS:
         return None
     return PeakKey(config.device, precision, config.threads if config.device == "cpu" else 0)
 

@@ -138,7 +138,7 @@ class SessionComparison:
         return any(each.compared for each in self.against)
 
 
-def loaded(
+def load_sessions(
     paths: Sequence[Path],
     judging: Judging = LEFT_TO_THE_SWEEP,
     load: Callable[[Path], Session] = Session.load,
@@ -168,7 +168,7 @@ def _progress(side: ComparedSession) -> str:
     return f"{side.name}: {len(side.results)} of {len(session.cases)} cases measured{state}"
 
 
-def compared(sides: Sequence[ComparedSession]) -> SessionComparison:
+def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
     """Compare every session with the first.
 
     Raises:

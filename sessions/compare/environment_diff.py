@@ -13,7 +13,7 @@ from benchtui.sessions.state.session import Session
 
 SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Threads of torch")
 """System facts that belong to the software; the others belong to the machine."""
-APART = "Other packages"
+OTHER_PACKAGES = "Other packages"
 """System fact that lists many packages, which are compared one by one here."""
 GROUPS = ("machine", "software", "work", "settings")
 
@@ -48,7 +48,7 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
 
 
-def unsaid(session: Session) -> tuple[str, ...]:
+def missing_groups(session: Session) -> tuple[str, ...]:
     """Return which of machine and software a session doesn't record, as an imported one may not."""
     said = {group for group, _ in _facts(session)}
     return tuple(group for group in ("machine", "software") if group not in said)
@@ -97,7 +97,7 @@ def _facts(session: Session) -> Facts:
         *(("work", fact) for fact in _work(session)),
         *(("settings", fact) for fact in _settings(session)),
     )
-    return {(group, label): text for group, (label, text) in pairs if label != APART}
+    return {(group, label): text for group, (label, text) in pairs if label != OTHER_PACKAGES}
 
 
 def _clocks(session: Session) -> Iterator[Fact]:

@@ -29,7 +29,7 @@ ASSUMED_PARAMETERS = 100_000_000
 """For a model that no session has loaded."""
 FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
 """Assumed speed of a device."""
-BESIDE_S = 5.0
+ASSUMED_OVERHEAD_S = 5.0
 """Assumed time to start the worker and load the model."""
 COMPILING_S = 20.0
 RUNTIME_MB = 500.0
@@ -225,7 +225,7 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     if sweep.task == "lm-train":
         tokens *= 3 * sweep.train.accumulation
     step_s = FLOP_PER_TOKEN * parameters * tokens / FLOP_PER_S[config.device.partition(":")[0]]
-    beside_s = BESIDE_S + (0.0 if config.compile == "off" else COMPILING_S)
+    beside_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
     return _whole_s(step_s, beside_s, sweep.measure)
 
 

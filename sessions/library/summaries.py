@@ -23,10 +23,10 @@ from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.case import LEFT, CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import kind, slowed
+from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
 from benchtui.sessions.stats.evidence import rounds_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
-from benchtui.sessions.stats.sampling import Figure
+from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Record
 
 VERSION = 2
@@ -147,7 +147,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         AbandonedError: Once ``wanted`` returns False.
     """
     rates: dict[int, float] = {}
-    repeats: dict[str, list[list[Figure]]] = {}
+    repeats: dict[str, list[list[Statistic]]] = {}
     try:
         session = load(path, partial(_take, rates, repeats), wanted)
     except AbandonedError:
@@ -192,7 +192,7 @@ def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
     return ProcessSpread(between=sqrt(variance), freedom=freedom)
 
 
-def _spreads(repeats: dict[str, list[list[Figure]]]) -> dict[str, ProcessSpread]:
+def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpread]:
     found = {kind: spread_between(figures) for kind, figures in repeats.items()}
     return {
         kind: ProcessSpread(between=sqrt(variance), freedom=freedom)
@@ -202,7 +202,7 @@ def _spreads(repeats: dict[str, list[list[Figure]]]) -> dict[str, ProcessSpread]
 
 
 def _take(
-    rates: dict[int, float], repeats: dict[str, list[list[Figure]]], session: Session, event: Read
+    rates: dict[int, float], repeats: dict[str, list[list[Statistic]]], session: Session, event: Read
 ) -> None:
     """Apply an event; once a case has ended, its throughput replaces its steps."""
     if isinstance(event, Telemetry):
@@ -211,7 +211,11 @@ def _take(
     if isinstance(event, CaseFinished):
         case = session.cases[event.case]
         _rate(case, rates)
-        rounds = [] if slowed(case, throughout=False).by > 1 else [each.median for each in rounds_of(case)]
+        rounds = (
+            []
+            if estimate_slowdown(case, throughout=False).by > 1
+            else [each.median for each in rounds_of(case)]
+        )
         if case.state == "ok" and len(rounds) > 1:
             repeats.setdefault(kind_of(case), []).append(rounds)
         if case.state == "ok":  # any other case may restart, with its finished rounds
@@ -235,7 +239,7 @@ def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
     best = max(rates, key=lambda case: rates[case], default=None)
-    finished, marks = session.finished, (kind(mark) for case in session.cases for mark in case.marks)
+    finished, marks = session.finished, (mark_kind(mark) for case in session.cases for mark in case.marks)
     return Summary(
         outcome=finished.outcome if finished else "cut off",
         reason=finished.reason if finished else None,

@@ -9,7 +9,7 @@ from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
 from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.labels import case_label, doubts
+from benchtui.sessions.text.labels import case_label, unverified_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +114,7 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def _label(facts: PlotData, result: Result) -> str:
-    return style.label(f"{case_label(result.config, facts.kinds)}{DOUBT if doubts(result) else ''}")
+    return style.label(f"{case_label(result.config, facts.kinds)}{DOUBT if unverified_options(result) else ''}")
 
 
 def _more(found: Sequence[object], which: str) -> str:

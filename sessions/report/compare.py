@@ -11,7 +11,7 @@ from benchtui.sessions.compare.align import (
     PairwiseComparison,
     SessionComparison,
 )
-from benchtui.sessions.compare.environment_diff import unsaid
+from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.report.compare_columns import Columns, full_columns, kinds_of, pair_rows
 from benchtui.sessions.report.document import template, when
@@ -107,7 +107,7 @@ def no_differences_text(compared: SessionComparison) -> str:
 
 def unrecorded_text(compared: SessionComparison) -> str:
     """Name the sessions that don't record their machine or software; empty if all do."""
-    silent = [(side.name, silence) for side in compared.sides if (silence := unsaid(side.session))]
+    silent = [(side.name, silence) for side in compared.sides if (silence := missing_groups(side.session))]
     if not silent:
         return ""
     unknown = " or ".join(dict.fromkeys(group for _, each in silent for group in each))

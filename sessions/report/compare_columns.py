@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.payloads import Memory
-from benchtui.sessions.stats.disturbance import kind
+from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison, Ratio
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.text.formatting import number, span, time_ms
@@ -93,8 +93,8 @@ def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
     """Return the kinds of marks that only one case has, and the change in the machine's own speed."""
     base, new = pair.base.case.marks, pair.new.case.marks
     found = (
-        *(f"A: {kind(mark)}" for mark in base if mark not in new),
-        *(f"{letter}: {kind(mark)}" for mark in new if mark not in base),
+        *(f"A: {mark_kind(mark)}" for mark in base if mark not in new),
+        *(f"{letter}: {mark_kind(mark)}" for mark in new if mark not in base),
         *_pace(row.pace),
     )
     return "; ".join(dict.fromkeys(found)) or None

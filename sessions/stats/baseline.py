@@ -21,7 +21,7 @@ NOT_MEASURED = {
 """Wording per state of a case that has no metrics."""
 
 
-class Configured(Protocol):
+class HasConfig(Protocol):
     """Any object that has the options of its case."""
 
     @property
@@ -29,7 +29,7 @@ class Configured(Protocol):
         """Options of the case."""
 
 
-T = TypeVar("T", bound=Configured)
+T = TypeVar("T", bound=HasConfig)
 
 
 def baseline_of(config: Config, cases: Iterable[T], named: Baseline | None) -> T | None:
@@ -54,7 +54,7 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[int, T]:
     return found
 
 
-def why_none(config: Config, planned: Iterable[CaseState], named: Baseline | None) -> str:
+def explain_missing_baseline(config: Config, planned: Iterable[CaseState], named: Baseline | None) -> str:
     """Explain why a case has no baseline: none was planned, or it has no metrics."""
     wanted = next((case for case in planned if _fits(case.config, config, named)), None)
     if wanted is None:

@@ -14,8 +14,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.evidence import repeats, rounds_of
 from benchtui.sessions.stats.outliers import outliers
-from benchtui.sessions.stats.sampling import Figure, Sample, interval
-from benchtui.sessions.stats.steadiness import Unsteady, unsteady
+from benchtui.sessions.stats.sampling import Sample, Statistic, interval
+from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
 
 LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
@@ -147,7 +147,7 @@ def _measured(case: CaseState) -> Metrics:
     steps = case.measured
     ordered = _ordered(steps.wall_ms)
     rounds = rounds_of(case)
-    latency = over_rounds_too(_distribution(ordered), rounds)
+    latency = with_round_interval(_distribution(ordered), rounds)
     total_s = latency.mean * latency.n / 1000
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
@@ -158,7 +158,7 @@ def _measured(case: CaseState) -> Metrics:
     samples_per_s = _ratio(samples or None, total_s)
     low, high = _rate_interval(samples_per_s, rounds, case.samples_per_step)
     rounds_energy_j = _energy_by_round(case)
-    energy = interval([Figure(each) for each in rounds_energy_j])
+    energy = interval([Statistic(each) for each in rounds_energy_j])
     return Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
@@ -185,7 +185,7 @@ def _measured(case: CaseState) -> Metrics:
         new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
         loss=_last_loss(steps),
         warmup_steps=len(case.warmup),
-        unsteady=unsteady(steps.by_round()),
+        unsteady=detect_unsteadiness(steps.by_round()),
     )
 
 
@@ -272,7 +272,7 @@ def _told(reported: Reported, mean_ms: float) -> Distribution:
     )
 
 
-def over_rounds_too(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
+def with_round_interval(found: Distribution, rounds: Sequence[Sample]) -> Distribution:
     """Return the distribution with its interval extended to the variation between rounds."""
     bounds = interval([each.median for each in rounds]) if len(rounds) > 1 else None
     if bounds is None or found.median is None:

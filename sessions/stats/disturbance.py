@@ -29,7 +29,7 @@ LEAST_CLOCK = 0.75
 """Share of its default below which a GPU's mean clock justifies remeasuring (NVBench's threshold)."""
 INTERRUPTED = 1.25
 """Slowdown factor assumed for frequent interruptions, or for a throttled GPU whose clock isn't known."""
-SHARED = 2.0
+SHARED_GPU_SLOWDOWN = 2.0
 """Slowdown factor assumed for a GPU that another process uses too."""
 LEAST_PROCESSOR = 0.9
 """CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
@@ -46,14 +46,14 @@ _CAUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Slowed:
+class Slowdown:
     """Possible slowdown of a case by its surroundings: a factor on step time, and the causes."""
 
     by: float = 1.0
     why: tuple[str, ...] = ()
 
 
-def slowed(case: CaseState, *, throughout: bool) -> Slowed:
+def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
     """Return how much its surroundings may have slowed a case.
 
     Taken from the worst round, or with ``throughout`` from the best one, so that it applies to all rounds.
@@ -61,7 +61,7 @@ def slowed(case: CaseState, *, throughout: bool) -> Slowed:
     on_cpu = case.config.device == "cpu"
     found = [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
     choose = min if throughout else max
-    return choose(found, key=lambda each: each.by, default=Slowed())
+    return choose(found, key=lambda each: each.by, default=Slowdown())
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
@@ -97,9 +97,11 @@ def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:
     return (*throttling(environment), *contention_marks(environment, span_s), *_company(environment))
 
 
-def _slowed(environment: Environment | None, measured_s: tuple[float, float] | None, *, on_cpu: bool) -> Slowed:
+def _slowed(
+    environment: Environment | None, measured_s: tuple[float, float] | None, *, on_cpu: bool
+) -> Slowdown:
     if environment is None:
-        return Slowed()
+        return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     marks = (*throttling(environment), *contention_marks(environment, span_s))
     factors = [_factor(environment, mark) for mark in marks]
@@ -108,7 +110,7 @@ def _slowed(environment: Environment | None, measured_s: tuple[float, float] | N
     if on_cpu and share is not None and 0 < share < LEAST_PROCESSOR:
         factors.append(1 / share)
         causes.append(SHARED_PROCESSOR)
-    return Slowed(max(factors, default=1.0), tuple(dict.fromkeys(causes)))
+    return Slowdown(max(factors, default=1.0), tuple(dict.fromkeys(causes)))
 
 
 def _cause(mark: str) -> str:
@@ -123,7 +125,7 @@ def _factor(environment: Environment, mark: str) -> float:
         used = (environment.others_cpu_percent or 0.0) / 100
         return 1 + used / max(1.0, (environment.processors or 1) / 2)
     if mark.startswith("shared GPU"):
-        return SHARED
+        return SHARED_GPU_SLOWDOWN
     clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
     if mark.startswith(("throttled", "clock")) and clock and default:
         return max(default / clock, 1.0)
@@ -138,12 +140,12 @@ def _company(environment: Environment) -> tuple[str, ...]:
     return (f"beside {environment.beside} of this sweep's cases{unknown}",)
 
 
-def kind(mark: str) -> str:
+def mark_kind(mark: str) -> str:
     """Return a mark without its numbers, for counting cases. A mark of another module is returned unchanged."""
     return next((name for name in KINDS if mark.startswith(name)), mark)
 
 
-def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
     marks = [mark for each in rounds for mark in each]
     found: dict[str, list[str]] = {}
@@ -151,12 +153,13 @@ def over_rounds(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
         found.setdefault(_without_figures(mark), []).append(mark)
     worst = ((max(same, key=_figure), len(same)) for same in found.values())
     return tuple(
-        mark if kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds" for mark, amount in worst
+        mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
+        for mark, amount in worst
     )
 
 
 def _without_figures(mark: str) -> str:
-    return re.sub(r"\d+", "", mark) if kind(mark) != mark else mark
+    return re.sub(r"\d+", "", mark) if mark_kind(mark) != mark else mark
 
 
 def _figure(mark: str) -> int:

@@ -15,7 +15,7 @@ from msgspec import structs
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
-from benchtui.sessions.stats.sampling import Figure, Sample, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
     """Return the repeats of a source that reports the mean of each but no steps."""
     whole_ms = reported.latency_mean_ms if reported.latency_median_ms is None else reported.latency_median_ms
     means_ms = reported.repeats_mean_ms or (() if whole_ms is None else (whole_ms,))
-    figures = (Figure(mean_ms) for mean_ms in means_ms)
+    figures = (Statistic(mean_ms) for mean_ms in means_ms)
     return tuple(Sample(n=reported.steps or 0, median=figure, low=None, mean=figure) for figure in figures)
 
 

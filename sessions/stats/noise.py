@@ -15,8 +15,8 @@ from typing import Protocol
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
-from benchtui.sessions.stats.disturbance import slowed
-from benchtui.sessions.stats.sampling import Figure, Sample, over_rounds
+from benchtui.sessions.stats.disturbance import estimate_slowdown
+from benchtui.sessions.stats.sampling import Sample, Statistic, log_mean_of_rounds
 
 ASSUMED = 0.02
 """Relative standard deviation between processes where nothing was measured. ``make bench`` finds less on a
@@ -28,7 +28,7 @@ ASSUMED_FREEDOM = 4.0
 """Weight of that assumption in degrees of freedom; five repeats outweigh it."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions on one machine, on top of that between processes."""
-MOST_FLOOR = 0.05
+MAX_NOISE_MARGIN = 0.05
 """Maximum to which the noise floor can raise the margin: a difference of 10% is never the same."""
 
 
@@ -53,8 +53,8 @@ class Noise:
 
     @property
     def margin(self) -> float:
-        """Margin of equivalence: at least twice the difference of the A/A pair, up to ``MOST_FLOOR``."""
-        return max(self.same_within, min(2 * (self.floor or 0.0), MOST_FLOOR))
+        """Margin of equivalence: at least twice the difference of the A/A pair, up to ``MAX_NOISE_MARGIN``."""
+        return max(self.same_within, min(2 * (self.floor or 0.0), MAX_NOISE_MARGIN))
 
 
 class Measured(Protocol):
@@ -81,10 +81,10 @@ def noise_of(
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
     others may be left out of ``results``. ``virtual`` says whether the machine is a virtual one.
     """
-    found: dict[str, list[Sequence[Figure]]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
     for each in results:
         repeats = found.setdefault(kind_of(each.case), [])
-        if slowed(each.case, throughout=False).by > 1:
+        if estimate_slowdown(each.case, throughout=False).by > 1:
             continue  # a disturbance is not process-to-process variation
         repeats.append([round_.median for round_ in each.rounds])
     return {
@@ -104,20 +104,20 @@ def kind_of(case: CaseState) -> str:
     return case.config.device.partition(":")[0]
 
 
-def spread_between(repeats: Iterable[Sequence[Figure]]) -> tuple[float, float]:
+def spread_between(repeats: Iterable[Sequence[Statistic]]) -> tuple[float, float]:
     """Return the pooled log variance between the rounds of each case, and its degrees of freedom."""
     total = freedom = 0.0
     for figures in repeats:
         if len(figures) > 1 and min(each.ms for each in figures) > 0:
-            _, variance, degrees = over_rounds(figures)
+            _, variance, degrees = log_mean_of_rounds(figures)
             total += degrees * variance * len(figures)
             freedom += degrees
     return (total / freedom if freedom else 0.0), freedom
 
 
 def _noise(
-    repeats: list[Sequence[Figure]],
-    pair: tuple[Figure, Figure] | None,
+    repeats: list[Sequence[Statistic]],
+    pair: tuple[Statistic, Statistic] | None,
     earlier: ProcessSpread | None,
     same_within: float,
     assumed: float,
@@ -138,7 +138,7 @@ def _noise(
     )
 
 
-def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Figure, Figure] | None:
+def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
     """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
     if aa is None or kind_of(aa[0].case) != kind or not all(each.rounds for each in aa):
         return None
@@ -146,9 +146,9 @@ def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Figure, Figu
     return (one, other) if one.ms > 0 and other.ms > 0 else None
 
 
-def _typical(figures: Sequence[Figure]) -> Figure:
+def _typical(figures: Sequence[Statistic]) -> Statistic:
     """Reduce the medians of the rounds to one value, their geometric mean."""
     if len(figures) == 1 or min(each.ms for each in figures) <= 0:
         return min(figures, key=lambda each: each.ms)
-    center, variance, _ = over_rounds(figures)
-    return Figure(exp(center), sqrt(variance))
+    center, variance, _ = log_mean_of_rounds(figures)
+    return Statistic(exp(center), sqrt(variance))

@@ -19,7 +19,7 @@ LEAST_DEVIATION = 0.001
 """Minimum deviation, as a share of the median. Times that agree to the clock's tick would have none."""
 
 
-class InOrder(Protocol):
+class SortedValues(Protocol):
     """Values in ascending order, accessed by index."""
 
     def __getitem__(self, place: int, /) -> float:
@@ -36,11 +36,11 @@ def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tu
     import numpy as np  # imported late: ``usual`` works without it
 
     values = np.asarray(times_ms, dtype=float)
-    low, high = usual(np.sort(values) if ordered is None else ordered)
+    low, high = inlier_range(np.sort(values) if ordered is None else ordered)
     return tuple(int(place) for place in np.flatnonzero((values < low) | (values > high)))
 
 
-def usual(ordered: InOrder) -> tuple[float, float]:
+def inlier_range(ordered: SortedValues) -> tuple[float, float]:
     """Return the range within which values are not outliers. Needs at least one value."""
     last = len(ordered) - 1
     middle = (ordered[last // 2] + ordered[last - last // 2]) / 2
@@ -48,7 +48,7 @@ def usual(ordered: InOrder) -> tuple[float, float]:
     return float(middle - THRESHOLD * unit), float(middle + THRESHOLD * unit)
 
 
-def _deviation(ordered: InOrder, middle: float) -> float:
+def _deviation(ordered: SortedValues, middle: float) -> float:
     """Return the median absolute deviation, using only a handful of lookups.
 
     The nearer half of all values is contiguous, with its farthest values at the ends. It starts at the first

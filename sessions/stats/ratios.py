@@ -19,14 +19,21 @@ from statistics import fmean, geometric_mean
 import msgspec
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.disturbance import Slowed, slowed
+from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown
 from benchtui.sessions.stats.evidence import Sampled
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, SURE, Bounds, Figure, over_rounds
+from benchtui.sessions.stats.sampling import (
+    CONFIDENCE,
+    LEAST_ROUNDS,
+    VERDICT_CONFIDENCE,
+    Bounds,
+    Statistic,
+    log_mean_of_rounds,
+)
 from benchtui.sessions.stats.student_t import quantile
 
-MARGIN = 0.005
+MIN_EFFECT = 0.005
 """Distance from 1 that a whole interval must keep for FASTER or SLOWER. Less isn't worth reporting."""
 MOST_ROUNDS = 100
 """Maximum number of rounds to recommend."""
@@ -128,7 +135,7 @@ class Ratio:
         if self.bounds is None or not self.value > 0 or not self.bounds.sure_low > 0:
             return None
         sure = max(self.bounds.sure_high / self.value, self.value / self.bounds.sure_low)
-        return sure * (1 + MARGIN) - 1
+        return sure * (1 + MIN_EFFECT) - 1
 
     @property
     def rounds_wanted(self) -> int | None:
@@ -142,9 +149,10 @@ class Ratio:
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
             error = sqrt(self.between**2 * 2 / rounds + self.apart)
             half, sure = (
-                max(self.floor, quantile((1 + each) / 2, 2 * rounds - 2) * error) for each in (CONFIDENCE, SURE)
+                max(self.floor, quantile((1 + each) / 2, 2 * rounds - 2) * error)
+                for each in (CONFIDENCE, VERDICT_CONFIDENCE)
             )
-            if off - sure > log(1 + MARGIN) or off + half < margin:
+            if off - sure > log(1 + MIN_EFFECT) or off + half < margin:
                 return rounds
         return None
 
@@ -254,7 +262,7 @@ def energy_ratio(base: Result, new: Result) -> Ratio | None:
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
-    rounds = [[Figure(each) for each in result.metrics.rounds_energy_j] for result in (base, new)]
+    rounds = [[Statistic(each) for each in result.metrics.rounds_energy_j] for result in (base, new)]
     return _over_rounds(costs[0] / costs[1], rounds, base)
 
 
@@ -263,7 +271,7 @@ def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
     jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
     if not jitter[0] or not jitter[1]:
         return None
-    rounds = [[Figure(each.jitter) for each in result.rounds if each.jitter] for result in (base, new)]
+    rounds = [[Statistic(each.jitter) for each in result.rounds if each.jitter] for result in (base, new)]
     return _over_rounds(jitter[0] / jitter[1], rounds, base)
 
 
@@ -365,7 +373,7 @@ def _rounds(base: Sampled, new: Sampled) -> int:
     return min(len(base.rounds), len(new.rounds))
 
 
-def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Figure]]) -> tuple[Bounds, float] | None:
+def _bounds(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> tuple[Bounds, float] | None:
     """Return the bounds of a ratio, base over new, and the process-to-process spread behind them."""
     if not all(figures) or min(each.ms for side in figures for each in side) <= 0:
         return None
@@ -389,7 +397,7 @@ def _apart(base: Sampled, new: Sampled) -> float:
     return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
 
 
-def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple[float, _Terms] | None:
+def _part(figures: Sequence[Statistic], result: Sampled, own: bool = True) -> tuple[float, _Terms] | None:
     """Return a case's mean logarithm and its variances.
 
     They come from its rounds, or from its steps and the machine's noise. ``own`` says whether the rounds may be
@@ -397,7 +405,7 @@ def _part(figures: Sequence[Figure], result: Sampled, own: bool = True) -> tuple
     """
     n, noise = len(figures), result.noise
     if own and n >= LEAST_ROUNDS:
-        center, variance, freedom = over_rounds(figures)
+        center, variance, freedom = log_mean_of_rounds(figures)
         return center, [(variance, freedom)]
     center = within = 0.0
     for each in figures:
@@ -418,11 +426,11 @@ def _error(terms: _Terms) -> tuple[float, float]:
     return sqrt(total), total**2 / weighed if weighed else inf
 
 
-def _over_rounds(value: float, rounds: Sequence[Sequence[Figure]], base: Result) -> Ratio:
+def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:
     """Build a ratio from one value per round. It has no interval below three rounds."""
     if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
         return Ratio(value, same_within=base.noise.margin)
-    (one, first, first_n), (other, second, second_n) = (over_rounds(side) for side in rounds)
+    (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Bounds.around(one - other, *_error([(first, first_n), (second, second_n)]))
     return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))
 
@@ -431,9 +439,9 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
     """Return the verdict that one set of bounds supports."""
     if bounds is None:
         return Verdict.UNSURE
-    if bounds.sure_low > 1 + MARGIN:
+    if bounds.sure_low > 1 + MIN_EFFECT:
         return Verdict.FASTER
-    if bounds.sure_high < 1 / (1 + MARGIN):
+    if bounds.sure_high < 1 / (1 + MIN_EFFECT):
         return Verdict.SLOWER
     inside = bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
     return Verdict.SAME if inside else Verdict.UNSURE
@@ -447,7 +455,7 @@ def _witnessed(own: Verdict, witness: Bounds, same_within: float) -> Doubt | Non
         return Doubt.STEPS if word in (Verdict.FASTER, Verdict.SLOWER) or not within else None
     if word is own:
         return None
-    alike = witness.value > 1 + MARGIN if own is Verdict.FASTER else witness.value < 1 / (1 + MARGIN)
+    alike = witness.value > 1 + MIN_EFFECT if own is Verdict.FASTER else witness.value < 1 / (1 + MIN_EFFECT)
     return Doubt.WIDE if word is Verdict.UNSURE and alike else Doubt.STEPS
 
 
@@ -461,19 +469,19 @@ def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     """Widen a ratio for disturbances and clock differences around the two cases."""
     few = _rounds(base, new) < LEAST_ROUNDS
-    one, other = (slowed(each.case, throughout=not few) for each in (base, new))
+    one, other = (estimate_slowdown(each.case, throughout=not few) for each in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
         return ratio  # rounds alternate: the case itself causes a clock that differs in all of them
     clocks = _mean_clock_mhz(base.case), _mean_clock_mhz(new.case)
-    if clocks[0] and clocks[1] and abs(clocks[1] / clocks[0] - 1) > MARGIN:
+    if clocks[0] and clocks[1] and abs(clocks[1] / clocks[0] - 1) > MIN_EFFECT:
         pace = clocks[1] / clocks[0]
         why = f"the GPU's clock was {clocks[0]:,.0f} and {clocks[1]:,.0f} MHz"
         return ratio.widened(max(pace, 1.0), max(1 / pace, 1.0), why)
     return ratio
 
 
-def _disturbed(ratio: Ratio, base: Slowed, new: Slowed, few: bool) -> Ratio:
+def _disturbed(ratio: Ratio, base: Slowdown, new: Slowdown, few: bool) -> Ratio:
     """Widen a ratio if either case may have been slowed down."""
     if not base.by > 1 and not new.by > 1:
         return ratio

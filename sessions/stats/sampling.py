@@ -12,14 +12,14 @@ from typing import Protocol
 
 from benchtui.sessions.stats.student_t import quantile
 
-LOW = 0.25
+FAST_QUANTILE = 0.25
 """Quantile that represents fast steps. A minimum would depend on the few steps at boost clock."""
 LEAST_STEPS = 6
 """Minimum number of steps for a standard error."""
 LEAST_ROUNDS = 3
 """Minimum number of rounds for an interval from their own spread."""
 CONFIDENCE = 0.95
-SURE = 0.99
+VERDICT_CONFIDENCE = 0.99
 """Confidence of the intervals that are shown, and of those behind FASTER and SLOWER."""
 
 WIDE = 2.0
@@ -33,7 +33,7 @@ _BATCH, _MOST_BATCHES, _LEAST_BATCHES = 8, 32, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Statistic:
     """A statistic of a sample of times."""
 
     ms: float
@@ -46,10 +46,10 @@ class Sample:
     """Summary of one round's steps, all run by one process."""
 
     n: int
-    median: Figure
-    low: Figure | None
+    median: Statistic
+    low: Statistic | None
     """First quartile; None if no steps were kept."""
-    mean: Figure
+    mean: Statistic
     jitter: float | None = None
     """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
 
@@ -76,7 +76,7 @@ class Bounds:
     def around(cls, center: float, error: float, freedom: float, least: float = 0.0) -> "Bounds":
         """Return the Student's t bounds around a logarithm, with a half-width of at least ``least``."""
         half = max(least, quantile((1 + CONFIDENCE) / 2, freedom) * error)
-        sure = max(least, quantile((1 + SURE) / 2, freedom) * error)
+        sure = max(least, quantile((1 + VERDICT_CONFIDENCE) / 2, freedom) * error)
         low, high = _exp(center - half), _exp(center + half)
         return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
 
@@ -116,13 +116,13 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
     return Sample(
         n=n,
         median=_quantile(times_ms, ordered, 0.5),
-        low=_quantile(times_ms, ordered, LOW),
-        mean=Figure(mean, _error_of_mean(times_ms, mean, jitter)),
+        low=_quantile(times_ms, ordered, FAST_QUANTILE),
+        mean=Statistic(mean, _error_of_mean(times_ms, mean, jitter)),
         jitter=jitter,
     )
 
 
-def over_rounds(figures: Sequence[Figure]) -> tuple[float, float, float]:
+def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, float]:
     """Return the mean of the rounds' logarithms, its variance by their spread, and its degrees of freedom.
 
     The variance is at least what the steps within the rounds account for: rounds that happen to agree don't
@@ -135,7 +135,7 @@ def over_rounds(figures: Sequence[Figure]) -> tuple[float, float, float]:
     return center, max(_spread(logs, center) ** 2 / n, within), n - 1
 
 
-def interval(figures: Sequence[Figure]) -> Bounds | None:
+def interval(figures: Sequence[Statistic]) -> Bounds | None:
     """Return the bounds of a case by its own steps and rounds; None if they don't suffice.
 
     From three rounds on, the spread between them decides. One round covers its own process only. Two rounds
@@ -144,7 +144,7 @@ def interval(figures: Sequence[Figure]) -> Bounds | None:
     if not figures or min(each.ms for each in figures) <= 0:
         return None
     if len(figures) >= LEAST_ROUNDS:
-        center, variance, freedom = over_rounds(figures)
+        center, variance, freedom = log_mean_of_rounds(figures)
         return Bounds.around(center, sqrt(variance), freedom)
     if any(each.error is None for each in figures):
         return None
@@ -158,16 +158,16 @@ def interval(figures: Sequence[Figure]) -> Bounds | None:
     )
 
 
-def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Figure:
+def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Statistic:
     """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
     place = share * (len(ordered) - 1)
     value = _at(ordered, place)
     if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
-        return Figure(value)
+        return Statistic(value)
     one = sqrt(len(ordered) * share * (1 - share) * _inflation_of_share(times_ms, value, share))
     below = ordered[max(floor(place - WIDE * one), 0)]
     above = ordered[min(ceil(place + WIDE * one), len(ordered) - 1)]
-    return Figure(value, (log(above) - log(below)) / (2 * WIDE))
+    return Statistic(value, (log(above) - log(below)) / (2 * WIDE))
 
 
 def _at(ordered: Ordered, place: float) -> float:

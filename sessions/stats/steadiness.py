@@ -38,7 +38,7 @@ class Unsteady:
     """Bounds of ``share``, from the interquartile ranges of both groups."""
 
 
-def unsteady(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
+def detect_unsteadiness(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
     """Return the largest drift of any round; without drift, the two modes that are farthest apart."""
     times = [_looked_at(each) for each in rounds if len(each) >= LEAST_STEPS]
     drifts = [found for each in times if (found := _drift(each))]
@@ -46,7 +46,7 @@ def unsteady(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
     return max(drifts or modes, key=lambda each: abs(each.share), default=None)
 
 
-def surely_off(share: float, bounds: Bounds) -> bool:
+def is_significant(share: float, bounds: Bounds) -> bool:
     """Return whether a difference is large enough to report, and its bounds exclude zero."""
     finite = abs(share) < inf and bounds[1] < inf
     return finite and abs(share) >= LEAST_SHIFT and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
@@ -59,7 +59,7 @@ def _looked_at(times: Sequence[float]) -> np.ndarray:
 def _drift(times: np.ndarray) -> Unsteady | None:
     quarter = len(times) // 4
     share, bounds = _apart(times[:quarter], times[-quarter:])
-    return Unsteady("drift", share, bounds) if surely_off(share, bounds) else None
+    return Unsteady("drift", share, bounds) if is_significant(share, bounds) else None
 
 
 def _two_modes(times: np.ndarray) -> Unsteady | None:
@@ -77,7 +77,7 @@ def _two_modes(times: np.ndarray) -> Unsteady | None:
     third = (np.median(slow) - np.median(fast)) / 3
     between = (ordered > np.median(fast) + third) & (ordered < np.median(slow) - third)
     share, bounds = _apart(fast, slow)
-    if np.count_nonzero(between) > MOST_BETWEEN * len(ordered) or not surely_off(share, bounds):
+    if np.count_nonzero(between) > MOST_BETWEEN * len(ordered) or not is_significant(share, bounds):
         return None
     return Unsteady("two modes", share, bounds)
 

@@ -98,7 +98,7 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
     return None if None in both else True
 
 
-def doubts(result: Result) -> tuple[tuple[str, bool | None], ...]:
+def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """Return the non-default values that weren't certainly applied: False for not applied, None for unknown."""
     asked = {
         "precision": result.config.precision not in ("fp32", UNKNOWN),

@@ -9,7 +9,7 @@ from benchtui.sessions.stats.ratios import Doubt, Ratio, Verdict, latency_ratio,
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent, time_ms
-from benchtui.sessions.text.labels import case_label, doubts
+from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000
@@ -262,7 +262,8 @@ def doubt(result: Result) -> str | None:
     """List the options of a case that weren't certainly applied."""
     words = {False: "Not applied", None: "Not verified"}
     found = {
-        word: [value for value, known in doubts(result) if known is state] for state, word in words.items()
+        word: [value for value, known in unverified_options(result) if known is state]
+        for state, word in words.items()
     }
     return "; ".join(f"{word}: {', '.join(values)}" for word, values in found.items() if values) or None
 

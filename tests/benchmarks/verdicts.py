@@ -31,7 +31,7 @@ from timed_step import CASES, WARMUP
 from benchtui.engine import client
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import slowed
+from benchtui.sessions.stats.disturbance import estimate_slowdown
 from benchtui.sessions.stats.evidence import Evidence, rounds_of
 from benchtui.sessions.stats.noise import Noise, noise_of
 from benchtui.sessions.stats.ratios import Verdict, latency_ratio
@@ -173,7 +173,7 @@ def judged(session: Session, pair: int, rounds: int) -> tuple[Verdict, bool]:
     noise = noise_of((), None, start.process_spread, virtual=bool(start.host.virtual))["cpu"]
     one, other = (Evidence(case, rounds_of(case)[:rounds], noise, session) for case in cases)
     ratio = latency_ratio(one, other)
-    marked = any(slowed(case, throughout=False).by > 1 for case in cases)
+    marked = any(estimate_slowdown(case, throughout=False).by > 1 for case in cases)
     return (ratio.verdict if ratio else Verdict.UNSURE), marked
 
 

@@ -24,7 +24,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.disturbance import kind
+from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 
@@ -520,7 +520,9 @@ def test_the_training_preset_runs_scaled_down(start: Callable[[Sweep], Watched],
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
             assert case.marks[:2] == ("random weights", "synthetic tokens")
-            assert {kind(mark) for mark in case.marks[2:]} <= {"disturbed"}  # whatever else the machine does
+            assert {mark_kind(mark) for mark in case.marks[2:]} <= {
+                "disturbed"
+            }  # whatever else the machine does
 
 
 def test_generation_is_measured_with_prefill_and_decode_apart(

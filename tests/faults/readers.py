@@ -15,7 +15,7 @@ from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import NEEDS, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep
 from benchtui.sessions.analysis.roofline import limit
-from benchtui.sessions.compare.align import ComparedSession, compared
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.export import case_export, step_export
@@ -159,7 +159,7 @@ def _comparison(path: Path, dice: random.Random) -> None:
     other = ComparedSession.of("other", Session.load(paths.demo_path(), keep_steps=False))
     sides = [ComparedSession.of("a|b", session), dice.choice((other, ComparedSession.of("itself", session)))]
     dice.shuffle(sides)
-    found = compared(sides)
+    found = compare_sessions(sides)
     comparison_text(found).encode("utf-8", "replace")
     comparison_as_json(found).encode()
     text = compare.markdown(found)

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, lengths
-from benchtui.sessions.compare.align import compared, loaded
+from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -403,7 +403,7 @@ def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
 @pytest.mark.parametrize("within", [None, 0.1])
 def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, within: float | None) -> None:
     for paths in pairs_of(path, folder):
-        found = compared(loaded(paths, Judging(same_within=within)))
+        found = compare_sessions(load_sessions(paths, Judging(same_within=within)))
         (against,) = found.against
         words = {row.case.index: row.verdict.name if row.verdict else None for row in against.rows}
         assert _on_the_page(found) == words

@@ -94,7 +94,7 @@ def trace_lines(
 
 
 def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
-    """Return whether all readings of a case are in memory. Always true until it ends: no reload is possible yet."""
+    """Return whether all readings of a case are in memory. True until it ends: it can't be reloaded before."""
     span = span_of(case, now_s)
     return case.finished is None or span is None or machine.begun_s <= span[0]
 

@@ -8,8 +8,8 @@ from benchtui.sessions.analysis.chart_series import (
     WORDS,
     Axis,
     Chart,
-    Figure,
-    Known,
+    MetricsLookup,
+    PlotMetric,
     Point,
     Value,
     axes_of,
@@ -41,7 +41,7 @@ ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 class ChartAxis:
     """Selected metric, axis, line, x value, scale, and filter."""
 
-    figure: Figure = SAMPLES
+    figure: PlotMetric = SAMPLES
     axis: Axis = "batch_size"
     line: tuple[object, ...] = ()
     x: int | None = None
@@ -50,7 +50,7 @@ class ChartAxis:
     """Words that a line's label must contain, all of them."""
 
 
-def shown(figure: Figure, value: float | None, symbols: Symbols) -> str:
+def shown(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
     """Format a value of a metric without its unit."""
     if figure.unit == "1/s":
         return format.rate(value, symbols)
@@ -59,7 +59,7 @@ def shown(figure: Figure, value: float | None, symbols: Symbols) -> str:
     return format.whole(value, symbols) if figure.unit == "MB" else format.milliseconds(value, symbols)
 
 
-def title(figure: Figure) -> str:
+def title(figure: PlotMetric) -> str:
     """Return a metric's name with its unit, unless the name already includes it."""
     return figure.name if figure.unit == "1/s" else f"{figure.name}, {figure.unit}"
 
@@ -68,7 +68,7 @@ class LineChart:
     """Lines over an axis, with a selected line and a selected point on it."""
 
     def __init__(
-        self, session: Session, known: Known, symbols: Symbols, judge: CaseVerdicts | None = None
+        self, session: Session, known: MetricsLookup, symbols: Symbols, judge: CaseVerdicts | None = None
     ) -> None:
         self._session = session
         self._known = known

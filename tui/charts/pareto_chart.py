@@ -1,7 +1,7 @@
 """Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import SAMPLES, Known, line_labels
-from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, trades
+from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup, line_labels
+from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -16,7 +16,7 @@ from benchtui.tui.drawing.styled_text import Span
 class FrontChart:
     """All measured cases with the front highlighted, and a selected case of the front."""
 
-    def __init__(self, session: Session, known: Known, symbols: Symbols) -> None:
+    def __init__(self, session: Session, known: MetricsLookup, symbols: Symbols) -> None:
         self._session = session
         self._known = known
         self._symbols = symbols
@@ -38,7 +38,7 @@ class FrontChart:
         words = wanted.lower().split()
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if all(word in self._labels[case.index].lower() for word in words)]
-        self._all = trades(kept, self._known, self._cost)
+        self._all = pareto_points(kept, self._known, self._cost)
         self._fronts = fronts(self._all)
         self._front = tuple(trade for row in self._fronts.values() for trade in row)
         self._chosen = min(self._chosen, max(len(self._front) - 1, 0))
@@ -52,7 +52,7 @@ class FrontChart:
         """Switch to the next measured cost. Return a message if there is no other."""
         at = COSTS.index(self._cost)
         others = [*COSTS[at + 1 :], *COSTS[:at]]
-        found = next((cost for cost in others if trades(self._session.cases, self._known, cost)), None)
+        found = next((cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None)
         if found is None:
             return f"no case has another figure than {self._cost.name} to weigh samples/s against"
         self._cost, self._chosen = found, 0

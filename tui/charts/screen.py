@@ -71,7 +71,7 @@ class Charts(Screen[None]):
         self._word = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out the heading, the plot next to its lists, the filter input, the message line, and the key bar."""
+        """Lay out the heading, the plot and its lists, the filter input, the message line, and the key bar."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):

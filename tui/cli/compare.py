@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchtui.sessions.compare.align import compared, loaded, nothing_in_common
+from benchtui.sessions.compare.align import compare_sessions, load_sessions, nothing_in_common
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
@@ -59,7 +59,7 @@ def compare(
     paths = [resolve(session) for session in sessions]
     if output:
         check_output(output, paths)
-    found = compared(loaded(paths, Judging(same_within=same_within)))
+    found = compare_sessions(load_sessions(paths, Judging(same_within=same_within)))
     gated = threshold is not None or unsure_fails
     without = [each for each in found.against if not each.compared]
     if not found.comparable or (without and gated):

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
 import click
 
 from benchtui.sessions import events
-from benchtui.sessions.compare.align import compared, loaded
+from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.errors import BenchtuiError  # keep imports light, as in ``cli``
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library import paths as library
@@ -233,4 +233,4 @@ def export(
     if len(paths) == 1:
         export_one(paths[0], wanted)
     else:
-        write(compare.markdown(compared(loaded(paths, wanted.judging))), output, paths)
+        write(compare.markdown(compare_sessions(load_sessions(paths, wanted.judging))), output, paths)

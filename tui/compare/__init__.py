@@ -1,1 +1,1 @@
-"""The comparison of sessions."""
+"""Compare view: sessions compared with a base session."""

@@ -1,4 +1,4 @@
-"""Two distributions of step times on one scale, one above the other; knows no Textual."""
+"""Stacked histograms of two step time distributions on a common axis. Independent of Textual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from benchtui.tui.drawing.format import milliseconds
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
 WIDE = 4.0
-"""Times that lie further apart than this many times are drawn on a logarithmic scale."""
+"""Ratio of the axis ends above which the axis is logarithmic."""
 BEYOND = 1.5
-"""Steps above this many times the larger median stand in the last column, and don't squeeze the rest."""
+"""Steps above this multiple of the larger median go to the last column, to keep the rest readable."""
 ENOUGH = 50_000
-"""Steps that draw the picture that millions would, in a moment."""
+"""Number of steps to sample for a histogram: quick to draw, and looks the same as millions."""
 MARGIN = 10
-"""Cells at the left, for letters and the ends of the scale."""
+"""Cells left of the histograms, for their letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The measured steps of one case."""
+    """Measured steps of one case."""
 
     letter: str
     values_ms: np.ndarray
@@ -32,7 +32,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A scale of times over a number of columns."""
+    """Axis that maps step times in milliseconds to columns."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class Axis:
 
     @classmethod
     def over(cls, both: Sequence[Times], columns: int) -> "Axis":
-        """The scale on which all of these have room, but for what lies far above."""
+        """Return an axis that covers all distributions, except for far outliers (see ``BEYOND``)."""
         low = min(float(each.values_ms.min()) for each in both)
         most = max(float(each.values_ms.max()) for each in both)
         high = min(most, BEYOND * max(each.median_ms for each in both))
@@ -50,7 +50,7 @@ class Axis:
         return cls(low, high, columns, low > 0 and high / low > WIDE)
 
     def places(self, values_ms: np.ndarray) -> np.ndarray:
-        """The column of each time, counted from 0."""
+        """Return the column of each time, counted from 0."""
         values = np.clip(values_ms, self.low, self.high)
         low, high = (log10(self.low), log10(self.high)) if self.logarithmic else (self.low, self.high)
         shares = ((np.log10(values) if self.logarithmic else values) - low) / (high - low)
@@ -59,7 +59,7 @@ class Axis:
 
 
 def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """A row or more for each distribution, a common axis with the medians' letters on it, and its ends."""
+    """Render a histogram for each distribution, a common axis with the medians, and its ends."""
     columns, rows = width - MARGIN - 1, (height - 2) // max(len(both), 1)
     if columns < 10 or rows < 1 or not both or any(not len(each.values_ms) for each in both):
         return []
@@ -69,7 +69,7 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
 
 
 def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
-    """How many steps stand in each column, the fullest as high as there are rows."""
+    """Render a histogram whose highest column fills all rows."""
     size = _cells(len(each.values_ms), axis.columns)
     told = each.values_ms[:: max(1, len(each.values_ms) // ENOUGH)]
     counts = np.bincount(axis.places(told) // size, minlength=-(-axis.columns // size))
@@ -83,12 +83,12 @@ def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Lin
 
 
 def _cells(n: int, columns: int) -> int:
-    """Cells a column of the histogram takes: as few as still hold several steps each."""
+    """Return the width of a bin in cells: as narrow as possible with several steps in each."""
     return max(1, round(columns / max(12.0, 4 * sqrt(n))))
 
 
 def _filled(height: float, symbols: Symbols) -> str:
-    """A cell filled up to a height, of which 1 is its upper edge; the smallest amount still shows."""
+    """Return a cell filled to a height from 0 to 1. Anything above 0 is visible."""
     most = len(symbols.up) - 1
     if height <= 0:
         return symbols.up[0]
@@ -105,7 +105,7 @@ def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
 
 
 def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
-    """The ends of the scale, and what a reader must know of it."""
+    """Render the ends of the axis, with notes on how to read it."""
     low, high = (f"{milliseconds(end, symbols)} ms" for end in (axis.low, axis.high))
     above = sum(int(np.sum(each.values_ms > axis.high)) for each in both)
     words = [

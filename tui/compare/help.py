@@ -1,4 +1,4 @@
-"""Help for the comparison: its figures and verdicts."""
+"""Help for the Compare view: metrics and verdicts."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def compare_help(symbols: Symbols) -> Sequence[Section]:
-    """Figures and verdicts of the comparison."""
+    """Return the help sections of the Compare view."""
     figures = (
         ("ratio", "how many times as fast; above 1 the new session is the faster one"),
         ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),

@@ -1,4 +1,4 @@
-"""Around the table of a comparison: the sessions, what differs, one pair in full; knows no Textual."""
+"""Comparison panels: sessions, differences, summary, and the selected pair. Independent of Textual."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from textwrap import wrap
 import numpy as np
 
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
-from benchtui.sessions.compare.environment_diff import unsaid
+from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.state.session import Session
@@ -24,15 +24,15 @@ from benchtui.tui.table.layout import TableRow
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 LABEL = 18
-"""Cells of what a difference is about."""
+"""Width of a difference's label in cells."""
 UNSURE = "unsure: "
 MOST_REASON = 3
-"""Lines of the reason for it."""
+"""Maximum number of lines for the reason of an unsure verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the table shows, and what it comes to."""
+    """Snapshot of the summary: verdict counts, filter, and sort order."""
 
     compared: SessionComparison
     shown: int
@@ -43,30 +43,30 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The chosen pair; None where no row is chosen."""
+    """Snapshot of the selected pair; None if no row is selected."""
 
     entry: CompareEntry | None
 
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """What the columns' titles depend on."""
+    """Snapshot of the column titles."""
 
     longest: int
-    """Cells of the longest name."""
+    """Width of the longest name in cells."""
     letter: str
-    """That of the new session, or ``new`` for several."""
+    """Letter of the new session, or ``new`` if there are several."""
 
 
 def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The titles of the cases' columns."""
+    """Render the column titles of the case table."""
     columns = arrangement(width - SCROLL_BAR, titles.longest, titles.letter)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
     return [columns.line(TableRow(("case", "muted"), cells), width, symbols)]
 
 
 def side_lines(compared: SessionComparison, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Each session with its machine."""
+    """Render each session with its machine."""
     lines = []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         role = ("base", "accent") if letter == LETTERS[0] else ("    ", "muted")
@@ -76,10 +76,10 @@ def side_lines(compared: SessionComparison, width: int, height: int, symbols: Sy
 
 
 def difference_lines(compared: SessionComparison, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """What isn't the same in all sessions, the machine first; as many as there is room for."""
+    """Render the differences between the sessions, machine first, as many as fit."""
     rows = compared.differences
     if not rows:
-        role = "plain" if any(map(unsaid, _sessions(compared))) else "good"
+        role = "plain" if any(map(missing_groups, _sessions(compared))) else "good"
         return [crop([(no_differences_text(compared), role)], width, symbols)]
     share = max(8, (width - LABEL - 10) // len(compared.sides) - 2)
     title = [("differs".ljust(LABEL + 10), "muted")]
@@ -96,7 +96,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
 
 
 def all_differences(compared: SessionComparison, width: int) -> list[Line]:
-    """Every difference in full, a line for each session."""
+    """Render all differences in full, one entry per session."""
     lines = [line(("What differs", "strong"))]
     for row in compared.differences:
         lines += [BLANK, line((f"{row.group}: ", "muted"), (clean(row.what), "bright"))]
@@ -112,7 +112,7 @@ def all_differences(compared: SessionComparison, width: int) -> list[Line]:
 
 
 def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """How many cases became faster and slower; by what the table is filtered and sorted."""
+    """Render the number of cases per verdict, and the table's filter and sort order."""
     pieces: list[Span] = []
     for against in summary.compared.against:
         pieces += [(f"{against.new_letter} against A  ", "muted"), *_counts(against)]
@@ -129,7 +129,7 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
 
 
 def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The chosen pair: ratio and verdict, the figures of both, and their steps on one scale."""
+    """Render the selected pair: ratio, verdict, metrics of both sides, and step times on a common axis."""
     entry = detail.entry
     if entry is None:
         return []
@@ -161,7 +161,7 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
 
 
 def _reason_lines(why: str, width: int, symbols: Symbols) -> list[Line]:
-    """Why a pair is unsure, over some lines where it is long."""
+    """Render why a verdict is unsure, wrapped to a few lines."""
     parts = wrap(why, max(width - len(UNSURE), 20), break_long_words=False) or [""]
     whole = [*parts[: MOST_REASON - 1], " ".join(parts[MOST_REASON - 1 :])]
     leads = (UNSURE, *[" " * len(UNSURE)] * (MOST_REASON - 1))
@@ -170,7 +170,7 @@ def _reason_lines(why: str, width: int, symbols: Symbols) -> list[Line]:
 
 
 def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
-    """What is wrong or under way, and how to fill the place."""
+    """Render a status message, and how to select sessions to compare."""
     return [
         *(line(piece) for piece in words),
         BLANK,
@@ -182,7 +182,7 @@ def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
 
 
 def _on_screen(text: str) -> str:
-    """Words of the report with the screen's sign for a ratio, which plain terminals have too."""
+    """Convert report text for the screen: ``x`` marks a ratio, since every terminal can show it."""
     return clean(text).replace(" ×", "x")
 
 
@@ -236,7 +236,7 @@ def _machine(side: ComparedSession, symbols: Symbols) -> str:
 
 
 def _up_to(lines: list[Line], height: int, rest: str) -> list[Line]:
-    """As many lines as there is room for, the last of which says how many there are besides."""
+    """Return as many lines as fit. If some are left out, the last line counts them."""
     if len(lines) <= height:
         return lines
     return [*lines[: height - 1], line((f"and {len(lines) - height + 1} more: {rest}", "muted"))]

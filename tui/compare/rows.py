@@ -1,4 +1,4 @@
-"""The cases of compared sessions as the screen lists them: rows, filter, order; knows no Textual."""
+"""Comparison rows: pairs of cases, with filtering and sorting. Independent of Textual."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,38 +18,38 @@ from benchtui.tui.table.columns import Column
 from benchtui.tui.table.layout import Arrangement, TableRow
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
-"""What the cases can be sorted by, in the order in which a key goes through them."""
+"""Sort orders, in the order that the key binding cycles through."""
 VERDICTS: dict[Verdict, Span] = {
     Verdict.FASTER: ("F faster", "good"),
     Verdict.SLOWER: ("S slower", "bad"),
     Verdict.SAME: ("= same", "muted"),
     Verdict.UNSURE: ("? unsure", "warning"),
 }
-"""Letter, word and role of each verdict."""
+"""Letter, word, and color role of each verdict."""
 WIDEST = 56
-"""Cells that a case's name takes at most."""
+"""Maximum width of a case's name in cells."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.FASTER, Verdict.SAME)
 
 
 @dataclass(frozen=True, slots=True)
 class CompareEntry:
-    """A case of the base beside that of one of the other sessions."""
+    """Case of the base and the corresponding case of another session."""
 
     against: PairwiseComparison
     row: Aligned
     name: str
-    """What the case is called among the others, cleaned."""
+    """Name that distinguishes the case from the others, sanitized."""
     other: str = ""
-    """What the new session calls its case, where that is something else."""
+    """Name of the case in the new session, if different."""
 
 
 def arrangement(width: int, longest: int, letter: str) -> Arrangement:
-    """The columns that a width has room for; ``longest`` are the cells of the longest name."""
+    """Return the columns that fit a width. ``longest`` is the width of the longest name in cells."""
     return Arrangement.of(width, min(longest, WIDEST), columns(letter))
 
 
 def columns(letter: str) -> tuple[Column, ...]:
-    """What stands beside a case; ``letter`` is that of the new session, or ``new`` for several."""
+    """Return the columns next to a case. ``letter`` is that of the new session, or ``new`` for several."""
     return (
         Column("state", "verdict", 8, 0, words=True),
         Column("ratio", "ratio", 7, 1),
@@ -66,7 +66,7 @@ def columns(letter: str) -> tuple[Column, ...]:
 
 
 def entries(compared: SessionComparison) -> list[CompareEntry]:
-    """A row for each case and session, in the order of the base's plan."""
+    """Return an entry for each case and session, in the order of the base's plan."""
     several = len(compared.against) > 1
     found = [
         _entry(against, row, kinds, several)
@@ -78,7 +78,7 @@ def entries(compared: SessionComparison) -> list[CompareEntry]:
 
 
 def shown(found: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
-    """The entries that have all the words in their name or verdict, sorted."""
+    """Return the entries whose name or verdict contains all words, sorted."""
     wanted = words.casefold().split()
     kept = [entry for entry in found if all(word in _text(entry) for word in wanted)]
     key = _KEYS.get(order)
@@ -86,7 +86,7 @@ def shown(found: Sequence[CompareEntry], words: str, order: str) -> list[Compare
 
 
 def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
-    """An entry as a row of the table."""
+    """Build an entry's table row."""
     pair = entry.row.pair
     if pair is None:
         return TableRow(
@@ -107,12 +107,12 @@ def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
 
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
-    """A ratio with the sign for times."""
+    """Format a ratio, such as ``1.25x``."""
     return symbols.absent if ratio is None else f"{_digits(ratio.value, ratio)}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
-    """The bounds of a ratio."""
+    """Format the interval of a ratio."""
     if ratio is None or ratio.low is None or ratio.high is None:
         return symbols.absent
     return f"{_digits(ratio.low, ratio)} to {_digits(ratio.high, ratio)}"
@@ -145,7 +145,7 @@ def _unpaired(entry: CompareEntry, symbols: Symbols) -> Span:
 
 
 def why_unpaired(entry: CompareEntry) -> str:
-    """What became of a case that has no pair."""
+    """Return why a case has no ratio: its outcome in each session."""
     base, new, letter = entry.row.base, entry.row.new, entry.against.new_letter
     if base is None or new is None:
         return f"only in {letter if base is None else 'A'}: {outcome(entry.row.case)}"

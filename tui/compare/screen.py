@@ -1,4 +1,4 @@
-"""Sessions held against each other: what differs, every case with its verdict, one pair in full."""
+"""Compare view: differences between sessions, a verdict for each case, and details of one pair."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compared
+from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.session import Session
@@ -72,7 +72,7 @@ MOST_DIFFERENCES = 24
 
 
 class Compare(Screen[None]):
-    """Reads the sessions in a thread, then shows how they stand to the first."""
+    """Comparison of sessions with the first one. Sessions are read in a thread."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
@@ -91,7 +91,7 @@ class Compare(Screen[None]):
         self._there = True
 
     def compose(self) -> ComposeResult:
-        """A word while there is nothing; sessions, differences, the cases, one pair; words and keys."""
+        """Lay out the waiting message, the panels and the case list, the action bar, and the key bar."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
@@ -108,53 +108,53 @@ class Compare(Screen[None]):
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
-        """Begin to read what is to be compared."""
+        """Set up the navigation bar, and start reading the sessions."""
         self._panel("small").show("")
         self._panel("places").show("compare")
         if self._paths:
             self._load()
 
     def on_unmount(self) -> None:
-        """Give up what is being read."""
+        """Stop reading session files."""
         self._there = False
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw once the panels have their new sizes."""
+        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
-        """Draw what has come while another place was shown."""
+        """Catch up on changes made while another view was shown."""
         self._draw()
 
     def action_move(self, rows: int) -> None:
-        """Choose another case."""
+        """Move the selection by rows."""
         self._choose(self._at + rows)
 
     def action_follow(self, rows: int) -> None:
-        """Choose the next case that is shown, and go on at the other end."""
+        """Move the selection by rows, wrapping around at the ends."""
         self._choose((self._at + rows) % max(len(self._rows), 1))
 
     def action_sort(self) -> None:
-        """Sort by the next order."""
+        """Switch to the next sort order."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._arrange()
 
     def action_swap(self) -> None:
-        """Have the next session be the base."""
+        """Make the next session the base."""
         if self._compared is not None:
             base, *others = self._compared.sides
             self._swap((*others, base))
 
     def action_differences(self) -> None:
-        """Everything that differs, in full."""
-        from benchtui.tui.pages.page import Page  # the first paint doesn't wait for it
+        """Show all differences in full."""
+        from benchtui.tui.pages.page import Page  # lazy import: not needed for the first paint
 
         found = self._found()
         if found is not None:
             self.app.push_screen(Page(lambda width: all_differences(found, width), self._symbols))
 
     def action_copy_row(self) -> None:
-        """Put the chosen case into the terminal's clipboard, as a table of one row."""
+        """Copy the selected case to the terminal's clipboard, as a table of one row."""
         entry = self._entry
         if self._found() is not None and entry is not None and entry.row.pair is not None:
             self._copy(partial(_row_text, entry), "the case is copied as markdown")
@@ -162,13 +162,13 @@ class Compare(Screen[None]):
             self._errands.say("no measured pair is chosen")
 
     def action_copy(self) -> None:
-        """Put the whole comparison into the terminal's clipboard."""
+        """Copy the whole comparison to the terminal's clipboard."""
         found = self._found()
         if found is not None:
             self._copy(partial(_text, found), "the comparison is copied as markdown")
 
     def action_ask(self, purpose: str) -> None:
-        """Have the reader type what an action needs; answer where it was asked whether to go on."""
+        """Open the input for an action. If the action waits for confirmation, confirm it instead."""
         found = self._found()
         if found is None or (purpose == "export" and self._errands.answers("E")):
             return
@@ -176,7 +176,7 @@ class Compare(Screen[None]):
         self._errands.ask(purpose, ASKED[purpose], {"filter": self._words, "export": name}[purpose])
 
     def action_back(self) -> None:
-        """Drop what is asked, then the filter."""
+        """Close the open input or question; else clear the filter."""
         errands = self._errands
         if errands.purpose == "filter" or (not errands.purpose and errands.question is None):
             self._filter("")
@@ -185,21 +185,21 @@ class Compare(Screen[None]):
         errands.say()
 
     def action_help(self) -> None:
-        """What the keys and signs of this place mean."""
-        from benchtui.tui.compare.help import compare_help  # the first paint doesn't wait for it
+        """Open the help page."""
+        from benchtui.tui.compare.help import compare_help  # lazy import: not needed for the first paint
         from benchtui.tui.pages.help import open_help
 
         open_help(self, self._symbols, compare_help)
 
     @on(ActionBar.Typed)
     def typed(self, event: ActionBar.Typed) -> None:
-        """Filter while the words are being typed."""
+        """Filter while typing."""
         if event.purpose == "filter":
             self._filter(event.text)
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
-        """Write the comparison where the reader wants it."""
+        """Export the comparison to the submitted path."""
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
@@ -207,7 +207,7 @@ class Compare(Screen[None]):
 
     @on(ActionBar.Changed)
     def asked(self) -> None:
-        """Show the keys of the moment."""
+        """Update the key bar."""
         self._draw()
 
     @work(group="load", exclusive=True)
@@ -231,8 +231,8 @@ class Compare(Screen[None]):
         await self._hold(sides)
 
     async def _hold(self, sides: tuple[ComparedSession, ...]) -> None:
-        """Hold the sessions against the first of them."""
-        self._compared = await asyncio.to_thread(compared, sides)
+        """Compare the sessions with the first one, and show the result."""
+        self._compared = await asyncio.to_thread(compare_sessions, sides)
         self._entries = abreast.entries(self._compared)
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
@@ -246,7 +246,7 @@ class Compare(Screen[None]):
         self._draw()
 
     def _found(self) -> SessionComparison | None:
-        """What is compared; says so where there is nothing yet."""
+        """Return the comparison. If there is none yet, show a message."""
         if self._compared is None:
             library = keymap.key("app.library")
             self._errands.say(
@@ -255,7 +255,7 @@ class Compare(Screen[None]):
         return self._compared
 
     def _copy(self, make: Callable[[], str], word: str) -> None:
-        """Make a text beside the screen, and hand it to the terminal."""
+        """Create a text in a thread, and copy it to the terminal's clipboard."""
 
         def work() -> ActionResult:
             self.app.call_from_thread(self.app.copy_to_clipboard, make())
@@ -277,7 +277,7 @@ class Compare(Screen[None]):
         self._draw()
 
     def _draw(self) -> None:
-        """Draw what differs, where the place is in view."""
+        """Redraw what changed, if the view is visible."""
         if not self.is_current:
             return
         with self.app.batch_update():
@@ -341,12 +341,12 @@ def _waiting_lines(word: Span, width: int, height: int, symbols: Symbols) -> lis
 
 
 def _text(found: SessionComparison) -> str:
-    from benchtui.sessions.report.compare import markdown  # the report's libraries, which only this needs
+    from benchtui.sessions.report.compare import markdown  # only reports need these libraries
 
     return markdown(found)
 
 
 def _row_text(entry: CompareEntry) -> str:
-    from benchtui.sessions.report.compare import row_markdown  # as above
+    from benchtui.sessions.report.compare import row_markdown  # only reports need these libraries
 
     return row_markdown(entry.against, entry.row)

@@ -1,1 +1,1 @@
-"""The sweep editor."""
+"""Sweep view: edit a sweep, preview its cases, and start it."""

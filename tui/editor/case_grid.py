@@ -1,4 +1,4 @@
-"""The cases that a sweep spans, each worked out when it is asked for, and their totals. Knows no Textual."""
+"""Case grid of a sweep: its cases, built on demand, and their totals. Independent of Textual."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -19,51 +19,51 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import duration
 
 SLICE = 250
-"""Cases that are looked at in one go: a few milliseconds."""
+"""Cases processed per slice, which takes a few milliseconds."""
 
 Status = Literal["on", "off", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of the axes: whether it will be run, and what it is expected to need."""
+    """One combination of axis values: whether it will run, and its predicted time and memory."""
 
     config: Config
     status: Status
     reason: str = ""
-    """Why it is skipped."""
+    """Why the case is skipped."""
     prediction: Prediction | None = None
 
 
 @dataclass(slots=True)
 class Totals:
-    """What all cases come to, as far as they have been looked at."""
+    """Totals over the cases processed so far."""
 
     cases: int
     sessions: int
-    """Earlier sessions that were learned from."""
+    """Number of earlier sessions that the predictions are based on."""
     looked_at: int = 0
     off: int = 0
     skipped: int = 0
     seconds: float = 0.0
-    """Of the cases that are on and whose time is known or guessed."""
+    """Total time of the enabled cases with a prediction, guesses included."""
     unknown: int = 0
-    """Cases that are on, and nothing says how long they take."""
+    """Number of enabled cases without a predicted time."""
     near: int = 0
     guessed: int = 0
 
     @property
     def on(self) -> int:
-        """Cases that will be measured, as far as they have been looked at."""
+        """Number of cases to be measured, among those processed."""
         return self.looked_at - self.off - self.skipped
 
     @property
     def complete(self) -> bool:
-        """Whether all cases have been looked at."""
+        """Whether all cases have been processed."""
         return self.looked_at == self.cases
 
     def add(self, cell: Cell) -> None:
-        """Take in one more case."""
+        """Add a case to the totals."""
         self.looked_at += 1
         self.off += cell.status == "off"
         self.skipped += cell.status == "skipped"
@@ -78,7 +78,7 @@ class Totals:
 
 
 class Matrix:
-    """Every combination of a sweep's axes by its number, switched off ones included."""
+    """All combinations of a sweep's axes by index, disabled ones included."""
 
     def __init__(self, sweep: Sweep, precedents: HistoryEstimator) -> None:
         self.sweep = sweep
@@ -89,11 +89,11 @@ class Matrix:
 
     @property
     def axes(self) -> Axes:
-        """The axes that span it."""
+        """Axes of the sweep."""
         return self.sweep.axes
 
     def config(self, index: int) -> Config:
-        """The options of a combination: device outermost, batch size innermost."""
+        """Return the options at an index. Machine and device vary slowest, batch size fastest."""
         options = {}
         for field, values in self._axes:
             index, place = divmod(index, len(values))
@@ -101,7 +101,7 @@ class Matrix:
         return Config(**options)
 
     def cell(self, index: int) -> Cell:
-        """A combination with what becomes of it."""
+        """Return the case at an index with its status and prediction."""
         config = self.config(index)
         if self._off(config):
             return Cell(config, "off")
@@ -110,7 +110,7 @@ class Matrix:
         return Cell(config, "on", prediction=self.precedents.predict(config, self.sweep))
 
     def survey(self, size: int = SLICE) -> Iterator[Totals]:
-        """The totals, after each slice of cases; the last ones are of all cases, an A/A pair included."""
+        """Yield the totals after each slice. The last ones cover all cases and the repeat of an A/A pair."""
         totals = Totals(self.count, self.precedents.sessions)
         again_s: float | None = None
         while not totals.complete:
@@ -123,13 +123,13 @@ class Matrix:
             yield copy(totals)
 
     def _once_more(self, config: Config) -> bool:
-        """Whether a case may be the one that an A/A pair repeats."""
+        """Return whether a case may be the one that an A/A pair repeats."""
         rules = self.sweep.measure
         return rules.aa and (rules.baseline is None or rules.baseline.matches(config))
 
 
 def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
-    """How many cases, and how long they take."""
+    """Format the number of cases and their total time."""
     dot = f" {symbols.dot} "
     if not totals.complete:
         return f"{totals.cases:,} cases{dot}{totals.looked_at:,} looked at so far"
@@ -142,7 +142,7 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
 
 
 def time_text(totals: Totals, symbols: Symbols) -> str:
-    """How long all cases take, and what that rests on."""
+    """Format the total time, marked as approximate unless all of it was measured."""
     if totals.unknown == totals.on:
         return "time not known"
     sign = "" if totals.guessed + totals.near == 0 else f"{symbols.about} "
@@ -151,7 +151,7 @@ def time_text(totals: Totals, symbols: Symbols) -> str:
 
 
 def basis_text(totals: Totals) -> str:
-    """What the estimates rest on, in words."""
+    """Format what the predictions are based on."""
     if totals.guessed == 0 and totals.sessions == 0:
         return ""
     learned = f"learned from {totals.sessions} earlier session{'s' * (totals.sessions != 1)}"
@@ -163,7 +163,7 @@ def basis_text(totals: Totals) -> str:
 
 
 def time_cell(prediction: Prediction | None, symbols: Symbols) -> str:
-    """A case's time in seconds, with a sign of what it rests on."""
+    """Format a case's predicted time in seconds, with a mark for its basis."""
     if prediction is None or prediction.seconds is None:
         return symbols.absent
     digits = 1 if prediction.seconds < 100 else 0
@@ -171,7 +171,7 @@ def time_cell(prediction: Prediction | None, symbols: Symbols) -> str:
 
 
 def memory_cell(prediction: Prediction | None, symbols: Symbols) -> str:
-    """A case's memory in units of 10**6 bytes, with a sign of what it rests on."""
+    """Format a case's predicted memory in units of 10**6 bytes, with a mark for its basis."""
     if prediction is None or prediction.memory_mb is None:
         return symbols.absent
     return _marked(f"{prediction.memory_mb:,.0f}", prediction.memory_basis, symbols)

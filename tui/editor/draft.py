@@ -1,4 +1,4 @@
-"""A sweep while it is edited: its entries, undo and redo, the file it came from. Knows no Textual."""
+"""Draft of a sweep: its entries, undo and redo, and its source file. Independent of Textual."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,66 +14,66 @@ from benchtui.sessions.sweep.exclusions import Exclusions
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 
 FIRST = "quick"
-"""The preset that stands there when nothing else was named."""
+"""Preset opened by default."""
 WHERE = "sweep"
 HEAD_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a sweep came from."""
+    """Source of a sweep."""
 
     text: str
-    """The TOML file as it was read or written last."""
+    """TOML text as last read or written."""
     title: str
-    """What to call it."""
+    """Display name of the source."""
     stem: str
-    """The name of a sweep whose file gives it none."""
+    """Name of the sweep if the file doesn't set one."""
     path: Path | None = None
-    """The file to write back to."""
+    """File to write back to; None for presets and recorded sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What all entries say at one moment; always a valid sweep."""
+    """Snapshot of all entries, always a valid sweep."""
 
     origin: Origin
     texts: Mapping[str, str]
-    """By dotted name, the entries that are set."""
+    """Text of each entry that is set, by dotted name."""
     sweep: Sweep
 
 
 @dataclass(slots=True)
 class Draft:
-    """A sweep that is edited; every change can be taken back, opening another sweep as well."""
+    """Editable sweep with undo for all changes, including opening another sweep."""
 
     state: State
     kept: Sweep
-    """As it was when it was last opened, saved or started: what differs from it would be lost."""
+    """Sweep as last opened, saved, or started. Anything that differs from it is unsaved."""
     _before: list[State] = field(default_factory=list)
     _after: list[State] = field(default_factory=list)
 
     @classmethod
     def of(cls, source: str | Path) -> "Draft":
-        """A draft of a preset, a TOML file, or the sweep of a recorded session; raises BenchtuiError."""
+        """Create a draft of a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
         state = opened(source)
         return cls(state, state.sweep)
 
     @property
     def sweep(self) -> Sweep:
-        """The sweep as it stands."""
+        """Current sweep."""
         return self.state.sweep
 
     @property
     def changed(self) -> bool:
-        """Whether something would be lost by leaving."""
+        """Whether there are unsaved changes."""
         return self.state.sweep != self.kept
 
     def tried(self, entry: str, text: str) -> State:
-        """What it would be with an entry changed; an empty text leaves the entry to its default.
+        """Return the state with an entry changed. An empty text restores the entry's default.
 
         Raises:
-            BenchtuiError: saying why the text isn't allowed, and what is.
+            BenchtuiError: if the text isn't allowed. The message says why, and what is allowed.
         """
         texts = {key: said for key, said in self.state.texts.items() if key != entry}
         if text.strip():
@@ -81,18 +81,18 @@ class Draft:
         return self._with(texts, self.sweep.exclude)
 
     def without(self, exclusion: Exclusion) -> State:
-        """What it would be with cases switched off; raises BenchtuiError where none would be left."""
+        """Return the state with cases disabled. Raises BenchtuiError if none would be left."""
         exclude = exclusions.switched_off(self.sweep.exclude, self.sweep.axes, exclusion)
         return self._with(self.state.texts, exclude)
 
     def again(self, exclusion: Exclusion) -> State:
-        """What it would be with cases switched on."""
+        """Return the state with cases enabled."""
         return self._with(
             self.state.texts, exclusions.switched_on(self.sweep.exclude, self.sweep.axes, exclusion)
         )
 
     def take(self, state: State) -> None:
-        """Go on from a changed state."""
+        """Switch to a changed state, and record the previous one for undo."""
         if state == self.state:
             return
         self._before.append(self.state)
@@ -100,27 +100,27 @@ class Draft:
         self.state = state
 
     def open(self, source: str | Path) -> None:
-        """Go on from another sweep; raises BenchtuiError and changes nothing where it can't be read."""
+        """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
         self.take(opened(source))
         self.keep(self.sweep)
 
     def undo(self) -> bool:
-        """Take the last change back; False where there is none."""
+        """Undo the last change. Return False if there is none."""
         return self._step(self._before, self._after)
 
     def redo(self) -> bool:
-        """Make the last change that was taken back again; False where there is none."""
+        """Redo the last undone change. Return False if there is none."""
         return self._step(self._after, self._before)
 
     def keep(self, sweep: Sweep) -> None:
-        """Take note that a sweep is recorded elsewhere, or given up."""
+        """Record a sweep as saved, started, or discarded, so that it doesn't count as unsaved."""
         self.kept = sweep
 
     def text(self) -> str:
-        """The TOML file: the one it came from with what has changed.
+        """Return the source's TOML text with the changes applied.
 
         Raises:
-            BenchtuiError: where the result wouldn't say what the draft does.
+            BenchtuiError: if the result wouldn't parse to the draft's sweep.
         """
         origin = self.state.origin
         before = toml_writer.texts_of(read_table(origin.text, origin.title))
@@ -132,7 +132,7 @@ class Draft:
         return text
 
     def objection(self, path: Path) -> str | None:
-        """Why to ask before this file is overwritten, or None where nothing speaks against it."""
+        """Return why overwriting a file needs confirmation, or None if it doesn't."""
         try:
             there = read_text(path)
         except FileNotFoundError:
@@ -144,7 +144,7 @@ class Draft:
         return None if there == self.state.origin.text else f"{path} was changed by another program"
 
     def save(self, path: Path) -> None:
-        """Write the sweep to a file, whole or not at all, and go on from there; raises BenchtuiError."""
+        """Write the sweep to a file atomically, and make that its source. Raises BenchtuiError."""
         text = self.text()
         write_text(path, text)
         before, now = self.state.origin, Origin(text, path.name, self.state.origin.stem, path)
@@ -166,7 +166,7 @@ class Draft:
 
 
 def opened(source: str | Path) -> State:
-    """The state of a preset, a TOML file, or the sweep of a recorded session; raises BenchtuiError."""
+    """Load a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
     path = Path(source)
     if _holds_events(path):
         sweep = _recorded(path)
@@ -176,7 +176,7 @@ def opened(source: str | Path) -> State:
 
 
 def default_texts() -> dict[str, str]:
-    """What the entries say that aren't set, as far as they have a default."""
+    """Return the text of each entry that has a default."""
     return toml_writer.texts_of(toml_writer.table_of(Sweep(name="", model="")))
 
 

@@ -1,4 +1,7 @@
-"""What earlier sessions say of a sweep, kept until there are others. Blocks: for a thread. Knows no Textual."""
+"""History cache: predictions learned from earlier sessions. Independent of Textual.
+
+Blocks while reading session files, so call it from a thread.
+"""
 
 from pathlib import Path
 
@@ -9,7 +12,7 @@ from benchtui.tui.shell.context import AppContext
 
 
 class HistoryCache:
-    """Reads the library of sessions when it is asked about a sweep of another subject, or when it has grown."""
+    """History estimators by workload, discarded when the library changes."""
 
     def __init__(self, app_context: AppContext) -> None:
         self._app_context = app_context
@@ -17,7 +20,7 @@ class HistoryCache:
         self._library: tuple[tuple[Path, bool], ...] = ()
 
     def precedents(self, sweep: Sweep) -> HistoryEstimator:
-        """What there is to know; nothing where the library can't be read."""
+        """Return the estimator for a sweep; an empty one if the library can't be read."""
         try:
             entries = self._app_context.recorded()
         except BenchtuiError:

@@ -1,4 +1,4 @@
-"""The editor's lines: which there are for a sweep, and where the cursor stands. Knows no Textual."""
+"""Editor form: the rows for a sweep, and the cursor. Independent of Textual."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,26 +26,26 @@ FLAG = ("false", "true")
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One line of the editor."""
+    """Entry of a sweep, as described in the form."""
 
     key: str
-    """Its dotted name."""
+    """Dotted name."""
     about: str = ""
     values: tuple[str, ...] = ()
-    """Known values to choose from without typing."""
+    """Known values, selectable without typing."""
     several: bool = False
-    """Whether it holds a list, so that each value is on or off."""
+    """Whether the entry is a list, with each value on or off."""
     unset: str = "none"
-    """What stands there while it has no value at all."""
+    """Text shown while the entry has no value."""
 
     @property
     def label(self) -> str:
-        """Its name within its table."""
+        """Name within its table."""
         return self.key.rpartition(".")[2]
 
     @property
     def group(self) -> str:
-        """The title above it."""
+        """Title of the entry's group."""
         return GROUPS.get(self.key.partition(".")[0], "Sweep")
 
 
@@ -96,32 +96,32 @@ _DESCRIBED = (
 
 
 def all_entries() -> tuple[FormField, ...]:
-    """A line for each entry that a sweep may have."""
+    """Return a form field for each entry that a sweep may have."""
     described = {entry.key: entry for entry in _DESCRIBED}
     return tuple(described.get(key) or FormField(key) for key in entries())
 
 
 def unused(entry: FormField, sweep: Sweep) -> str | None:
-    """Why the sweep's task doesn't look at an entry, or None where it does."""
+    """Return why the sweep's task ignores an entry, or None if it doesn't."""
     tasks = {"train": "lm-train", "generate": "generate"}
     task = tasks.get(entry.key.partition(".")[0])
     return f"of task {task} alone" if task and task != sweep.task else None
 
 
 def values_of(entry: FormField, text: str) -> tuple[str, ...]:
-    """The known values of an entry, and those that it has besides."""
+    """Return an entry's known values and any others it has; empty if there are no known ones."""
     return tuple(dict.fromkeys((*entry.values, *chosen(entry, text)))) if entry.values else ()
 
 
 def chosen(entry: FormField, text: str) -> tuple[str, ...]:
-    """The values that an entry has at the moment."""
+    """Return the current values of an entry."""
     if not entry.several:
         return (text,) if text else ()
     return tuple(part.strip(" []\"'") for part in text.split(",") if part.strip(" []\"'"))
 
 
 def toggled(entry: FormField, text: str, value: str) -> str:
-    """An entry with a value put on or off; of one that holds a single value, with this one."""
+    """Return an entry's text with a value toggled; for a single-value entry, the value itself."""
     if not entry.several:
         return value
     now = set(chosen(entry, text)) ^ {value}
@@ -129,7 +129,7 @@ def toggled(entry: FormField, text: str, value: str) -> str:
 
 
 def shown(entry: FormField, texts: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    """What an entry says, its default included; empty where it has none."""
+    """Return an entry's text or its default; empty if it has neither."""
     return texts.get(entry.key, defaults.get(entry.key, ""))
 
 
@@ -138,51 +138,51 @@ ENTRIES = all_entries()
 
 @dataclass(frozen=True, slots=True)
 class FormRow:
-    """One line: an entry with what it says."""
+    """Row of the form: an entry and its text."""
 
     entry: FormField
     text: str
     changed: bool
-    """Whether it differs from the default."""
+    """Whether the text differs from the default."""
     values: tuple[tuple[str, bool], ...] = ()
-    """The values to choose from, each with whether it is on."""
+    """Selectable values, each with whether it is on."""
     unused: str = ""
-    """Why the task doesn't look at it."""
+    """Why the task ignores the entry; empty if it doesn't."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """All lines, and the cursor in them."""
+    """All rows, and the cursor."""
 
     rows: tuple[FormRow, ...]
     chosen: int = 0
     value: int = 0
-    """The value of the chosen line on which the cursor stands."""
+    """Index of the value under the cursor, in the selected row."""
     focused: bool = True
-    """Whether the keys move this cursor."""
+    """Whether key bindings act on the form rather than on the cases."""
 
     @property
     def row(self) -> FormRow:
-        """The line on which the cursor stands."""
+        """Row under the cursor."""
         return self.rows[self.chosen]
 
     @property
     def value_at_cursor(self) -> str | None:
-        """The value on which the cursor stands: of an entry that holds one, that one; None without any."""
+        """Value under the cursor; for a single-value entry, its current value. None if it has no value."""
         values = self.row.values
         if not self.row.entry.several:
             return next((value for value, on in values if on), None)
         return values[min(self.value, len(values) - 1)][0]
 
     def value_after(self, by: int) -> str:
-        """The value so many after the one that is on, around the end."""
+        """Return the value ``by`` places after the current one, wrapping around."""
         values = [value for value, _ in self.row.values]
         at = next((place for place, (_, on) in enumerate(self.row.values) if on), -1 if by > 0 else 0)
         return values[(at + by) % len(values)]
 
 
 class Cursor:
-    """Where the reader is among the entries; it stays on its entry when lines come and go."""
+    """Cursor in the form. It stays on its entry when rows are added or removed."""
 
     def __init__(self) -> None:
         self.entry: FormField = next(entry for entry in ENTRIES if entry.key == "axes.device")
@@ -190,19 +190,19 @@ class Cursor:
         self._defaults: Mapping[str, str] = default_texts()
 
     def form(self, state: State, focused: bool) -> Form:
-        """The lines of a state."""
+        """Build the form of a state."""
         rows = tuple(self._rows(state))
         at = next((place for place, row in enumerate(rows) if row.entry == self.entry), 0)
         return Form(rows, at, self.value, focused)
 
     def move(self, form: Form, lines: int) -> None:
-        """Go to another line; the cursor in it stands on the value that is on."""
+        """Move by rows, and place the cursor on the first value that is on."""
         row = form.rows[min(max(form.chosen + lines, 0), len(form.rows) - 1)]
         self.entry = row.entry
         self.value = next((place for place, (_, on) in enumerate(row.values) if on), 0)
 
     def turn(self, form: Form, by: int) -> None:
-        """Go to another value of the line."""
+        """Move to another value of the row, wrapping around."""
         self.value = (self.value + by) % max(len(form.row.values), 1)
 
     def _rows(self, state: State) -> list[FormRow]:

@@ -1,4 +1,4 @@
-"""The entries of a sweep below each other, the chosen one with all its values; knows no Textual."""
+"""Form lines: one row per entry, the selected one with all its values. Independent of Textual."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from benchtui.tui.editor.form import Form, FormRow
 
 LABEL = 17
 INDENT = 2
-"""Cells before the label: the mark of the chosen line."""
+"""Cells before the label, for the selection mark."""
 VALUE = INDENT + LABEL + 1
 """Cells before the value."""
 LONG_LABEL = 26
-"""Of the entries that only some tasks have."""
+"""Label width of entries that only some tasks have."""
 
 
 def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """As many lines as there is room for, the chosen one among them."""
+    """Render as many rows as fit, including the selected one."""
     lines, top = _titles(form), _top(form, height)
     drawn = [
         _title(found, width, symbols) if isinstance(found, str) else _entry(form, found, width, symbols)
@@ -33,17 +33,17 @@ def _entries_in(lines: Sequence[str | int]) -> int:
 
 
 def value_place(form: Form, height: int) -> tuple[int, int]:
-    """Column and line at which the chosen entry's value stands."""
+    """Return column and line of the selected entry's value."""
     return value_column(form.row), _titles(form).index(form.chosen) - _top(form, height)
 
 
 def value_column(row: FormRow) -> int:
-    """Cells before an entry's value."""
+    """Return the number of cells before an entry's value."""
     return VALUE if len(row.entry.label) <= LABEL else INDENT + LONG_LABEL + 1
 
 
 def _titles(form: Form) -> list[str | int]:
-    """The numbers of the lines, each group of them below its title, a blank line between two."""
+    """Return the row indices, with a title before each group and a blank line between groups."""
     found: list[str | int] = []
     group = ""
     for place, row in enumerate(form.rows):
@@ -82,7 +82,7 @@ def _value(row: FormRow) -> Span:
 
 
 def _choices(form: Form, room: int, symbols: Symbols) -> Line:
-    """All values, those that are on marked; from as far left as lets the cursor be in view."""
+    """Render all values, with the enabled ones marked. Scroll until the cursor is visible."""
     tokens = [
         (f"{symbols.ok if on else ' '}{value} ", _role(on, value == form.value_at_cursor))
         for value, on in form.row.values

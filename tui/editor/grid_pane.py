@@ -1,4 +1,4 @@
-"""The cases of the sweep that is edited, with a cursor, and their totals, worked out beside the keys."""
+"""Case grid pane: cases of the edited sweep, a cursor, and totals computed in the background."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,37 +21,37 @@ from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.widgets.panel import Panel
 
 TITLES = {"sequence_length": "seq", "batch_size": "batch"}
-"""Titles that aren't the option's name."""
+"""Column titles that differ from the option's name."""
 ALWAYS = ("device", "batch_size")
-"""Options that are told even where all cases share them."""
+"""Options shown even if all cases share the same value."""
 TIME, MEMORY = 9, 10
 LEAST = 4
-"""Cells below which no option is cut."""
+"""Minimum width of an option in cells."""
 GAP = "  "
 MARK = 3
-"""Cells before the options: cursor, state, a gap."""
+"""Cells before the options: cursor, status, and a gap."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixView:
-    """The matrix, and the cursor in it."""
+    """Snapshot of the matrix with its cursor."""
 
     matrix: Matrix
     top: int = 0
-    """The first case in view."""
+    """Index of the first visible case."""
     chosen: int = 0
     option: str = "batch_size"
-    """The option on whose value the cursor stands."""
+    """Option under the cursor."""
     focused: bool = False
 
 
 def options_of(axes: Axes) -> tuple[str, ...]:
-    """The options that are told of each case: those of which there are several values."""
+    """Return the options to show: those with several values, and those always shown."""
     return tuple(field for field in AXES if field in ALWAYS or len(getattr(axes, field)) > 1)
 
 
 def matrix_lines(view: MatrixView, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """A header, and a line for each case in view."""
+    """Render a header, and a line for each visible case."""
     widths = _widths(view.matrix.axes, width - MARK - TIME - MEMORY)
     last = min(view.top + height - 1, view.matrix.count)
     rows = [_row(view, index, widths, width, symbols) for index in range(view.top, last)]
@@ -59,7 +59,7 @@ def matrix_lines(view: MatrixView, width: int, height: int, symbols: Symbols) ->
 
 
 def _widths(axes: Axes, room: int) -> dict[str, int]:
-    """Cells of each option: those of its widest value, or less where there isn't room for all."""
+    """Return the width of each option in cells: its widest value, or less if space is short."""
     widths = {
         option: max(len(TITLES.get(option, option)), *(len(str(value)) for value in getattr(axes, option)))
         for option in options_of(axes)
@@ -105,7 +105,7 @@ def _fitted(text: str, size: int, number: bool, symbols: Symbols) -> str:
 
 
 def _apart(cells: Sequence[Span]) -> list[Span]:
-    """The cells of the options, a gap between two."""
+    """Insert gaps between the cells of the options."""
     return [piece for cell in cells for piece in ((GAP, "plain"), cell)][1:]
 
 
@@ -123,11 +123,11 @@ def _figures(cell: Cell, symbols: Symbols) -> list[Span]:
 
 
 DRAWN_EVERY = 20
-"""Slices of the survey between two pictures of the totals."""
+"""Slices between two updates of the displayed totals."""
 
 
 class CasesPane(Vertical):
-    """Shows a matrix; the keys come from the screen."""
+    """Case grid with its totals. The screen handles its key bindings."""
 
     def __init__(self, learning: HistoryCache, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -135,22 +135,22 @@ class CasesPane(Vertical):
         self._learning = learning
         self._precedents = HistoryEstimator()
         self._subject: tuple[object, ...] | None = None
-        """What was learned about."""
+        """Workload key of the loaded history."""
         self._view: MatrixView | None = None
         self.totals: Totals | None = None
-        """What the cases come to, as far as they have been looked at."""
+        """Totals over the cases processed so far; None before the first slice."""
 
     def compose(self) -> ComposeResult:
-        """Totals, and the cases below them."""
+        """Lay out the totals above the cases."""
         yield Panel[tuple[str, ...]](_totals_lines, self._symbols, id="totals")
         yield Panel[MatrixView](matrix_lines, self._symbols, id="matrix")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the cursor in view."""
+        """Keep the cursor visible."""
         self.call_after_refresh(self.move, 0)
 
     def show(self, sweep: Sweep, focused: bool) -> None:
-        """Take over a sweep; its totals come in a moment, and what earlier sessions say a little later."""
+        """Show a sweep. Totals and predictions from earlier sessions follow asynchronously."""
         if workload_key(sweep) != self._subject:
             self._subject = workload_key(sweep)
             self._learn(sweep)
@@ -165,11 +165,11 @@ class CasesPane(Vertical):
         self.move(0)
 
     def look(self) -> None:
-        """Read earlier sessions again: there may be others by now."""
+        """Reload the history on the next ``show``, since there may be new sessions."""
         self._subject = None
 
     def move(self, rows: int) -> None:
-        """Go to another case."""
+        """Move the cursor by cases."""
         view = self._view
         if view is None:
             return
@@ -179,7 +179,7 @@ class CasesPane(Vertical):
         self._place(view, top, chosen, view.option)
 
     def turn(self, by: int) -> None:
-        """Go to another option of the case."""
+        """Move the cursor to another option of the case, wrapping around."""
         view = self._view
         if view is not None:
             options = options_of(view.matrix.axes)
@@ -188,16 +188,16 @@ class CasesPane(Vertical):
 
     @property
     def cell(self) -> Cell | None:
-        """The case on which the cursor stands."""
+        """Case under the cursor; None if there is no sweep yet."""
         return self._view.matrix.cell(self._view.chosen) if self._view else None
 
     def here(self) -> Exclusion | None:
-        """What marks the case on which the cursor stands, alone."""
+        """Return an exclusion that matches only the case under the cursor."""
         view = self._view
         return naming(view.matrix.axes, view.matrix.config(view.chosen)) if view else None
 
     def alike(self) -> Exclusion | None:
-        """What marks all cases that share the value on which the cursor stands."""
+        """Return an exclusion that matches all cases with the value under the cursor."""
         view = self._view
         if view is None:
             return None
@@ -210,14 +210,14 @@ class CasesPane(Vertical):
 
     @work(exclusive=True, group="learn")
     async def _learn(self, sweep: Sweep) -> None:
-        """Read what earlier sessions say."""
+        """Load the history for a sweep, then redraw."""
         self._precedents = await asyncio.to_thread(self._learning.precedents, sweep)
         if self._view is not None:
             self.show(self._view.matrix.sweep, self._view.focused)
 
     @work(exclusive=True, group="survey")
     async def _survey(self, matrix: Matrix) -> None:
-        """Add up the cases, with room for keys between two slices."""
+        """Compute the totals in slices, with key presses handled in between."""
         for number, totals in enumerate(matrix.survey()):
             self.totals = totals
             if totals.complete or number % DRAWN_EVERY == DRAWN_EVERY - 1:

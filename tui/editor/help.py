@@ -1,4 +1,4 @@
-"""Help for the sweep editor: how values are written, and its signs."""
+"""Help for the sweep editor: value syntax and symbols."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def editor_help(symbols: Symbols) -> Sequence[Section]:
-    """Values and signs of the Sweep place."""
+    """Return the help sections of the Sweep view."""
     values = (
         ("1,4,32", "these values; every combination of values is a case"),
         ("1..8", "all from 1 to 8; 1..8+2: every second one"),

@@ -1,4 +1,4 @@
-"""A list of sweeps to open: presets, the files of the folder, or a path that is typed."""
+"""Open dialog: presets, sweeps in the working folder, or a typed path."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -28,23 +28,23 @@ from benchtui.tui.widgets.panel import Panel
 
 @dataclass(frozen=True, slots=True)
 class SweepFile:
-    """A sweep that can be opened, or why it can't be."""
+    """Sweep that can be opened, or why it can't."""
 
     group: str
     name: str
     source: str
-    """What opens it: a preset's name or a path."""
+    """Name of a preset, or a path."""
     about: str = ""
     problem: str = ""
 
 
 def offers(folder: Path) -> list[SweepFile]:
-    """Presets, then the sweeps of a folder."""
+    """List the presets, then the sweeps in a folder."""
     return [*(_sweep("Presets", name, name) for name in preset_names()), *_files(folder)]
 
 
 def needs(sweep: Sweep) -> str:
-    """What a sweep asks of the machine, in words."""
+    """Format what a sweep requires: devices, and whether weights are downloaded."""
     devices = ", ".join(sweep.axes.device)
     weights = "no download" if sweep.weights == "random" else "downloads weights"
     return f"{devices}; {weights}"
@@ -75,14 +75,14 @@ NAME = 24
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is offered, and which of it is chosen."""
+    """Snapshot of the listed sweeps and the selected index."""
 
     offers: tuple[SweepFile, ...]
     chosen: int
 
 
 def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """The groups; scrolled so that the chosen offer is in view."""
+    """Render the groups, scrolled so that the selected sweep is visible."""
     rows: list[Line] = []
     at = 0
     for place, offer in enumerate(choices.offers):
@@ -114,7 +114,7 @@ ABOUT = "a part of a name, or a path to a TOML file or a session"
 
 
 class Opener(Screen[str | None]):
-    """Gives what was chosen: a preset's name or a path; None where nothing was."""
+    """Dialog that returns the name of a preset or a path; None if canceled."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -135,7 +135,7 @@ class Opener(Screen[str | None]):
         self._chosen = 0
 
     def compose(self) -> ComposeResult:
-        """The line to type in, the list, what is wrong with the chosen one, the keys."""
+        """Lay out the input, the list, the hint line, and the key bar."""
         yield Panel[Log](log_lines, self._symbols, id="prompt")
         yield Panel[Choices](choice_lines, self._symbols, id="choices")
         yield Panel[Log](log_lines, self._symbols, id="hint")
@@ -143,7 +143,7 @@ class Opener(Screen[str | None]):
         yield Field(id="field")
 
     async def on_mount(self) -> None:
-        """Look what there is."""
+        """Show the dialog, then load the list in a thread."""
         self._panel("prompt").show(Log(word=PROMPT, role="strong"))
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
         self.query_one(Field).open("")
@@ -152,20 +152,20 @@ class Opener(Screen[str | None]):
         self.action_move(0)
 
     def on_resize(self) -> None:
-        """Have the field stand behind its word."""
+        """Place the input after its label."""
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
-        """Keep to the sweeps that have the text in their name."""
+        """Show only sweeps whose name contains the text."""
         text = event.value.strip().lower()
         self._offers = tuple(offer for offer in self._all if text in offer.name.lower())
         self.action_move(0)
 
     @on(Input.Submitted)
     def _open(self, event: Input.Submitted) -> None:
-        """Open the chosen sweep, or what was typed as a path."""
+        """Open the selected sweep; if none matches, use the text as a path."""
         text = event.value.strip()
         if self._offers:
             self.dismiss(self._offers[self._chosen].source)
@@ -173,14 +173,14 @@ class Opener(Screen[str | None]):
             self.dismiss(str(self._folder / Path(text).expanduser()))
 
     def action_move(self, rows: int) -> None:
-        """Choose another line."""
+        """Move the selection by rows."""
         self._chosen = min(max(self._chosen + rows, 0), max(len(self._offers) - 1, 0))
         self._panel("choices").show(Choices(self._offers, self._chosen))
         problem = self._offers[self._chosen].problem if self._offers else ""
         self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
 
     def action_back(self) -> None:
-        """Open nothing."""
+        """Close the dialog without opening a sweep."""
         self.dismiss(None)
 
     def _panel(self, name: str) -> Panel[Any]:

@@ -1,4 +1,4 @@
-"""The Sweep place: a sweep edited by keys, the cases that follow from it, and its start."""
+"""Sweep view: edit a sweep, preview its cases, and start it."""
 
 import asyncio
 from functools import partial
@@ -67,7 +67,7 @@ WHILE_ASKED = ("agree", "back", "help", "leave")
 
 
 class Editor(Screen[None]):
-    """A sweep's entries beside its cases."""
+    """Entries of a sweep next to its cases."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
@@ -81,7 +81,7 @@ class Editor(Screen[None]):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """The title; entries beside cases; a hint; the keys. The field lies above them."""
+        """Lay out the title, entries and cases, the hint line, and the key bar. The input is an overlay."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
@@ -95,7 +95,7 @@ class Editor(Screen[None]):
         yield Field(id="field")
 
     def on_screen_resume(self) -> None:
-        """Say where the reader is, and look what has changed while another screen was shown."""
+        """Update the navigation bar, and catch up on changes made while another screen was shown."""
         self._panel("small").show("")
         self._panel("places").show("sweep")
         self._cases.look()
@@ -103,11 +103,11 @@ class Editor(Screen[None]):
         self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Have the field stand where its line does in the new size."""
+        """Reposition the input for the new size."""
         self.call_after_refresh(self._put_field)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed or asked, only what answers it."""
+        """Allow only matching actions during text input or while a question is open."""
         if not hasattr(self, f"action_{action}"):
             return True
         if self._typing:
@@ -130,11 +130,11 @@ class Editor(Screen[None]):
         self.draw()
 
     async def action_leave(self) -> None:
-        """Quit; the app asks first where something would be lost."""
+        """Quit. The app asks first if changes would be lost."""
         await self.app.run_action("app.leave")
 
     def action_start(self) -> None:
-        """Start the sweep and show it; while another one runs on this machine, ask first."""
+        """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
         if totals is not None and totals.complete and not totals.on:
             self.state.say("no case would be measured: all are skipped or switched off", "warning")
@@ -143,7 +143,7 @@ class Editor(Screen[None]):
             self._start(anyway=False)
 
     def action_edit(self) -> None:
-        """Type the value of the line; among the cases, switch one."""
+        """Edit the value of the selected entry; among the cases, toggle one."""
         if self.state.in_cases:
             self.state.switch_cases(self._cases.cell, self._cases.here())
         else:
@@ -151,7 +151,7 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_switch(self) -> None:
-        """Put the value under the cursor on or off, or the case."""
+        """Toggle the value or the case under the cursor."""
         if self.state.in_cases or not self.state.cursor.entry.values:
             self.action_edit()
         else:
@@ -159,7 +159,7 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_switch_alike(self) -> None:
-        """Switch all cases that share the value under the cursor."""
+        """Toggle all cases that share the value under the cursor."""
         if self.state.in_cases:
             self.state.switch_cases(self._cases.cell, self._cases.alike())
         else:
@@ -168,37 +168,37 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_change(self, what: Literal["reset", "undo", "redo"]) -> None:
-        """Make a change that needs nothing but the desk."""
+        """Reset the selected entry, undo, or redo."""
         {"reset": self.state.reset, "undo": self.state.undo, "redo": self.state.redo}[what]()
         self.draw()
 
     def action_open(self) -> None:
-        """Choose another sweep."""
-        from benchtui.tui.editor.open_dialog import Opener  # the first paint doesn't wait for it
+        """Open the dialog for another sweep."""
+        from benchtui.tui.editor.open_dialog import Opener  # lazy import: not needed for the first paint
 
         self.app.push_screen(Opener(self._app_context.folder, self._symbols), self.edit)
 
     def action_save(self) -> None:
-        """Ask where to, and save; what is typed is taken over first."""
+        """Ask for a path, and save. Apply the typed value first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
         self._type("path", self.state.name_to_save(self._app_context.folder))
         self.draw()
 
     def action_other_pane(self) -> None:
-        """Go to the cases, or back to the entries; what is typed is taken over first."""
+        """Switch between entries and cases. Apply the typed value first."""
         if self._typing != "path" and (not self._typing or self._accept()):
             self.state.in_cases = not self.state.in_cases
             self.state.say("")
         self.draw()
 
     def action_agree(self) -> None:
-        """Answer the question with yes."""
+        """Confirm the open question."""
         self.state.agree()
         self.draw()
 
     def action_back(self) -> None:
-        """Drop what is typed or asked; from the cases back to the entries."""
+        """Cancel the input or the question; else return from the cases to the entries."""
         if self._typing:
             self._stop_typing()
         elif self.state.question is None:
@@ -208,7 +208,7 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_move(self, rows: int) -> None:
-        """Go to another line, or to another case; what is typed is taken over first."""
+        """Move to another entry or case. Apply the typed value first."""
         if self._typing == "path" or (self._typing and not self._accept()):
             return
         if self.state.in_cases:
@@ -219,7 +219,7 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_turn(self, by: int) -> None:
-        """Go to another value of the line, or to another option of the case."""
+        """Move to another value of the entry, or to another option of the case."""
         if self.state.in_cases:
             self._cases.turn(by)
             self.state.say("")
@@ -228,25 +228,25 @@ class Editor(Screen[None]):
         self.draw()
 
     def action_help(self) -> None:
-        """What the keys of this place do."""
-        from benchtui.tui.editor.help import editor_help  # the first paint doesn't wait for it
+        """Open the help page."""
+        from benchtui.tui.editor.help import editor_help  # lazy import: not needed for the first paint
         from benchtui.tui.pages.help import open_help
 
         open_help(self, self._symbols, editor_help)
 
     def edit(self, source: str | Path | None) -> None:
-        """Go on with another sweep, where one was chosen."""
+        """Open another sweep, unless ``source`` is None."""
         if source is not None:
             self.state.open(source)
         self.draw()
 
     def ask_leave(self) -> None:
-        """Ask whether to leave in spite of changes."""
+        """Ask whether to leave despite unsaved changes."""
         self.state.ask("The changes are neither saved nor started.", "leave all the same", self._give_up)
         self.draw()
 
     def draw(self) -> None:
-        """Draw what differs."""
+        """Redraw what changed."""
         if not self.is_current:
             return
         state = self.state
@@ -264,7 +264,7 @@ class Editor(Screen[None]):
         self.query_one(Field).open(text)
 
     def _put_field(self) -> None:
-        """Have the field stand where the text does that it changes."""
+        """Place the input over the text that it edits."""
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
         column, row = len(SAVE_AS), panel.height - 1
         if self._typing == "entry":
@@ -272,7 +272,7 @@ class Editor(Screen[None]):
         self.query_one(Field).place(panel.x + column, panel.y + row, panel.width - column)
 
     def _accept(self) -> bool:
-        """Take over what is typed; False where it isn't allowed."""
+        """Apply the typed value. Return False if it isn't allowed."""
         accepted = self.state.set(self.query_one(Field).value)
         if accepted:
             self._stop_typing()
@@ -289,7 +289,7 @@ class Editor(Screen[None]):
 
     @work(group="start")
     async def _start(self, anyway: bool) -> None:
-        """Start an engine, or ask first where another one runs; nobody waits for it but this."""
+        """Start an engine in the background. Unless ``anyway``, ask first if another one is running."""
         self._busy, sweep = True, self.state.draft.sweep
         self.state.say("starting engine")
         self.draw()

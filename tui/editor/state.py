@@ -1,4 +1,4 @@
-"""What the keys of the editor change: the draft, the cursor in it, and what is said. Knows no Textual."""
+"""Editor state: the draft, its cursor, the message, and the open question. Independent of Textual."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,48 +18,48 @@ from benchtui.tui.widgets.message_line import Log
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What waits for ``y`` or ``esc``."""
+    """Question that waits for ``y`` or ``esc``."""
 
     text: str
     yes: str
-    """What ``y`` does, in a word or two."""
+    """What ``y`` does, in one or two words."""
     act: Callable[[], object]
 
 
 class EditorState:
-    """A draft with a cursor; every change that isn't allowed ends in a word."""
+    """Draft with a cursor. A change that isn't allowed shows a message."""
 
     def __init__(self, source: str | Path = FIRST) -> None:
         self.word, self.role = _welcome(), "bright"
         self.draft = self._begun(source)
         self.cursor = Cursor()
         self.trial: State | None = None
-        """What the sweep would be with what is being typed."""
+        """State with the text being typed applied; None if there is none."""
         self.in_cases = False
-        """Whether the keys move among the cases."""
+        """Whether key bindings act on the cases rather than on the form."""
         self.question: Prompt | None = None
 
     @property
     def form(self) -> Form:
-        """The lines as they stand, and the cursor in them."""
+        """Current rows and cursor."""
         return self.cursor.form(self.draft.state, not self.in_cases)
 
     @property
     def sweep(self) -> Sweep:
-        """The sweep to show cases of: with what is being typed, where that is allowed."""
+        """Sweep whose cases are shown. It includes the text being typed, if valid."""
         return (self.trial or self.draft.state).sweep
 
     def say(self, word: str, role: str = "plain") -> None:
-        """Have a word stand there until the next key."""
+        """Show a message until the next key press."""
         self.word, self.role = clean(word), role
 
     def open(self, source: str | Path) -> None:
-        """Go on with another sweep; undo leads back."""
+        """Open another sweep. This can be undone."""
         if self._done(lambda: self.draft.open(source)):
             self.say(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} leads back")
 
     def save(self, name: str, folder: Path) -> None:
-        """Write the sweep to a file, counted from a folder; ask first where something else would be lost."""
+        """Save to a path relative to a folder. Ask first if other content would be overwritten."""
         path = folder / Path(name).expanduser()
         objection = self.draft.objection(path) if name else None
         if not name:
@@ -70,30 +70,30 @@ class EditorState:
             self._save(path)
 
     def ask(self, text: str, yes: str, act: Callable[[], object]) -> None:
-        """Have a question stand there until it is answered."""
+        """Show a question until it is answered."""
         self.question = Prompt(text, yes, act)
 
     def agree(self) -> None:
-        """Answer the question with yes."""
+        """Confirm the open question."""
         question, self.question = self.question, None
         if question is not None:
             question.act()
 
     def undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         self.say("taken back" if self.draft.undo() else "nothing to take back")
 
     def redo(self) -> None:
-        """Make a change again that was taken back."""
+        """Redo the last undone change."""
         self.say("made again" if self.draft.redo() else "nothing to make again")
 
     def move(self, lines: int) -> None:
-        """Go to another line."""
+        """Move the cursor by rows."""
         self.cursor.move(self.form, lines)
         self.say("")
 
     def turn(self, by: int) -> None:
-        """Go to another of several values; of an entry that has one, take the next."""
+        """Move to another value. For a single-value entry, set the next one."""
         entry = self.cursor.entry
         if entry.values and not entry.several:
             self.set(self.form.value_after(by))
@@ -102,7 +102,7 @@ class EditorState:
             self.say("")
 
     def switch(self) -> None:
-        """Put the value under the cursor on or off; of an entry that has one, take the next."""
+        """Toggle the value under the cursor. For a single-value entry, set the next one."""
         row, value = self.form.row, self.form.value_at_cursor
         if value is None or not row.entry.several:
             self.turn(1)
@@ -112,15 +112,15 @@ class EditorState:
             self.say("at least one value has to stay on", "warning")
 
     def set(self, text: str) -> bool:
-        """Change the line; an empty text leaves it to its default. False, with a word, where that can't be."""
+        """Set the entry's text; empty restores the default. If invalid, show a message and return False."""
         return self._done(lambda: self.draft.take(self.draft.tried(self.cursor.entry.key, text)))
 
     def reset(self) -> None:
-        """Leave the line to its default."""
+        """Restore the entry's default."""
         self.set("")
 
     def attempt(self, text: str) -> None:
-        """See what a text that is being typed would mean; where it isn't allowed, what was before stays."""
+        """Preview the text being typed. If it isn't allowed, keep the previous preview."""
         try:
             self.trial = self.draft.tried(self.cursor.entry.key, text)
         except BenchtuiError as error:
@@ -129,13 +129,13 @@ class EditorState:
             self.say("")
 
     def switch_cases(self, cell: Cell | None, exclusion: Exclusion | None) -> None:
-        """Switch cases off; where the one under the cursor is off already, on."""
+        """Disable the cases that match; enable them if the one under the cursor is disabled."""
         if cell is not None and exclusion is not None:
             change = self.draft.again if cell.status == "off" else self.draft.without
             self._done(lambda: self.draft.take(change(exclusion)))
 
     def name_to_save(self, folder: Path) -> str:
-        """Where the sweep would be saved, counted from a folder where it lies in it."""
+        """Return the suggested path to save to, relative to a folder if inside it."""
         origin = self.draft.state.origin
         path = origin.path or folder / f"{origin.stem}.toml"
         return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
@@ -167,7 +167,7 @@ def _welcome() -> str:
 
 
 Typing = Literal["", "entry", "path"]
-"""What is being typed: the value of an entry, or where to save."""
+"""What is being typed: an entry's value or a path to save to; empty if nothing."""
 SAVE_AS = "save as: "
 BASES = {
     "measured": "measured in an earlier session on this machine",
@@ -175,12 +175,12 @@ BASES = {
     "guess": "a guess, for nothing like it was measured on this machine yet",
 }
 LONG = 40
-"""Letters of a value from which on it is told whole below, for its line may have cut it."""
+"""Length above which a value is repeated in the hint line, since its row may truncate it."""
 RAN_OUT = "a case of these options that was no larger ran out of memory"
 
 
 def hint_of(state: EditorState, cell: Cell | None, typing: Typing) -> Log:
-    """The one thing that matters most at the moment."""
+    """Return the hint line: save prompt, question, message, or a description of the selection."""
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
     if state.question is not None:
@@ -193,7 +193,7 @@ def hint_of(state: EditorState, cell: Cell | None, typing: Typing) -> Log:
 
 
 def keys_of(state: EditorState, typing: Typing) -> Keys:
-    """The keys of the moment, at most seven."""
+    """Return the currently available keys, at most seven."""
     if typing:
         return (("enter", "save" if typing == "path" else "accept"), ("esc", "back"))
     if state.question is not None:

@@ -1,4 +1,4 @@
-"""The line above the editor, which looks by itself which engines run."""
+"""Title bar of the editor: the edited sweep, and running engines, which it polls."""
 
 import asyncio
 from contextlib import suppress
@@ -17,19 +17,19 @@ from benchtui.tui.widgets.panel import Panel
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What the line above the editor says."""
+    """Snapshot of the title bar."""
 
     name: str
     origin: str
-    """The preset, file or session that it came from."""
+    """Preset, file, or session that the sweep came from."""
     changed: bool
-    """Whether changes are neither saved nor started."""
+    """Whether there are changes neither saved nor started."""
     running: tuple[str, ...] = ()
-    """The sessions that engines of this machine are at work on."""
+    """Sessions that engines on this machine are running."""
 
 
 def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The sweep at the left; at the right what runs, and how to watch it."""
+    """Render the sweep on the left; on the right, running sessions and how to watch them."""
     left = [(f" {title.name}", "strong"), (f"  {title.origin}", "muted")]
     if title.changed:
         left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")]
@@ -38,18 +38,18 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
 
 
 def running_text(running: tuple[str, ...]) -> str:
-    """What runs on this machine, and the key that shows it."""
+    """Format the sessions running on this machine, and the key that shows them."""
     if len(running) == 1:
         return f"{running[0]} runs on this machine: 2 watches it"
     return f"{len(running)} sweeps run on this machine: 2 watches the newest"
 
 
 LOOK_S = 3.0
-"""How often to look."""
+"""Seconds between checks for running engines."""
 
 
 class TitleBar(Panel[Title]):
-    """Tells which sweep is edited, and what runs meanwhile."""
+    """Title bar that shows the edited sweep and polls for running engines."""
 
     def __init__(self, app_context: AppContext, symbols: Symbols, *, id: str | None = None) -> None:
         super().__init__(title_lines, symbols, id=id)
@@ -57,24 +57,24 @@ class TitleBar(Panel[Title]):
         self._title = Title("", "", changed=False)
 
     def on_mount(self) -> None:
-        """Look now, and again and again."""
+        """Check for engines now and periodically."""
         self.look()
         self.set_interval(LOOK_S, self.look)
 
     def tell(self, draft: Draft) -> None:
-        """Show the sweep as it stands."""
+        """Show the current sweep."""
         state, running = draft.state, self._title.running
         self._title = Title(clean(state.sweep.name), clean(state.origin.title), draft.changed, running)
         self.show(self._title)
 
     def look(self) -> None:
-        """Look which engines run, unless another place is shown."""
+        """Check for running engines, unless another screen is shown."""
         if self.screen.is_current:
             self._look()
 
     @work(exclusive=True)
     async def _look(self) -> None:
-        with suppress(BenchtuiError):  # where none can be reached, none is shown
+        with suppress(BenchtuiError):  # if none can be reached, none is shown
             engines = await asyncio.to_thread(self._app_context.running)
             running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
             self._title = Title(self._title.name, self._title.origin, self._title.changed, running)

@@ -1,1 +1,1 @@
-"""The library of sessions."""
+"""Library view: recorded sessions, and actions on them."""

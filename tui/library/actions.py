@@ -1,4 +1,4 @@
-"""What the library does to files: each work is done beside the screen, and leaves a word behind."""
+"""Library actions on session files. Each runs in a thread and returns a message to show."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -19,13 +19,13 @@ ASKED = {
     "export": "report to:",
     "import": "session file:",
 }
-"""What the reader is asked for, for each purpose."""
+"""Input label for each purpose."""
 WITHOUT_A_SESSION = ("filter", "import")
-"""The purposes that need no chosen session."""
+"""Purposes that don't need a selected session."""
 
 
 def begun(purpose: str, item: Item | None, words: str) -> str:
-    """What the field holds before the reader types; ``words`` are those of the filter."""
+    """Return the initial text of the input. ``words`` is the current filter."""
     if purpose == "filter":
         return words
     if item is None:
@@ -34,7 +34,7 @@ def begun(purpose: str, item: Item | None, words: str) -> str:
 
 
 def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Collection[Path]) -> Work:
-    """What to do with the words that were typed; a file is meant from the working folder on."""
+    """Return the action for the typed text. Paths are relative to the working folder."""
     place = here.folder / Path(text).expanduser()
     if purpose == "import" or item is None:
         return partial(_import, place)
@@ -47,16 +47,16 @@ def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Col
 
 
 def deleting(item: Item, busy: Collection[Path]) -> Prompt:
-    """The question before a session is deleted."""
+    """Return the question to ask before deleting a session."""
     text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
     return Prompt("X", text, "delete", partial(_delete, item, busy))
 
 
 def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> ActionResult | Prompt:
-    """Have an engine go on with a session; where another one runs, ask first whether to do so ``anyway``.
+    """Start an engine that resumes a session. Unless ``anyway``, ask first if another one is running.
 
     Raises:
-        BenchtuiError: where it can't be resumed.
+        BenchtuiError: if the session can't be resumed.
     """
     if not anyway and app_context.running():
         text = "Another sweep runs on this machine, and two slow each other.  u: all the same.  esc: back."
@@ -67,10 +67,10 @@ def resuming(item: Item, app_context: AppContext, anyway: bool = False) -> Actio
 def write(
     make: Callable[[], str], place: Path, inputs: Collection[Path], over: bool = False
 ) -> ActionResult | Prompt:
-    """Write a document that is made of ``inputs`` now, or ask whether to write it ``over`` what is there.
+    """Write a document made from ``inputs``. If the file exists, ask first unless ``over``.
 
     Raises:
-        BenchtuiError: where it can't be made or written, or a session is there.
+        BenchtuiError: if it can't be made or written, or if the path is a session file.
     """
     check_output(place, inputs)
     if place.exists() and not over:
@@ -81,7 +81,7 @@ def write(
 
 
 def _report(item: Item, judging: Judging) -> str:
-    from benchtui.sessions.report.document import markdown  # the report's libraries, which only this needs
+    from benchtui.sessions.report.document import markdown  # only reports need these libraries
 
     session = loading.load(item.path)
     session.judge_by(judging)

@@ -1,4 +1,4 @@
-"""What is known of one session of the library, the most telling first; knows no Textual."""
+"""Session card: facts about one session, most important first. Independent of Textual."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, l
 from benchtui.tui.library.rows import ROLES, Item
 
 Fact = tuple[str, str, str]
-"""A label, a text, and the text's role."""
+"""Label, text, and the text's color role."""
 
 LABEL = 10
 MOST_VALUES = 8
-"""Values of an axis that are told before the rest is only counted."""
+"""Maximum number of axis values listed. The rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A session to describe; None where there is none."""
+    """Snapshot of the selected session; None if there is none."""
 
     item: Item | None
 
 
 def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Name and outcome, then fact by fact as many as there is room for."""
+    """Render name and outcome, then as many facts as fit."""
     item = card.item
     if item is None:
         return []
@@ -40,7 +40,7 @@ def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Li
 
 
 def _wrapped(fact: Fact, width: int) -> list[Line]:
-    """A fact in as many lines as it takes."""
+    """Wrap a fact to as many lines as it needs."""
     label, text, role = fact
     parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
     return [line(*_labelled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
@@ -51,7 +51,7 @@ def _labelled(label: str, text: str, role: str) -> tuple[Span, Span]:
 
 
 def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
-    """What there is to tell, the most telling first."""
+    """Yield the known facts, most important first."""
     for label, text, role in (
         ("cases", _cases(item), "plain"),
         ("left", _left(item), "accent"),

@@ -1,4 +1,4 @@
-"""The list of sessions around its rows: what is shown, the columns' titles, and how to come by a session."""
+"""Library header: heading, column titles, keys, and hints for an empty list."""
 
 from dataclasses import dataclass
 
@@ -11,36 +11,36 @@ from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 NARROWEST, WIDEST = 18, 48
-"""Cells that a session's name takes."""
+"""Minimum and maximum width of a session's name in cells."""
 BESIDE = 40
-"""Cells that outcome, cases and best figure take beside it."""
+"""Cells reserved next to the name for outcome, cases, and best throughput."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What the list shows."""
+    """Snapshot of the heading."""
 
     all: int
     shown: int
     words: str
-    """What was filtered by."""
+    """Active filter; empty if none."""
     order: str
     marked: tuple[str, ...]
-    """Names of the marked sessions, the base first."""
+    """Names of the marked sessions, base first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """What the columns' titles depend on."""
+    """Snapshot of the column titles."""
 
     longest: int
-    """Cells of the longest name."""
+    """Width of the longest name in cells."""
     order: str
-    """What the list is sorted by; empty where there is no list."""
+    """Sort order; empty if the list is empty."""
 
 
 def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """How many sessions, by what they are sorted and filtered; below it those that are marked."""
+    """Render the number of sessions, the filter, and the sort order; below, the marked sessions."""
     left: list[Span] = [("Library", "strong"), (f"   {_amount(heading)}", "plain")]
     if heading.words:
         left.append((f' with "{clean(heading.words)}"', "accent"))
@@ -49,13 +49,13 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
 
 
 def arrangement(width: int, longest: int) -> Arrangement:
-    """The columns for a width, the longest name given."""
+    """Return the columns that fit a width, given the length of the longest name."""
     share = max(NARROWEST, min(longest + 2, WIDEST, width - BESIDE))
     return Arrangement.of(width, share, COLUMNS)
 
 
 def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """The titles of the columns; that of the order is brought out."""
+    """Render the column titles, with the sort column highlighted."""
     if not shown.order:
         return []
     columns, order = arrangement(width - SCROLL_BAR, shown.longest), shown.order
@@ -68,7 +68,7 @@ def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> li
 
 
 def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
-    """The keys for a list of so many rows, of which so many are marked; one to resume the chosen session."""
+    """Return the keys for a number of rows and marks. ``resumable`` refers to the selected session."""
     if not rows and not marked:
         return (("1", "start a sweep"), ("i", "import"), ("r", "look again"), ("?", "help"), ("q", "quit"))
     always = (("/", "filter"), ("?", "help"), ("q", "quit"))
@@ -79,7 +79,7 @@ def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
 
 
 def empty_lines(folder: str) -> list[Line]:
-    """How to come by a session, where there is none."""
+    """Render how to get a first session, for an empty library."""
     return [
         line(("no session yet", "strong")),
         BLANK,
@@ -92,7 +92,7 @@ def empty_lines(folder: str) -> list[Line]:
 
 
 def unmatched_lines(words: str) -> list[Line]:
-    """What to do where the filter leaves nothing."""
+    """Render a hint for a filter without matches."""
     return [
         line((f'nothing holds "{clean(words)}"', "strong")),
         line(("esc", "accent"), ("  shows all", "plain")),

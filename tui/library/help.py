@@ -1,4 +1,4 @@
-"""Help for the library: its columns and outcomes."""
+"""Help for the Library view: columns and outcomes."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from benchtui.tui.pages.help import Section
 
 
 def library_help(symbols: Symbols) -> Sequence[Section]:
-    """Columns and outcomes of the library."""
+    """Return the help sections of the Library view."""
     columns = (
         ("measured", "cases that ended well, of those that were planned"),
         ("samples/s", f"of the best case; {symbols.absent} where none was measured"),

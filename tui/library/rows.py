@@ -1,4 +1,4 @@
-"""The sessions of the library as the screen lists them: what is known of each, found, filtered and sorted."""
+"""Library rows: what is known of each session, with filtering and sorting."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -25,64 +25,64 @@ COLUMNS = (
     Column("model", "model", 24, 5, words=True),
     Column("notes", "note", 10, 6, words=True),
 )
-"""What stands beside a session's name; ``samples/s`` is that of its best case."""
+"""Columns next to a session's name. ``samples/s`` is that of its best case."""
 
 ORDERS = ("date", "name", "host", "model", "measured", "outcome", "samples/s")
-"""What the list can be sorted by, in the order in which a key goes through them."""
+"""Sort orders, in the order that the key binding cycles through."""
 
 ROLES = {"running": "accent", "completed": "good", "interrupted": "warning", "cut off": "warning"}
-"""Role of each outcome; any other is bad."""
+"""Color role of each outcome; any other is ``bad``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A session of the list."""
+    """Session in the list."""
 
     entry: SessionFile
     name: str
-    """What the command line knows it by, cleaned."""
+    """Name on the command line, sanitized."""
     note: str
     engine: Engine | None = None
-    """The engine that writes it, while one does."""
+    """Engine that is writing the session; None if there is none."""
     summary: Summary | None = None
-    """None while it runs, and until its file has been read."""
+    """None while an engine is running, and until the file has been read."""
 
     @property
     def path(self) -> Path:
-        """The session file."""
+        """Session file."""
         return self.entry.path
 
     @property
     def host(self) -> str:
-        """Name of the machine, or an empty text."""
+        """Host name; empty if unknown."""
         return clean(self.entry.started.host.hostname or "")
 
     @property
     def model(self) -> str:
-        """The model as the sweep names it."""
+        """Model as named in the sweep."""
         return clean(self.entry.started.sweep.model)
 
     @property
     def outcome(self) -> str:
-        """``running``, how it ended, or an empty text before that is known."""
+        """``running``, the session's outcome, or empty while that is unknown."""
         if self.engine is not None:
             return "running"
         return self.summary.outcome if self.summary else ""
 
     @property
     def left(self) -> int:
-        """Cases that a resume would run; none while an engine is at work, or where another tool measured."""
+        """Number of cases a resume would run. 0 while an engine is running, or if another tool measured."""
         known = self.engine is None and self.entry.started.source is None
         return self.summary.left if known and self.summary else 0
 
     @property
     def best(self) -> float | None:
-        """Samples per second of the best case."""
+        """Samples per second of the best case; None if unknown."""
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None
 
 
 def items(app_context: AppContext, catalogue: Catalogue) -> list[Item]:
-    """Every session of the library and every one that is being written, as far as known without reading on."""
+    """List all sessions in the library or being written, with cached summaries only."""
     engines = {engine.path: engine for engine in app_context.running()}
     entries = {entry.path: entry for entry in app_context.recorded()}
     elsewhere = (paths.entry_of(path) for path in engines if path not in entries)
@@ -99,25 +99,25 @@ def items(app_context: AppContext, catalogue: Catalogue) -> list[Item]:
 
 
 def with_summary(found: Iterable[Item], path: Path, summary: Summary) -> list[Item]:
-    """The items, one of which is now known better."""
+    """Return the items with one session's summary replaced."""
     return [replace(item, summary=summary) if item.path == path else item for item in found]
 
 
 def shown(found: Iterable[Item], words: str, order: str) -> list[Item]:
-    """The items that have all the words somewhere, sorted; those that run come first."""
+    """Return the items that match all words, sorted, running sessions first."""
     kept = sorted((item for item in found if matches(item, words)), key=_newest, reverse=True)
     kept.sort(key=_KEYS[order])
     return sorted(kept, key=lambda item: item.engine is None)
 
 
 def matches(item: Item, words: str) -> bool:
-    """Whether name, host, model, note or outcome hold every word, in capitals or not."""
+    """Return whether name, host, model, note, or outcome contain every word, ignoring case."""
     text = " ".join((item.name, item.host, item.model, item.note, item.outcome)).casefold()
     return all(word in text for word in words.casefold().split())
 
 
 def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
-    """An item as a row of the list; ``letter`` is its mark, or empty."""
+    """Build an item's row. ``letter`` is its mark, or empty."""
     cells: dict[str, Span] = {
         "created": (clean(item.entry.started.created).replace("T", " ")[:16], "muted"),
         "state": _state(item, symbols),
@@ -132,7 +132,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
 
 
 def _measured(item: Item) -> Span:
-    """How many cases were measured; of a session that is over and has none, it catches the eye."""
+    """Format the number of measured cases, highlighted if a session has ended without any."""
     if item.summary is None or not item.summary.counts:
         return (f"of {len(item.entry.started.plan)}", "plain")
     nothing = not item.summary.measured and item.outcome != "running"
@@ -169,4 +169,4 @@ _KEYS: dict[str, Callable[[Item], Any]] = {
     "outcome": _by_text("outcome"),
     "samples/s": lambda item: -(item.best or 0.0),
 }
-"""What is smaller comes first; what is equal, the newest first."""
+"""Sort keys by sort order, ascending. Equal items are sorted newest first."""

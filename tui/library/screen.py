@@ -1,4 +1,4 @@
-"""The library: every session there is, to open, play again, compare, name, annotate, export and delete."""
+"""Library view: open, replay, resume, compare, rename, annotate, export, and delete sessions."""
 
 import asyncio
 import time
@@ -43,7 +43,7 @@ from benchtui.tui.widgets.nav_bar import place_lines
 from benchtui.tui.widgets.panel import Panel, small_lines
 
 DRAW_S = 0.1
-"""How often to draw while files are read."""
+"""Minimum seconds between redraws while files are being read."""
 
 KEYS = keymap.table(
     "library",
@@ -76,7 +76,7 @@ KEYS = keymap.table(
 
 
 class Library(Screen[None]):
-    """A list of sessions with what is known of the chosen one; what takes time happens in threads."""
+    """List of sessions with details of the selected one. Slow work runs in threads."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
@@ -91,7 +91,7 @@ class Library(Screen[None]):
         self._there = True
 
     def compose(self) -> ComposeResult:
-        """Heading; the list, and what is known of one session; a line for words or typing; keys."""
+        """Lay out the heading, the list and the session card, the action bar, and the key bar."""
         signs = self._symbols
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
@@ -106,33 +106,33 @@ class Library(Screen[None]):
             yield KeyBar(signs)
 
     def on_mount(self) -> None:
-        """Say where the reader is."""
+        """Set up the navigation bar."""
         self._panel("small").show("")
         self._panel("places").show("library")
 
     def on_unmount(self) -> None:
-        """Give up what is being read."""
+        """Stop reading session files."""
         self._there = False
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw once the panels have their new sizes."""
+        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
-        """Look what has changed while another place was shown."""
+        """Catch up on changes made while another view was shown."""
         self.action_look()
 
     def action_look(self) -> None:
-        """Look again for sessions and engines."""
+        """Reload the list of sessions and engines."""
         self._look()
 
     def action_move(self, rows: int) -> None:
-        """Choose another session."""
+        """Move the selection by rows."""
         self._selection.move(rows)
         self._say()
 
     def action_follow(self, rows: int) -> None:
-        """Choose the next session that is shown, and go on at the other end."""
+        """Move the selection by rows, wrapping around at the ends."""
         self._selection.follow(rows)
         self._say()
 
@@ -142,13 +142,13 @@ class Library(Screen[None]):
         self._say()
 
     def action_mark(self) -> None:
-        """Mark the chosen session, or take its mark away."""
+        """Toggle the mark of the selected session, and move to the next one."""
         fits = self._selection.mark()
         self._selection.move(1 if fits else 0)
         self._say("" if fits else "as many sessions as there are letters are marked")
 
     def action_back(self) -> None:
-        """Drop what is asked, then the filter, then the marks."""
+        """Close the open input or question; else clear the filter, then the marks."""
         errands = self._errands
         if errands.purpose == "filter":
             self._selection.filter("")
@@ -159,12 +159,12 @@ class Library(Screen[None]):
         self._say()
 
     def action_open(self, replay: bool = False) -> None:
-        """Show the chosen session in the Monitor, or play it from its beginning."""
+        """Open the selected session in the Monitor, or replay it from its beginning."""
         if item := self._item():
             self.post_message(Opened(item.path, item.engine, replay=replay))
 
     def action_resume(self) -> None:
-        """Have an engine go on with the chosen session, and watch it."""
+        """Resume the selected session, and show it in the Monitor."""
         if self._errands.answers("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
@@ -173,12 +173,12 @@ class Library(Screen[None]):
             self._errands.do(partial(actions.resuming, item, self._app_context))
 
     def action_edit(self) -> None:
-        """Edit the sweep of the chosen session."""
+        """Edit the sweep of the selected session."""
         if item := self._item():
             self.post_message(EditAsked(item.path))
 
     def action_compare(self) -> None:
-        """Hold the marked sessions against each other; the first marked is the base."""
+        """Compare the marked sessions. The first one marked is the base."""
         chosen = self._selection.to_compare
         if len(chosen) < 2:
             self._say("mark two or more with space; the first marked is the base")
@@ -186,7 +186,7 @@ class Library(Screen[None]):
             self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
 
     def action_ask(self, purpose: str) -> None:
-        """Have the reader type what an action needs; answer where it was asked whether to go on."""
+        """Open the input for an action. If the action waits for confirmation, confirm it instead."""
         if purpose == "export" and self._errands.answers("E"):
             return
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
@@ -195,7 +195,7 @@ class Library(Screen[None]):
             self._errands.ask(purpose, actions.ASKED[purpose], text)
 
     def action_delete(self) -> None:
-        """Ask, then delete the chosen session and its note."""
+        """Delete the selected session and its note, after a question."""
         if self._errands.answers("X") or (item := self._item()) is None:
             return
         if item.engine is not None:
@@ -204,22 +204,22 @@ class Library(Screen[None]):
             self._errands.put(actions.deleting(item, self._selection.busy))
 
     def action_help(self) -> None:
-        """What the keys and signs of this place mean."""
+        """Open the help page."""
         from benchtui.tui.library.help import library_help
-        from benchtui.tui.pages.help import open_help  # the first paint doesn't wait for it
+        from benchtui.tui.pages.help import open_help  # lazy import: not needed for the first paint
 
         open_help(self, self._symbols, library_help)
 
     @on(ActionBar.Typed)
     def typed(self, event: ActionBar.Typed) -> None:
-        """Filter while the words are being typed."""
+        """Filter while typing."""
         if event.purpose == "filter":
             self._selection.filter(event.text)
             self._draw()
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
-        """Do what the words were typed for."""
+        """Run the action that the text was typed for."""
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
             here, busy = self._app_context, self._selection.busy
@@ -227,7 +227,7 @@ class Library(Screen[None]):
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
-        """Look what a work has changed."""
+        """Show the session that an action started, or reload the list."""
         done = event.done
         if done.session is not None:
             self._selection.choose(done.session)
@@ -238,12 +238,12 @@ class Library(Screen[None]):
 
     @on(ActionBar.Changed)
     def asked(self) -> None:
-        """Show the keys of the moment."""
+        """Update the key bar."""
         self._draw()
 
     @work(group="look", exclusive=True)
     async def _look(self) -> None:
-        """List what there is, then read those files of which nothing is kept."""
+        """List all sessions, then read those without a cached summary."""
         if self._catalogue is None:
             self._catalogue = await asyncio.to_thread(Catalogue)
         self._selection.take(await asyncio.to_thread(shelf.items, self._app_context, self._catalogue))
@@ -267,7 +267,7 @@ class Library(Screen[None]):
         await asyncio.to_thread(catalogue.save)
 
     def _draw(self) -> None:
-        """Draw what differs, where the place is in view."""
+        """Redraw what changed, if the view is visible."""
         if not self.is_current:
             return
         selection, listing = self._selection, self.query_one(LongList)
@@ -299,7 +299,7 @@ class Library(Screen[None]):
         return Lines(len(selection.rows), made, selection.at)
 
     def _instead(self) -> list[Line]:
-        """What stands in the place of the list while it has no rows."""
+        """Return the lines shown in place of an empty list."""
         if not self._looked:
             return [line(("reading the library", "muted"))]
         if self._selection.words:
@@ -312,7 +312,7 @@ class Library(Screen[None]):
         return keys_of(len(selection.rows), len(selection.marked), resumable)
 
     def _item(self) -> Item | None:
-        """The chosen session; says so where there is none."""
+        """Return the selected session. If there is none, show a message."""
         if self._selection.chosen is None:
             self._say("no session to do that with")
         return self._selection.chosen

@@ -1,4 +1,4 @@
-"""Where a reader is in the library: the filter, the order, the chosen session and the marked ones."""
+"""Library selection: filter, sort order, selected session, and marked sessions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,81 +8,81 @@ from benchtui.tui.library.rows import ORDERS, Item, shown
 
 
 class LibrarySelection:
-    """The sessions there are, and which of them are shown, chosen and marked."""
+    """All sessions, and which of them are shown, selected, and marked."""
 
     def __init__(self) -> None:
         self.words = ""
-        """What the shown sessions have in common; empty where all are shown."""
+        """Filter words; empty to show all sessions."""
         self.order = ORDERS[0]
         self.rows: list[Item] = []
-        """The sessions that are shown, in their order."""
+        """Sessions shown, in display order."""
         self.found: list[Item] = []
-        """All of them."""
+        """All sessions."""
         self._marked: list[Path] = []
         self._chosen: Path | None = None
 
     @property
     def chosen(self) -> Item | None:
-        """The session that keys act on."""
+        """Selected session; None if none is shown."""
         return self.rows[self.at] if self.rows else None
 
     @property
     def at(self) -> int:
-        """The chosen row, counted from 0; the first where the chosen session isn't shown any more."""
+        """Index of the selected row; 0 if the selected session is no longer shown."""
         return next((place for place, item in enumerate(self.rows) if item.path == self._chosen), 0)
 
     @property
     def marked(self) -> list[Item]:
-        """The marked sessions in the order in which they were marked: the first is the base."""
+        """Marked sessions in the order they were marked. The first is the base."""
         known = {item.path: item for item in self.found}
         return [known[path] for path in self._marked if path in known]
 
     @property
     def to_compare(self) -> list[Item]:
-        """The marked sessions; the chosen one joins a single mark."""
+        """Marked sessions. If only one is marked, the selected session is added."""
         marked = self.marked
         joins = len(marked) == 1 and self.chosen is not None and self.chosen not in marked
         return [*marked, self.chosen] if joins and self.chosen else marked
 
     @property
     def busy(self) -> set[Path]:
-        """The files that engines write."""
+        """Files that engines are writing."""
         return {item.path for item in self.found if item.engine is not None}
 
     def take(self, found: Sequence[Item]) -> None:
-        """Take over what there is."""
+        """Update the list of sessions, and keep the selection valid."""
         at = self.at
         self.found = list(found)
         self._arrange()
         if self.rows and all(item.path != self._chosen for item in self.rows):
-            self._chosen = self.rows[min(at, len(self.rows) - 1)].path  # the neighbour of one that is gone
+            self._chosen = self.rows[min(at, len(self.rows) - 1)].path  # neighbor of a removed session
 
     def choose(self, path: Path) -> None:
-        """Have the keys act on a session."""
+        """Select a session."""
         self._chosen = path
 
     def move(self, rows: int) -> None:
-        """Choose another row."""
+        """Move the selection by rows."""
         if self.rows:
             self._chosen = self.rows[min(max(self.at + rows, 0), len(self.rows) - 1)].path
 
     def follow(self, rows: int) -> None:
-        """Choose the next row or the one before, and go on at the other end."""
+        """Move the selection by rows, wrapping around at the ends."""
         if self.rows:
             self._chosen = self.rows[(self.at + rows) % len(self.rows)].path
 
     def filter(self, words: str) -> None:
-        """Show what has all these words."""
+        """Show only sessions that match all words."""
         self.words = words
         self._arrange()
 
     def sort(self) -> None:
-        """Go on to the next order."""
+        """Switch to the next sort order."""
         self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
         self._arrange()
 
     def mark(self) -> bool:
-        """Mark the chosen session, or unmark it; False where there are as many as letters."""
+        """Toggle the mark of the selected session. Return False if no letter is left."""
         item = self.chosen
         if item is None:
             return True
@@ -95,14 +95,14 @@ class LibrarySelection:
         return True
 
     def clear(self) -> None:
-        """Take one step back: first the filter goes, then the marks."""
+        """Clear the filter; without one, clear the marks."""
         if self.words:
             self.filter("")
         else:
             self._marked.clear()
 
     def letter(self, item: Item) -> str:
-        """The letter of a marked session, or an empty text."""
+        """Return the letter of a marked session; empty if it isn't marked."""
         marked = [each.path for each in self.marked]
         return LETTERS[marked.index(item.path)] if item.path in marked else ""
 

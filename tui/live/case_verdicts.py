@@ -5,7 +5,7 @@ from msgspec import structs
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baseline_of, why_none
+from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, rounds_of
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of
 from benchtui.sessions.stats.ratios import Ratio, latency_ratio, throughput_ratio
@@ -63,7 +63,7 @@ class CaseVerdicts:
         """Return why a case that ended well has no ratio. Empty if it has one."""
         if case.state != "ok" or case.config.repeat or self.base_of(case) is not None:
             return ""
-        return f"no ratio: {why_none(case.config, self._session.cases, self._named)}"
+        return f"no ratio: {explain_missing_baseline(case.config, self._session.cases, self._named)}"
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""

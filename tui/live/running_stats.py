@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import floor, sqrt
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.stats.outliers import usual
+from benchtui.sessions.stats.outliers import inlier_range
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.live.sorted_samples import SortedSample
 
@@ -82,7 +82,7 @@ class RunningStats:
     @property
     def usual(self) -> tuple[float, float] | None:
         """Bounds beyond which values are outliers, or None if empty."""
-        return usual(self._ordered) if self._ordered else None
+        return inlier_range(self._ordered) if self._ordered else None
 
     def outliers(self) -> int:
         """Return the number of outliers."""

@@ -11,7 +11,7 @@ SEED = 20261121
 REVIEWS = 400
 
 LENGTHS = ((0, 27), (10, 94), (25, 126), (50, 170), (75, 274), (90, 442), (95, 584), (99, 905), (100, 1200))
-"""Percentiles and their word counts, close to those of real film reviews. Linear in between."""
+"""Pairs of percentile and word count, close to those of real film reviews. Linear in between."""
 
 MIDDLE = ("plot", "acting", "direction", "camera", "music", "pacing", "dialogue", "comparison", "anecdote")
 LATE = ("craft", "ending")
@@ -85,7 +85,7 @@ def film(grammar: Grammar, rng: random.Random) -> dict[str, str]:
 
 
 class Reviewer:
-    """Writes one review of one film, in one style, without repeating a sentence."""
+    """Author of one review: one film, one style, no repeated sentence."""
 
     def __init__(self, grammar: Grammar, rng: random.Random, *, likes: bool) -> None:
         self._grammar = grammar

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.report.sections.per_case import rate_interval
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baseline_of, why_none
+from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import Ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result, by_length
 from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span, time_ms
@@ -41,7 +41,11 @@ def leaderboard(
         places = [_place(rank, row, base, kinds, per_hour) for rank, row in enumerate(ranked, 1)]
         shown = table(_COLUMNS, places) if len(places) > 1 else None
         if shown:
-            lead = _against(base, kinds) if base else f"{why_none(rows[0].config, session.cases, named)}."
+            lead = (
+                _against(base, kinds)
+                if base
+                else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
+            )
             title = "Ranked" if any(row.config.label for row in rows) else f"Ranked, {length:,} tokens"
             found.append(Block(title, capitalized(lead), shown))
     return found

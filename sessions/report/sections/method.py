@@ -11,7 +11,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
 from benchtui.sessions.stats.noise import Noise, kind_of
-from benchtui.sessions.stats.ratios import MARGIN, latency_ratio
+from benchtui.sessions.stats.ratios import MIN_EFFECT, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.sweep import SYNTHETIC, Measure, custom_task
@@ -158,7 +158,7 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
     """Describe the rule that gives a ratio its verdict."""
     within = max((each.margin for each in noise.values()), default=session.same_within)
     return (
-        f"faster or slower: the whole 99% interval lies beyond {100 * MARGIN:g}%, for typical steps and for the"
+        f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for the"
         f" first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
     )
 

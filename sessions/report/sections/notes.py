@@ -7,10 +7,10 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.report.sections.nodes import unlike
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import kind
+from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import doubts
+from benchtui.sessions.text.labels import unverified_options
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Finding
 
@@ -100,8 +100,8 @@ def _since(session: Session, t: float) -> str:
 def _marks(session: Session) -> list[Finding]:
     """Return a finding for each kind of mark: its meaning, and how many cases have it."""
     ran = [case for case in session.cases if case.prepared or case.marks]
-    kinds = [list(dict.fromkeys(kind(mark) for mark in _marks_of(case))) for case in ran]
-    examples = {kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
+    kinds = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
+    examples = {mark_kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
     found = Counter(name for names in kinds for name in names)
     return [_marked(name, amount, ran, examples) for name, amount in found.items()]
 
@@ -137,7 +137,7 @@ def _of(amount: int, all_of: int) -> str:
 
 
 def _doubts(results: Sequence[Result]) -> list[Finding]:
-    found = Counter(doubt for result in results for doubt in doubts(result))
+    found = Counter(doubt for result in results for doubt in unverified_options(result))
     return [_doubt(value, known, count(amount, "case")) for (value, known), amount in found.items()]
 
 

@@ -12,7 +12,7 @@ from benchtui.sessions.report.sections.gains import device_pairs
 from benchtui.sessions.report.sections.memory_energy import Frontier, frontiers
 from benchtui.sessions.report.sections.option_gains import Recommended, option_advice
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baselines, why_none
+from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
 from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
@@ -107,7 +107,7 @@ def recommendations_by_need(
             choice, base = decide(session, Objective(need, sequence_length=length), rows), bases.get(length)
             if choice.best:
                 where = f", {length:,} tokens" if len(lengths) > 1 else ""
-                why = "" if base else why_none(choice.best.config, session.cases, named)
+                why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)
                 found.append(Recommendation(need, choice, choice.best, where, base, why, kinds, per_hour))
     return found
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import KINDS, kind
+from benchtui.sessions.stats.disturbance import KINDS, mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import (
     capitalized,
@@ -46,7 +46,7 @@ def anomaly_table(session: Session, results: Sequence[Result], kinds: Sequence[s
 
 
 def _disturbances(case: CaseState) -> list[str]:
-    return [mark for mark in case.marks if kind(mark) in KINDS]
+    return [mark for mark in case.marks if mark_kind(mark) in KINDS]
 
 
 def _what(each: Anomaly) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.sessions.analysis.anomalies import Anomaly, anomalies
 from benchtui.sessions.payloads import Reported
-from benchtui.sessions.stats.steadiness import unsteady
+from benchtui.sessions.stats.steadiness import detect_unsteadiness
 
 
 def found(bench: Any, *made: Any) -> list[Anomaly]:
@@ -137,4 +137,4 @@ def test_times_without_any_trend_are_not_told_one_by_one(bench: Any) -> None:
 
 
 def test_times_too_far_apart_for_a_ratio_are_no_drift() -> None:
-    assert unsteady([[5e-324] * 20 + [1e18] * 20]) is None
+    assert detect_unsteadiness([[5e-324] * 20 + [1e18] * 20]) is None

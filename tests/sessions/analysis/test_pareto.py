@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.analysis.chart_series import LATENCY, Value
-from benchtui.sessions.analysis.pareto import ParetoPoint, front, fronts, trades
+from benchtui.sessions.analysis.pareto import ParetoPoint, front, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config
@@ -34,12 +34,12 @@ def test_only_cases_that_ended_well_are_weighed(bench: Any) -> None:
     cases = bench.session(
         bench.case(1, 5.0), bench.case(2, 6.0, outcome="failed", end={"reason": "killed"}), bench.case(4, 50.0)
     ).cases
-    found = trades(cases, metrics, LATENCY)
+    found = pareto_points(cases, metrics, LATENCY)
     assert [trade.case.config.batch_size for trade in found] == [1, 4]
     assert [trade.case.config.batch_size for trade in front(found)] == [1]
 
 
 def test_every_length_has_a_front_of_its_own(bench: Any) -> None:
     cases = bench.session(bench.case(1, 5.0, sequence_length=32), bench.case(1, 50.0)).cases
-    found = fronts(trades(cases, metrics, LATENCY))
+    found = fronts(pareto_points(cases, metrics, LATENCY))
     assert {length: len(row) for length, row in found.items()} == {32: 1, 128: 1}

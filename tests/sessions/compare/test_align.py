@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compared
+from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
@@ -21,7 +21,7 @@ def against(
         ComparedSession.of(name, bench.session(*made, sweep=sweep))
         for name, made, sweep in zip(("base", "new"), (base, new), sweeps, strict=True)
     ]
-    return compared(sides).against[0]
+    return compare_sessions(sides).against[0]
 
 
 def verdicts(found: PairwiseComparison) -> list[str | None]:
@@ -161,14 +161,16 @@ def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
 
 def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
     sides = [ComparedSession.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
-    assert verdicts(compared(sides).against[0]) == ["SLOWER"]
+    assert verdicts(compare_sessions(sides).against[0]) == ["SLOWER"]
     near = [bench.session(bench.steady(1, ms)) for ms in (10.0, 10.12)]
     words = []
     for margin in (0.02, 0.03, 0.001):
         for session in near:
             session.judge_by(Judging(same_within=margin))
         words += verdicts(
-            compared([ComparedSession.of(str(place), each) for place, each in enumerate(near)]).against[0]
+            compare_sessions([ComparedSession.of(str(place), each) for place, each in enumerate(near)]).against[
+                0
+            ]
         )
     assert words == ["UNSURE", "SAME", "UNSURE"]
 
@@ -178,7 +180,7 @@ def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
         ComparedSession.of(name, bench.session(bench.case(1, ms)))
         for name, ms in (("a", 10.0), ("b", 5.0), ("c", 20.0))
     ]
-    found = compared(sides)
+    found = compare_sessions(sides)
     assert [(each.new_letter, each.new.name, verdicts(each)) for each in found.against] == [
         ("B", "b", ["FASTER"]),
         ("C", "c", ["SLOWER"]),
@@ -189,7 +191,7 @@ def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
 @pytest.mark.parametrize("amount", [0, 1, 27])
 def test_two_sessions_and_no_more_than_letters_are_compared(bench: Any, amount: int) -> None:
     with pytest.raises(BenchtuiError, match=f"^2 to 26 sessions can be compared, not {amount}"):
-        compared([ComparedSession.of("a", bench.session(bench.case(1, 10.0)))] * amount)
+        compare_sessions([ComparedSession.of("a", bench.session(bench.case(1, 10.0)))] * amount)
 
 
 def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> PairwiseComparison:
@@ -202,7 +204,7 @@ def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2
         products, moved = rates[name]
         session.apply(Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=products, bytes_per_s=moved))
         sides.append(ComparedSession.of(name, session))
-    return compared(sides).against[0]
+    return compare_sessions(sides).against[0]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_another_device_is_guessed_from_the_parameters(library: Library) -> None
     assert (known.time_basis, known.memory_basis) == ("guess", "guess")
     assert known.memory_mb is not None and unknown.memory_mb is not None
     assert known.memory_mb == pytest.approx(504) and unknown.memory_mb == pytest.approx(900)
-    assert known.seconds is not None and known.seconds > history.BESIDE_S
+    assert known.seconds is not None and known.seconds > history.ASSUMED_OVERHEAD_S
 
 
 def test_training_is_guessed_to_need_more(library: Library) -> None:

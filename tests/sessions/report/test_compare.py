@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compared
+from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Gpu, Host, Memory, Model, Reported
 from benchtui.sessions.report.compare import markdown, row_markdown
@@ -44,7 +44,7 @@ def reference(bench: Any) -> SessionComparison:
         samples_per_s=497.94,
         mean_power_w=216.24,
     )
-    return compared([ComparedSession.of("cpu", cpu), ComparedSession.of("gpu", gpu)])
+    return compare_sessions([ComparedSession.of("cpu", cpu), ComparedSession.of("gpu", gpu)])
 
 
 def test_the_reference_comparison_comes_out_as_printed(reference: SessionComparison, read: Any) -> None:
@@ -98,7 +98,9 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
     new = bench.session(
         bench.case(1, 5.0), bench.case(2, 40.0), bench.case(4, 40.0), bench.case(8, outcome="oom")
     )
-    document = read(markdown(compared([ComparedSession.of("old", base), ComparedSession.of("new", new)])))
+    document = read(
+        markdown(compare_sessions([ComparedSession.of("old", base), ComparedSession.of("new", new)]))
+    )
     first, gain, loss, unsure, lost = document["Summary"].paragraphs
     assert first == "B (new) against A (old): 3 cases compared, 1 FASTER, 1 SLOWER and 1 UNSURE."
     assert gain.startswith("Largest gain: 2.00 × (1.87 to 2.14), cpu fp32 bs=1")
@@ -112,7 +114,7 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
 def test_marks_that_one_side_alone_has_are_told(bench: Any, read: Any) -> None:
     base = bench.session(bench.case(1, 10.0, marks=("random weights",)))
     new = bench.session(bench.case(1, 10.0, marks=("random weights", "throttled: hw_thermal")))
-    section = read(markdown(compared([ComparedSession.of("a", base), ComparedSession.of("b", new)])))[
+    section = read(markdown(compare_sessions([ComparedSession.of("a", base), ComparedSession.of("b", new)])))[
         "B (b) against A (a)"
     ]
     assert section.columns("Notes") == [["B: throttled"]]
@@ -122,7 +124,7 @@ def test_sessions_without_a_common_case_still_make_a_document(bench: Any, read: 
     sides = [
         ComparedSession.of(name, bench.session(bench.case(size, 10.0))) for name, size in (("a", 1), ("b", 2))
     ]
-    document = read(markdown(compared(sides)))
+    document = read(markdown(compare_sessions(sides)))
     assert document["Summary"].text == "B (b) against A (a): no case was measured in both."
     assert {"only in A: cpu fp32 bs=1", "only in B: cpu fp32 bs=2"} <= set(
         document["B (b) against A (a)"].paragraphs
@@ -133,7 +135,7 @@ def test_text_of_a_session_stays_text(bench: Any, read: Any) -> None:
     evil = "<script>|`[x](http://a)\x1b[2J"
     base = bench.session(bench.case(1, 10.0), host=Host(hostname=evil), sweep=Sweep(name=evil, model=evil))
     new = bench.session(bench.case(1, 10.0, marks=(evil,)))
-    text = markdown(compared([ComparedSession.of(evil, base), ComparedSession.of("b", new)]))
+    text = markdown(compare_sessions([ComparedSession.of(evil, base), ComparedSession.of("b", new)]))
     assert "\x1b" not in text
     assert not read(text).kinds & {"html_block", "html_inline", "link_open", "code_inline"}
 
@@ -147,7 +149,9 @@ def test_one_case_can_be_had_alone(reference: SessionComparison, read: Any) -> N
 def test_json_tells_the_same(bench: Any) -> None:
     base = bench.session(bench.case(1, 10.0), bench.case(2, 20.0), bench.case(16, 1.0))
     new = bench.session(bench.case(1, 5.0), bench.case(2, outcome="failed"))
-    found = json.loads(as_json(compared([ComparedSession.of("old", base), ComparedSession.of("new", new)])))
+    found = json.loads(
+        as_json(compare_sessions([ComparedSession.of("old", base), ComparedSession.of("new", new)]))
+    )
     assert [session["letter"] for session in found["sessions"]] == ["A", "B"]
     (against,) = found["against"]
     assert against["counts"] == {"FASTER": 1, "SLOWER": 0, "SAME": 0, "UNSURE": 0}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.anomalies import anomalies
-from benchtui.sessions.compare.align import ComparedSession, compared
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
@@ -99,12 +99,12 @@ def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -
         source.write_text(json.dumps(row | {"device": device}) + "\n")
         session_writer.write(registry.read(source), tmp_path / f"{device}.json")
         sides.append(ComparedSession.of(device, Session.load(tmp_path / f"{device}.json")))
-    document = read(compare.markdown(compared(sides)))
+    document = read(compare.markdown(compare_sessions(sides)))
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
     assert section.text == "None of the sessions says which machine or software it ran on."
     assert document["A: cpu (base)"].paragraphs[0].startswith("Date: Imported on 2")
-    twice = read(compare.markdown(compared([sides[0], sides[0]])))
+    twice = read(compare.markdown(compare_sessions([sides[0], sides[0]])))
     assert twice["What differs"].text == (
         "None of the sessions says which machine or software it ran on; the rest is the same."
     )
@@ -121,10 +121,12 @@ def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench:
         return made
 
     box = Host(hostname="box", platform="Linux")
-    both = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
+    both = compare_sessions([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box))])
     assert compare.no_differences_text(both) == "Same machine, same software, same work, same settings."
     assert compare.unrecorded_text(both) == ""
-    silent = compared([ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))])
+    silent = compare_sessions(
+        [ComparedSession.of("a", session(box)), ComparedSession.of("b", session(box, None))]
+    )
     assert compare.unrecorded_text(silent) == "b: which software it ran on isn't known."
 
 

@@ -34,7 +34,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections import leaderboard, option_gains, recommendations, roofline
 from benchtui.sessions.state.judging import Judging
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import disturbances, over_rounds
+from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
 from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
@@ -262,7 +262,7 @@ class Drawn:
             t=index,
             case=index,
             outcome="ok",
-            marks=over_rounds(marks) if len(marks) > 1 else marks[0],
+            marks=merge_round_marks(marks) if len(marks) > 1 else marks[0],
             energy=whole if self.with_energy else None,
             work=self.work(config) if self.with_limits and self.happens(0.9) else None,
             **self.ended(config, around[-1]),

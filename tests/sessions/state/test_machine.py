@@ -20,7 +20,7 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.export.dataframe import row
+from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, Work
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
@@ -98,7 +98,8 @@ def test_a_repeated_case_has_the_node_and_the_steps_of_its_last_attempt(session:
     session.apply_all([begun(0, "n2"), steps(0)])
     case = session.cases[0]
     assert (case.node, case.state, case.lost, len(case.measured)) == ("n2", "running", False, 2)
-    assert row(case)["node"] == "n2" and row(case)["machine"] == "H100"
+    row = case_row(case)
+    assert row.node == "n2" and row.machine == "H100"
 
 
 def test_a_node_that_joins_again_is_lost_no_more_and_keeps_its_first_word(session: Session) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
-from benchtui.sessions.stats.baseline import NOT_MEASURED, baseline_of, baselines, why_none
+from benchtui.sessions.stats.baseline import NOT_MEASURED, baseline_of, baselines, explain_missing_baseline
 from benchtui.sessions.sweep import Baseline, Config
 
 
@@ -62,26 +62,27 @@ def test_the_second_case_of_an_aa_pair_is_no_baseline() -> None:
 def test_why_there_is_none_tells_an_unplanned_case(bench: Any) -> None:
     cases = bench.session(bench.case(1, 10.0, sequence_length=2048), bench.case(2, 10.0)).cases
     config = case(1, 4096).config
-    assert why_none(config, cases, None) == "no case with any was planned at 4,096 tokens"
+    assert explain_missing_baseline(config, cases, None) == "no case with any was planned at 4,096 tokens"
     named = Baseline(batch_size=1, compile="off")
     assert (
-        why_none(config, cases, named) == "no case with batch_size=1, compile=off was planned at 4,096 tokens"
+        explain_missing_baseline(config, cases, named)
+        == "no case with batch_size=1, compile=off was planned at 4,096 tokens"
     )
-    assert why_none(cases[1].config, cases, named).endswith("was planned at 128 tokens")
+    assert explain_missing_baseline(cases[1].config, cases, named).endswith("was planned at 128 tokens")
 
 
 @pytest.mark.parametrize("outcome", ["oom", "skipped", "failed", "timeout", "interrupted"])
 def test_why_there_is_none_tells_what_became_of_it(outcome: str, bench: Any) -> None:
     cases = bench.session(bench.case(1, outcome=outcome), bench.case(2, 10.0)).cases
     why = f"the baseline, cpu fp32 compile=off bs=1 seq=128, {NOT_MEASURED[outcome]}"
-    assert why_none(cases[1].config, cases, None) == why
+    assert explain_missing_baseline(cases[1].config, cases, None) == why
 
 
 def test_why_there_is_none_yet(bench: Any) -> None:
     cases = bench.session(bench.case(1, outcome=None), bench.case(2, 10.0)).cases
-    assert why_none(cases[1].config, cases, None).endswith(", hasn't been measured yet")
+    assert explain_missing_baseline(cases[1].config, cases, None).endswith(", hasn't been measured yet")
     cases = bench.session(bench.case(1), bench.case(2, 10.0)).cases
-    assert why_none(cases[1].config, cases, None).endswith(", has no figures")
+    assert explain_missing_baseline(cases[1].config, cases, None).endswith(", has no figures")
 
 
 def test_judging_is_left_to_the_sweep() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from benchtui.sessions.events import RoundFinished
 from benchtui.sessions.payloads import Energy, Reported
-from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, over_rounds_too
-from benchtui.sessions.stats.sampling import Figure, Sample, sample
+from benchtui.sessions.stats.case_metrics import Metrics, distribution, metrics, with_round_interval
+from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
 
 def figures(bench: Any, *made: Any) -> Metrics:
@@ -230,7 +230,7 @@ def test_reported_figures_stand_in_where_no_steps_were_kept(bench: Any) -> None:
     assert found.first_step_ms is found.cold_cost_ms is found.latency_ms.interval_percent is None
     assert found.samples_per_s_low is found.samples_per_s_high is None
     assert (found.rounds_ms, found.between_rounds_percent, found.rounds_energy_j) == ((), None, ())
-    assert found.rounds == (Sample(n=20, median=Figure(15.5), low=None, mean=Figure(15.5)),)
+    assert found.rounds == (Sample(n=20, median=Statistic(15.5), low=None, mean=Statistic(15.5)),)
 
 
 @pytest.mark.parametrize(
@@ -336,17 +336,20 @@ def test_an_interval_over_rounds_holds_the_median_of_all_steps(bench: Any) -> No
     above, below = distribution([11.0] * 6), distribution([9.0] * 6)
     assert above is not None and below is not None
     for spread, ends in ((above, (10.0, 11.0)), (below, (9.0, 10.0))):
-        held = over_rounds_too(spread, [each for each in agreeing if each])
+        held = with_round_interval(spread, [each for each in agreeing if each])
         assert (held.low, held.high) == pytest.approx(ends)
 
 
 def test_without_a_median_or_times_the_interval_stays(bench: Any) -> None:
     reported = figures(bench, bench.case(end={"reported": Reported(latency_mean_ms=9.0)})).latency_ms
-    several = tuple(Sample(6, Figure(10.0, 0.1), None, Figure(10.0, 0.1)) for _ in range(3))
-    assert over_rounds_too(reported, several) is reported
+    several = tuple(Sample(6, Statistic(10.0, 0.1), None, Statistic(10.0, 0.1)) for _ in range(3))
+    assert with_round_interval(reported, several) is reported
     zero = distribution([0.0] * 6)
     assert zero is not None
-    assert over_rounds_too(zero, tuple(Sample(6, Figure(0.0), None, Figure(0.0)) for _ in range(3))) is zero
+    assert (
+        with_round_interval(zero, tuple(Sample(6, Statistic(0.0), None, Statistic(0.0)) for _ in range(3)))
+        is zero
+    )
 
 
 def test_the_interval_of_a_rate_is_that_of_the_mean_step(bench: Any) -> None:

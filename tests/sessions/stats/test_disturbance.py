@@ -7,12 +7,12 @@ from benchtui.sessions.payloads import Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import (
     SHARED_PROCESSOR,
-    Slowed,
+    Slowdown,
     contention_marks,
     disturbances,
-    kind,
-    over_rounds,
-    slowed,
+    estimate_slowdown,
+    mark_kind,
+    merge_round_marks,
     throttling,
 )
 from benchtui.sessions.sweep import Config
@@ -86,7 +86,7 @@ def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
     assert disturbances(beside, 1.0) == ("beside 2 of this sweep's cases",)
     unknown = disturbances(around(beside=2), 1.0)
     assert unknown == ("beside 2 of this sweep's cases, and what else ran can't be told from them",)
-    assert [kind(mark) for mark in unknown] == ["beside"]
+    assert [mark_kind(mark) for mark in unknown] == ["beside"]
     assert contention_marks(beside, 1.0) == (), "it is no reason to measure again"
 
 
@@ -102,7 +102,7 @@ def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> 
         ("random weights",),
         (others.format(160), "shared GPU with 1 other process"),
     ]
-    assert over_rounds(rounds) == (
+    assert merge_round_marks(rounds) == (
         "random weights",
         others.format(160) + ", in 2 of 3 rounds",
         "shared GPU with 1 other process, in 1 of 3 rounds",
@@ -111,12 +111,12 @@ def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> 
 
 def test_marks_are_counted_by_kind() -> None:
     marks = ("disturbed: interrupted 500 times a second", "clock at 70% of its default", "random weights")
-    assert [kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]
+    assert [mark_kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]
 
 
 def test_of_disturbances_without_a_figure_the_first_is_told() -> None:
     rounds = [("throttled: hw_thermal",), ("throttled: hw_thermal",), ("throttled: sw_thermal",)]
-    assert over_rounds(rounds) == (
+    assert merge_round_marks(rounds) == (
         "throttled: hw_thermal, in 2 of 3 rounds",
         "throttled: sw_thermal, in 1 of 3 rounds",
     )
@@ -138,8 +138,8 @@ def case(
     return state
 
 
-def slowest(environment: Environment, **options: Any) -> Slowed:
-    return slowed(case(environment, **options), throughout=False)
+def slowest(environment: Environment, **options: Any) -> Slowdown:
+    return estimate_slowdown(case(environment, **options), throughout=False)
 
 
 OTHERS, SHARED, STILL = (
@@ -201,32 +201,32 @@ def test_each_mark_has_its_factor_and_the_worst_counts(
 )
 def test_a_worker_that_waited_for_a_processor_was_slowed_by_as_much(share: float | None, by: float) -> None:
     environment = around(worker_cpu=share)
-    assert slowest(environment) == Slowed(pytest.approx(by), (SHARED_PROCESSOR,) if by > 1 else ())
-    assert slowest(environment, device="cuda:0") == Slowed()
-    assert slowest(environment, device="unknown") == Slowed()
+    assert slowest(environment) == Slowdown(pytest.approx(by), (SHARED_PROCESSOR,) if by > 1 else ())
+    assert slowest(environment, device="cuda:0") == Slowdown()
+    assert slowest(environment, device="unknown") == Slowdown()
 
 
 def test_what_slowed_a_worker_most_counts_and_all_is_told() -> None:
     environment = around(worker_cpu=0.8, others_cpu_percent=80.0)
-    assert slowest(environment) == Slowed(1.8, (OTHERS, SHARED_PROCESSOR))
+    assert slowest(environment) == Slowdown(1.8, (OTHERS, SHARED_PROCESSOR))
     assert slowest(around(worker_cpu=0.5, others_cpu_percent=80.0)).by == 2.0
 
 
 def test_interruptions_need_the_span_they_were_counted_in() -> None:
     assert slowest(around(involuntary_switches=1000), span_s=(3, 13)).by == 1.25
     assert slowest(around(involuntary_switches=1000), span_s=(3, 14)).by == 1.0
-    assert slowest(around(involuntary_switches=1000), span_s=None) == Slowed()
+    assert slowest(around(involuntary_switches=1000), span_s=None) == Slowdown()
 
 
 def test_without_readings_nothing_is_known_to_have_slowed_a_case() -> None:
     for throughout in (True, False):
-        assert slowed(case(), throughout=throughout) == Slowed(by=1.0, why=())
-        assert slowed(case(None), throughout=throughout) == Slowed()
+        assert estimate_slowdown(case(), throughout=throughout) == Slowdown(by=1.0, why=())
+        assert estimate_slowdown(case(None), throughout=throughout) == Slowdown()
 
 
 def test_a_case_was_slowed_in_its_worst_round_or_throughout_as_much_as_in_its_best() -> None:
     quiet, little, much = around(), around(others_cpu_percent=30.0), around(gpu_processes=1)
-    assert slowed(case(little, much, quiet), throughout=False) == Slowed(2.0, (SHARED,))
-    assert slowed(case(little, much, quiet), throughout=True) == Slowed()
-    assert slowed(case(little, much, much), throughout=True) == Slowed(1.3, (OTHERS,))
-    assert slowed(case(much, None, much), throughout=True) == Slowed()
+    assert estimate_slowdown(case(little, much, quiet), throughout=False) == Slowdown(2.0, (SHARED,))
+    assert estimate_slowdown(case(little, much, quiet), throughout=True) == Slowdown()
+    assert estimate_slowdown(case(little, much, much), throughout=True) == Slowdown(1.3, (OTHERS,))
+    assert estimate_slowdown(case(much, None, much), throughout=True) == Slowdown()

@@ -8,7 +8,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, repeats, rounds_of, with_noise
 from benchtui.sessions.stats.noise import Noise
-from benchtui.sessions.stats.sampling import Figure, Sample, sample
+from benchtui.sessions.stats.sampling import Sample, Statistic, sample
 
 
 def evidence(session: Session) -> list[Evidence]:
@@ -42,10 +42,10 @@ def test_steps_go_before_what_a_source_says(bench: Any) -> None:
 
 def test_a_source_without_steps_has_its_typical_step_or_the_mean_of_each_repeat(bench: Any) -> None:
     whole = Reported(steps=20, latency_mean_ms=10.0)
-    assert repeats(whole) == (Sample(n=20, median=Figure(10.0), low=None, mean=Figure(10.0)),)
+    assert repeats(whole) == (Sample(n=20, median=Statistic(10.0), low=None, mean=Statistic(10.0)),)
     several = Reported(latency_mean_ms=10.0, repeats_mean_ms=(9.0, 11.0))
     assert repeats(several) == tuple(
-        Sample(n=0, median=Figure(ms), low=None, mean=Figure(ms)) for ms in (9.0, 11.0)
+        Sample(n=0, median=Statistic(ms), low=None, mean=Statistic(ms)) for ms in (9.0, 11.0)
     )
     assert rounds_of(bench.session(bench.case(end={"reported": several})).cases[0]) == repeats(several)
     typical = Reported(latency_mean_ms=10.0, latency_median_ms=9.0)

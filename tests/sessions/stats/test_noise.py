@@ -8,7 +8,7 @@ from benchtui.sessions.payloads import Environment, ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import Evidence
 from benchtui.sessions.stats.noise import Noise, kind_of, noise_of, spread_between
-from benchtui.sessions.stats.sampling import Figure, Sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
 QUIET, BUSY = Environment(processors=2), Environment(processors=2, gpu_processes=1)
@@ -22,7 +22,7 @@ def case(
     *before, last = ends or (QUIET,)
     state.rounds = tuple(RoundFinished(t=0.0, case=0, round=0, environment=each) for each in before)
     state.finished = CaseFinished(t=0.0, case=0, outcome="ok", environment=last)
-    figures = (Figure(ms, error) for ms in rounds_ms)
+    figures = (Statistic(ms, error) for ms in rounds_ms)
     return Evidence(state, tuple(Sample(20, figure, figure, figure) for figure in figures))
 
 
@@ -79,11 +79,14 @@ def test_rounds_that_agree_leave_the_noise_of_their_steps() -> None:
 
 
 def test_pooled_variance_goes_by_degrees_of_freedom() -> None:
-    pairs = ([Figure(10.0), Figure(10 * exp(0.1))], [Figure(1.0), Figure(exp(0.02)), Figure(exp(0.04))])
+    pairs = (
+        [Statistic(10.0), Statistic(10 * exp(0.1))],
+        [Statistic(1.0), Statistic(exp(0.02)), Statistic(exp(0.04))],
+    )
     assert spread_between(pairs) == (pytest.approx((0.005 + 2 * 0.0004) / 3), 3)
-    assert spread_between([*pairs, [Figure(5.0)], [Figure(0.0), Figure(1.0)]]) == spread_between(pairs)
-    assert spread_between([[Figure(0.5), Figure(0.5 * exp(0.1))]]) == (pytest.approx(0.005), 1)
-    assert spread_between([[Figure(5.0)], []]) == (0, 0)
+    assert spread_between([*pairs, [Statistic(5.0)], [Statistic(0.0), Statistic(1.0)]]) == spread_between(pairs)
+    assert spread_between([[Statistic(0.5), Statistic(0.5 * exp(0.1))]]) == (pytest.approx(0.005), 1)
+    assert spread_between([[Statistic(5.0)], []]) == (0, 0)
 
 
 def test_a_case_that_was_disturbed_in_any_round_does_not_count() -> None:

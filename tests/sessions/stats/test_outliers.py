@@ -3,7 +3,7 @@ from statistics import median
 
 import pytest
 
-from benchtui.sessions.stats.outliers import LEAST_DEVIATION, THRESHOLD, outliers, usual
+from benchtui.sessions.stats.outliers import LEAST_DEVIATION, THRESHOLD, inlier_range, outliers
 
 
 def test_a_step_ten_deviations_off_is_flagged_by_its_place() -> None:
@@ -33,4 +33,4 @@ def test_the_bounds_are_by_the_median_of_all_distances(n: int) -> None:
         middle = median(times_ms)
         unit = max(median(abs(each - middle) for each in times_ms), LEAST_DEVIATION * abs(middle))
         low, high = middle - THRESHOLD * unit, middle + THRESHOLD * unit
-        assert usual(times_ms) == (pytest.approx(low), pytest.approx(high))
+        assert inlier_range(times_ms) == (pytest.approx(low), pytest.approx(high))

@@ -16,7 +16,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import Evidence
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.ratios import (
-    MARGIN,
+    MIN_EFFECT,
     Doubt,
     Ratio,
     Verdict,
@@ -33,7 +33,7 @@ from benchtui.sessions.stats.ratios import (
     widened_for_machine_speed,
 )
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.sampling import Bounds, Figure, Sample, sample
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, sample
 from benchtui.sessions.stats.student_t import quantile
 from benchtui.sessions.sweep import Config
 
@@ -72,9 +72,9 @@ def case(
     samples = (
         Sample(
             n=20,
-            median=Figure(median, error),
-            low=None if low is None else Figure(low, error),
-            mean=Figure(mean, error),
+            median=Statistic(median, error),
+            low=None if low is None else Statistic(low, error),
+            mean=Statistic(mean, error),
         )
         for median, low, mean in rounds
     )
@@ -977,4 +977,4 @@ def test_what_is_the_same_lies_within_the_margin_and_half_a_percent_is_not_a_wor
     exact = [10.0] * 3
     words = [latency(case(*exact), case(*(10 * by for _ in exact))).verdict for by in (1.004, 1.006, 1.0051)]
     assert words == [SAME, SLOWER, SLOWER]
-    assert MARGIN == 0.005
+    assert MIN_EFFECT == 0.005

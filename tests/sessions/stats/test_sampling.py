@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchtui.sessions.stats import sampling
-from benchtui.sessions.stats.sampling import Bounds, Figure, interval, over_rounds, sample
+from benchtui.sessions.stats.sampling import Bounds, Statistic, interval, log_mean_of_rounds, sample
 
 T_975 = {2: 4.302652729749462, 8: 2.306004135204166}
 T_995 = {2: 9.924843200918287, 8: 3.355387331333395}
@@ -40,7 +40,7 @@ def test_figures_of_a_handful_of_steps() -> None:
 
 def test_of_no_steps_there_is_no_sample_and_one_has_no_jitter() -> None:
     assert sample([]) is None
-    assert some([3.0]) == sampling.Sample(1, Figure(3.0), Figure(3.0), Figure(3.0), None)
+    assert some([3.0]) == sampling.Sample(1, Statistic(3.0), Statistic(3.0), Statistic(3.0), None)
     assert some([3.0, 3.0]).jitter == 0
 
 
@@ -124,7 +124,7 @@ def test_steps_that_equal_a_quantile_are_not_below_it(long: int, monkeypatch: py
     )
     times_ms = [time for batch in batches for time in batch]
     # shares 0.75 four times, 0.25 and three times 0: 4.54 times as wide; 31.5 -+ 2 sqrt(64 / 4 * 4.54)
-    assert some(times_ms).median == Figure(10.0, pytest.approx(log(above[49 - 34] / below[14]) / 4))
+    assert some(times_ms).median == Statistic(10.0, pytest.approx(log(above[49 - 34] / below[14]) / 4))
 
 
 @pytest.mark.parametrize(("n", "batches", "size"), [(64, 8, 8), (100, 12, 8), (255, 31, 8), (300, 32, 9)])
@@ -207,22 +207,24 @@ def test_bounds_in_another_unit_over_and_wider() -> None:
 
 
 def test_over_rounds_the_logarithms_spread_decides() -> None:
-    center, variance, freedom = over_rounds([Figure(9.0, 0.001), Figure(10.0, 0.001), Figure(11.0, 0.001)])
+    center, variance, freedom = log_mean_of_rounds(
+        [Statistic(9.0, 0.001), Statistic(10.0, 0.001), Statistic(11.0, 0.001)]
+    )
     logs = [log(9), log(10), log(11)]
     assert (center, freedom) == (pytest.approx(fmean(logs)), 2)
     assert variance == pytest.approx(stdev(logs) ** 2 / 3)
 
 
 def test_rounds_that_agree_are_as_exact_as_their_steps() -> None:
-    center, variance, freedom = over_rounds([Figure(10.0, 0.03), Figure(10.0, 0.04)])
+    center, variance, freedom = log_mean_of_rounds([Statistic(10.0, 0.03), Statistic(10.0, 0.04)])
     assert (center, freedom) == (pytest.approx(log(10)), 1)
     assert variance == pytest.approx((0.03**2 + 0.04**2) / 4)
-    assert over_rounds([Figure(10.0, 0.03)] * 3)[1] == pytest.approx(0.03**2 / 3)
-    assert over_rounds([Figure(10.0), Figure(10.0)])[1] == 0
+    assert log_mean_of_rounds([Statistic(10.0, 0.03)] * 3)[1] == pytest.approx(0.03**2 / 3)
+    assert log_mean_of_rounds([Statistic(10.0), Statistic(10.0)])[1] == 0
 
 
 def test_one_round_shows_what_its_own_process_does() -> None:
-    found = interval([Figure(10.0, 0.01)])
+    found = interval([Statistic(10.0, 0.01)])
     assert found is not None
     assert (found.value, found.low, found.high) == pytest.approx(
         (10, 10 * exp(-0.01 * Z_975), 10 * exp(0.01 * Z_975))
@@ -231,13 +233,13 @@ def test_one_round_shows_what_its_own_process_does() -> None:
 
 
 def test_steps_without_any_spread_have_an_interval_of_no_width() -> None:
-    found = interval([Figure(0.5, 0.0)])
+    found = interval([Statistic(0.5, 0.0)])
     assert found is not None
     assert (found.low, found.high, found.sure_low, found.sure_high) == pytest.approx((0.5,) * 4)
 
 
 def test_two_rounds_are_covered_by_the_widest_of_both() -> None:
-    found = interval([Figure(10.0, 0.01), Figure(12.1, 0.02)])
+    found = interval([Statistic(10.0, 0.01), Statistic(12.1, 0.02)])
     assert found is not None
     assert (found.value, found.low, found.high) == pytest.approx(
         (11, 10 * exp(-0.01 * Z_975), 12.1 * exp(0.02 * Z_975))
@@ -250,7 +252,7 @@ def test_two_rounds_are_covered_by_the_widest_of_both() -> None:
 def test_three_rounds_go_by_their_own_spread() -> None:
     logs = [log(9), log(10), log(11)]
     error = stdev(logs) / sqrt(3)
-    found = interval([Figure(9.0), Figure(10.0), Figure(11.0)])
+    found = interval([Statistic(9.0), Statistic(10.0), Statistic(11.0)])
     assert found is not None
     assert found.value == pytest.approx(exp(fmean(logs)))
     assert found.low == pytest.approx(exp(fmean(logs) - T_975[2] * error))
@@ -261,14 +263,14 @@ def test_three_rounds_go_by_their_own_spread() -> None:
     "figures",
     [
         [],
-        [Figure(10.0)],
-        [Figure(10.0, 0.01), Figure(10.0)],
-        [Figure(0.0, 0.01)],
-        [Figure(10.0, 0.01), Figure(10.0, 0.01), Figure(0.0, 0.01)],
-        [Figure(-1.0, 0.01)],
+        [Statistic(10.0)],
+        [Statistic(10.0, 0.01), Statistic(10.0)],
+        [Statistic(0.0, 0.01)],
+        [Statistic(10.0, 0.01), Statistic(10.0, 0.01), Statistic(0.0, 0.01)],
+        [Statistic(-1.0, 0.01)],
     ],
 )
-def test_without_rounds_errors_or_times_there_is_no_interval(figures: list[Figure]) -> None:
+def test_without_rounds_errors_or_times_there_is_no_interval(figures: list[Statistic]) -> None:
     assert interval(figures) is None
 
 
@@ -291,6 +293,6 @@ def test_more_steps_and_more_rounds_make_an_interval_narrower() -> None:
     times_ms = [10 * exp(0.02 * dice.gauss(0, 1)) for _ in range(3000)]
     ten, hundred, thousand = (some(times_ms[:n]).median.error or 0.0 for n in (10, 100, 1000))
     assert ten > 1.5 * hundred > 2.5 * thousand > 0
-    three, thirty = (interval([Figure(ms) for ms in [9.8, 10.0, 10.2] * times]) for times in (1, 10))
+    three, thirty = (interval([Statistic(ms) for ms in [9.8, 10.0, 10.2] * times]) for times in (1, 10))
     assert three is not None and thirty is not None
     assert three.high - three.low > 5 * (thirty.high - thirty.low)  # 4.3 / sqrt(3) against 2.05 / sqrt(30)

@@ -175,9 +175,9 @@ async def test_what_makes_no_sense_is_said_and_not_done(story: Any, engine: Any,
         await seen.press("a", *"batch_size=x")
         assert "'x' is not a whole number" in seen.panel("log")[-1]
         await seen.press("enter")
-        assert seen.app.screen.query("Typing")
+        assert seen.app.screen.query("PromptInput")
         await seen.press("escape")
-        assert not seen.app.screen.query("Typing")
+        assert not seen.app.screen.query("PromptInput")
     assert engine.told == []
 
 
@@ -207,7 +207,7 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
         assert seen.app.clipboard.startswith("# ")
         for there in (False, True):
             await seen.press("E", *["backspace"] * 40)
-            typed = seen.app.screen.query_one("Typing")
+            typed = seen.app.screen.query_one("PromptInput")
             typed.value = str(target)
             await seen.press("enter")
             if there:
@@ -217,7 +217,7 @@ async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_pa
                 await seen.press("enter")
             await seen.app.workers.wait_for_complete()
             assert target.read_text().startswith("# ")
-            assert not seen.app.screen.query("Typing")
+            assert not seen.app.screen.query("PromptInput")
 
 
 async def test_a_pause_is_shown_in_the_heading(story: Any, engine: Any, opened: Any) -> None:

@@ -11,7 +11,7 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.report.compare_json import ratio_said
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baseline_of, why_none
+from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.text.wording import costs, doubt, times, verdict_cell, why_unsure
@@ -133,7 +133,7 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     named, rows = session.start.sweep.measure.baseline, measured(session)
     baseline = baseline_of(best.config, rows, named)
     if baseline is None:
-        yield f"  no ratio to a baseline: {why_none(best.config, session.cases, named)}"
+        yield f"  no ratio to a baseline: {explain_missing_baseline(best.config, session.cases, named)}"
     own = next(each for each in rows if each.case is best.case)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
