@@ -12,7 +12,7 @@ from benchtui.engine.executor import Executor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.process_tree import adopt_orphans
 from benchtui.engine.supervisor.supervisor import Supervisor
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run, Sweep
 
@@ -34,7 +34,7 @@ def main() -> int:
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume)
     except (BenchtuiError, msgspec.MsgspecError) as error:
-        _say(Answer(ok=False, error=visible(str(error)), nothing_left=isinstance(error, NothingLeftError)))
+        _say(Answer(ok=False, error=visible(str(error)), nothing_left=isinstance(error, NothingToResumeError)))
         return 2
     _say(
         Answer(

@@ -28,7 +28,7 @@ from benchtui.engine.control import (
     socket_path,
     sockets,
 )
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.sweep import Config, Sweep
@@ -181,7 +181,7 @@ def _start(path: Path, asked: bytes, *options: str) -> Engine:
     if not answer.ok:
         process.wait()
         log.unlink(missing_ok=True)
-        refused = NothingLeftError if answer.nothing_left else BenchtuiError
+        refused = NothingToResumeError if answer.nothing_left else BenchtuiError
         raise refused(answer.error or "the engine didn't come up")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
     return Engine(session_id, path, process.pid, answer.resumed_s)

@@ -8,9 +8,9 @@ from multiprocessing.connection import wait
 from typing import Literal
 
 from benchtui.engine.control import runtime_folder
-from benchtui.engine.node.worker_processes import TorchQuestion
+from benchtui.engine.node.worker_processes import TorchQuery
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import Absent, Nvml, open_nvml
+from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable, open_nvml
 from benchtui.engine.versions import untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
@@ -36,7 +36,7 @@ def run_checks() -> list[Finding]:
     """Run all checks. Takes as long as importing torch."""
     nvml = open_nvml()
     host = describe_host(nvml)
-    gpus = [_absent_gpu(nvml)] if isinstance(nvml, Absent) else _gpus(nvml)
+    gpus = [_absent_gpu(nvml)] if isinstance(nvml, NvmlUnavailable) else _gpus(nvml)
     return [_processor(host), *gpus, _processor_energy(host), *_torch(), _compiler(), *_folders()]
 
 
@@ -45,7 +45,7 @@ def _processor(host: Host) -> Finding:
     return Finding("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
 
 
-def _absent_gpu(absent: Absent) -> Finding:
+def _absent_gpu(absent: NvmlUnavailable) -> Finding:
     return Finding("GPU readings", "absent", absent.reason)
 
 
@@ -69,7 +69,7 @@ def _torch() -> list[Finding]:
     """Query torch in a separate process."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
-    probe = TorchQuestion(context)
+    probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
     runtime = probe.result(0.0)
     if isinstance(runtime, str):

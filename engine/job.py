@@ -1,6 +1,6 @@
 """Worker job: what a worker runs, and what it reports in addition to session events."""
 
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1
@@ -22,7 +22,7 @@ class Job(Record, frozen=True, kw_only=True):
     """Minimum seconds between two events of steps, which are sent as columns. Set by the node."""
 
 
-class StepCost(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
+class StepCostReport(Record, tag_field="event", tag="examined", frozen=True, kw_only=True):
     """Cost of one step, reported after the end of the case so that it can't change the outcome."""
 
-    work: Work
+    work: StepCost

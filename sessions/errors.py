@@ -8,7 +8,7 @@ class BenchtuiError(Exception):
     """
 
 
-def reason(error: OSError | ValueError) -> str:
+def os_error_text(error: OSError | ValueError) -> str:
     """Return the system's error message without the path that it adds."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -17,9 +17,9 @@ class CaseSkippedError(BenchtuiError):
     """Raised when a case turns out to be meaningless; the text is the recorded reason."""
 
 
-class ShortageError(BenchtuiError):
+class OutOfFilesError(BenchtuiError):
     """Raised when the system is out of file descriptors; a later retry may succeed."""
 
 
-class NothingLeftError(BenchtuiError):
+class NothingToResumeError(BenchtuiError):
     """Raised when a session to be resumed has no cases left to run."""

@@ -25,7 +25,7 @@ from benchtui.sessions.payloads import (
     Model,
     ProcessSpread,
     Reported,
-    Work,
+    StepCost,
 )
 from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep
 
@@ -275,7 +275,7 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     environment: Environment | None = None
     compiling: Compiling | None = None
     """Null for a case requested without compilation."""
-    work: Work | None = None
+    work: StepCost | None = None
     marks: tuple[str, ...] = ()
     reported: Reported | None = None
 

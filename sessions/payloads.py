@@ -177,7 +177,7 @@ class Compiling(Record, frozen=True, kw_only=True):
     """Measured steps in which the compiler was active, numbered from 0 within their round."""
 
 
-class Work(Record, frozen=True, kw_only=True):
+class StepCost(Record, frozen=True, kw_only=True):
     """Cost of a step, counted in an extra step after measuring; null if it couldn't be counted."""
 
     flops: Amount | None = None
@@ -250,5 +250,5 @@ class HostReadings(Record, frozen=True, kw_only=True):
     """Energy of the memory modules since sampling started, if the CPU counts it separately."""
 
 
-THROTTLES = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
+HARDWARE_THROTTLE_REASONS = ("hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake")
 """Reasons caused by heat or the power supply. A power cap is normal operation and not among them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import psutil
 
 from benchtui.engine import client
-from benchtui.sessions.journal.reader import Read, Tail
+from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
@@ -20,7 +20,7 @@ class Watched:
     def __init__(self, engine: client.Engine) -> None:
         self.engine = engine
         self.session = Session()
-        self.events: list[Read] = []
+        self.events: list[AnyRecord] = []
         self._tail = Tail(engine.path)
 
     def read(self) -> None:

@@ -21,7 +21,7 @@ class Symbols:
     """Vertical axis at a label."""
     axis: str
     middle: str
-    """Vertical axis at the median."""
+    """Vertical axis at a labeled percentile (median, p99)."""
     level: str
     """Line of the median where there is no step yet."""
     corner: str

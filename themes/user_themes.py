@@ -37,7 +37,7 @@ def folder() -> Path:
     return Path(platformdirs.user_config_dir("benchtui")) / "themes"
 
 
-def shelf(place: Path | None = None) -> ThemeSet:
+def load_all(place: Path | None = None) -> ThemeSet:
     """Load all bundled themes and those in a folder, by default the user's configuration folder."""
     found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), SHIPPED), {})
     for path in sorted((place or folder()).glob("*.toml")):
@@ -53,7 +53,7 @@ def shelf(place: Path | None = None) -> ThemeSet:
 
 def unknown_reason(name: str) -> str | None:
     """Return why a theme isn't available, in one line; None if it is."""
-    found = shelf()
+    found = load_all()
     if name in found.themes:
         return None
     return found.problems.get(name) or f"{name!r} is not known; themes: {', '.join(found.themes)}"

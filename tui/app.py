@@ -20,7 +20,7 @@ from textual.screen import Screen
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock, Feed
@@ -93,7 +93,7 @@ class BenchtuiApp(App[ExitReason]):
         self._clock = clock
         if session_path is not None:
             self._feed = self._opened(session_path, engine, replay=start is not None, start=start)
-        self._shelf = user_themes.shelf()
+        self._shelf = user_themes.load_all()
         self._theme_names = list(self._shelf.themes)
         self._symbols = symbols.ASCII if ascii_only else symbols.UNICODE
         self._link = TerminalHandle(self)
@@ -263,10 +263,10 @@ class BenchtuiApp(App[ExitReason]):
         return with_size_classes(make[place](), self.size)
 
     def _sweep(self) -> Screen[None]:
-        from benchtui.tui.editor.draft import FIRST
+        from benchtui.tui.editor.draft import DEFAULT_PRESET
         from benchtui.tui.editor.screen import Editor
 
-        source = self._source or (self._feed.path if self._feed else FIRST)
+        source = self._source or (self._feed.path if self._feed else DEFAULT_PRESET)
         self._editor = Editor(self._app_context, self._symbols, source)
         return self._editor
 
@@ -352,7 +352,7 @@ def run_app(
     start: "Start | None" = None,
     theme: str | None = None,
     ascii_only: bool = False,
-    judging: Judging | None = None,
+    judging: VerdictSettings | None = None,
 ) -> ExitReason:
     """Run the app until the user leaves, and return how. With ``start``, replay the session.
 
@@ -372,7 +372,7 @@ def key_owners() -> list[type]:
     from benchtui.tui.case.screen import CaseScreen
     from benchtui.tui.charts.screen import Charts
     from benchtui.tui.compare.screen import Compare
-    from benchtui.tui.editor.open_dialog import Opener
+    from benchtui.tui.editor.open_dialog import OpenDialog
     from benchtui.tui.editor.screen import Editor
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
@@ -380,5 +380,5 @@ def key_owners() -> list[type]:
     from benchtui.tui.pages.page import Page
     from benchtui.tui.replay.screen import ReplayMonitor
 
-    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, Opener, Page]
+    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
     return [BenchtuiApp, *pages, ReplayMonitor]

@@ -26,7 +26,7 @@ class StepTime:
     parts_ms: dict[str, float]
 
 
-def add_up(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
+def sum_parts(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, float]:
     """Return the time of each part of a step. The times of a repeated part are summed."""
     total_ms: dict[str, float] = {}
     for part, time_ms in zip(parts, times_ms, strict=True):

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, StepTime, add_up
+from benchtui.engine.devices.base import Lap, StepTime, sum_parts
 from benchtui.sessions.payloads import Memory
 
 Done = TypeVar("Done")
@@ -34,7 +34,7 @@ class Cpu:
         done = step(lap)
         end_ns = perf_counter_ns()
         times_ms = [(after - before) / 1e6 for before, after in pairwise([begin_ns, *marks_ns])]
-        return StepTime((end_ns - begin_ns) / 1e6, None, add_up(parts, times_ms)), done
+        return StepTime((end_ns - begin_ns) / 1e6, None, sum_parts(parts, times_ms)), done
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Time steps one by one. A CPU needs no synchronization."""

@@ -9,12 +9,12 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, StepTime, add_up
+from benchtui.engine.devices.base import Lap, StepTime, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
 
 
-def covered(spans: Iterable[tuple[float, float]]) -> float:
+def union_length(spans: Iterable[tuple[float, float]]) -> float:
     """Return the length of the union of (begin, end) spans. Overlaps count once."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
@@ -52,7 +52,7 @@ class _Laps:
         """Return the times of the step. The device must have finished it."""
         times_ms = [before.elapsed_time(after) for before, after in pairwise(self._events)]
         device_ms = self._events[0].elapsed_time(self._events[-1])
-        return StepTime(wall_ms, device_ms, add_up(self._parts, times_ms))
+        return StepTime(wall_ms, device_ms, sum_parts(self._parts, times_ms))
 
 
 class Cuda:
@@ -107,7 +107,7 @@ class Cuda:
         spans = [_span_us(event) for event in profiler.events() or () if _is_work(event)]
         if not spans:
             raise BenchtuiError("the profiler saw no work on the device")
-        return covered(spans) / 1000 / steps
+        return union_length(spans) / 1000 / steps
 
     def _uuid(self) -> str | None:
         # torch returns the bare UUID, NVML adds this prefix

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.job import Job
 from benchtui.engine.node.case_execution import CaseRun
-from benchtui.engine.node.preflight import PeaksTask, Preparation
+from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
-from benchtui.engine.node.worker_processes import Processes
-from benchtui.engine.telemetry.visible_gpus import setting_here
+from benchtui.engine.node.worker_processes import WorkerProcesses
+from benchtui.engine.telemetry.visible_gpus import visible_devices_setting
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.payloads import Host
 
@@ -18,9 +18,9 @@ class LocalExecutor:
 
     remarks = ()
 
-    def __init__(self, processes: Processes | None = None) -> None:
+    def __init__(self, processes: WorkerProcesses | None = None) -> None:
         self._station = NodeRunner(processes)
-        self.nodes = (Node(None, self.host, visible=setting_here()),)
+        self.nodes = (Node(None, self.host, visible=visible_devices_setting()),)
 
     @property
     def host(self) -> Host:
@@ -31,7 +31,7 @@ class LocalExecutor:
         """Start reading telemetry."""
         self._station.open(NodeSettings(setting.zero_s, setting.env, setting.dataset), setting.emit)
 
-    def prepare(self) -> Preparation:
+    def prepare(self) -> IdleAndTorchTask:
         """Measure idle power and query torch."""
         return self._station.prepare()
 

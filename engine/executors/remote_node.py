@@ -25,7 +25,7 @@ from benchtui.engine.node.protocol import (
     Pong,
     Start,
     TaskDone,
-    reports,
+    event_decoder,
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
@@ -201,7 +201,7 @@ class RemoteNode:
     def _messages(self) -> list[NodeEvent]:
         """Return the received messages; raise BenchtuiError for invalid ones."""
         try:
-            return [reports.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
+            return [event_decoder.decode(message) for message in self._lines.read(_MOST_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BenchtuiError(f"node {self.name} sent what is no message: {error}") from error
 

@@ -26,7 +26,7 @@ _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ModelLocation:
     """Where configuration, tokenizer and, unless random, weights are loaded from."""
 
     name: str
@@ -35,21 +35,21 @@ class Place:
     source: Source
 
 
-def locate(model: str, weights: Weights) -> Place:
+def locate(model: str, weights: Weights) -> ModelLocation:
     """Locate a model: a local folder, else a bundled architecture (random weights only), else the hub."""
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return Place(model, str(folder), "folder")
+        return ModelLocation(model, str(folder), "folder")
     if weights == "random" and model in _bundled():
-        return Place(model, str(_ARCHITECTURES / model), "bundled")
-    return Place(model, model, "hub")
+        return ModelLocation(model, str(_ARCHITECTURES / model), "bundled")
+    return ModelLocation(model, model, "hub")
 
 
 def _bundled() -> list[str]:
     return sorted(entry.name for entry in _ARCHITECTURES.iterdir())
 
 
-def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
+def load(what: str, place: ModelLocation, load_from: Callable[..., Loaded]) -> Loaded:
     """Call a transformers loader. Its errors become one line with a remedy.
 
     Raises:
@@ -64,7 +64,7 @@ def load(what: str, place: Place, load_from: Callable[..., Loaded]) -> Loaded:
         ) from error
 
 
-def _remedy(what: str, place: Place) -> str:
+def _remedy(what: str, place: ModelLocation) -> str:
     if place.source == "hub":
         bundled = ", ".join(_bundled())
         return (
@@ -80,11 +80,11 @@ def random_weights() -> Iterator[Callable[[torch.nn.Module], None]]:
     Drawing 67 million numbers takes a second per case. Repeating one block of a million takes a twentieth of
     that, and steps take the same time. Vectors (biases, norms) and buffers keep their initial values.
     """
-    with _NoDraws():
+    with _SkipRandomInit():
         yield _fill
 
 
-class _NoDraws(TorchFunctionMode):
+class _SkipRandomInit(TorchFunctionMode):
     """Function mode that skips the random initialization of matrices."""
 
     def __torch_function__(

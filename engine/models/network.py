@@ -28,7 +28,7 @@ class Network:
 class Architecture:
     """Configuration and location of a model."""
 
-    place: models.Place
+    place: models.ModelLocation
     config: Any
 
     @property
@@ -88,7 +88,7 @@ def _has_flash() -> bool:
     return is_flash_attn_2_available() or find_spec("kernels") is not None
 
 
-def _describe(module: Any, place: models.Place, sweep: Sweep) -> Model:  # noqa: ANN401
+def _describe(module: Any, place: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
     config = module.config
     return Model(
         name=sweep.model,

@@ -31,10 +31,10 @@ from benchtui.engine.node.protocol import (
     Prepare,
     Start,
     TaskDone,
-    orders,
+    command_decoder,
 )
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
-from benchtui.engine.telemetry.visible_gpus import setting_here
+from benchtui.engine.telemetry.visible_gpus import visible_devices_setting
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 
@@ -77,7 +77,7 @@ class NodeAgent:
             Hello(
                 version=metadata.version("benchtui"),
                 host=self._station.host,
-                visible=setting_here(),
+                visible=visible_devices_setting(),
                 nice=os.getpriority(os.PRIO_PROCESS, 0),
             )
         )
@@ -102,7 +102,7 @@ class NodeAgent:
         if self._lines.closed:
             self._loop.selector.unregister(descriptor)
         for message in messages:
-            self._obey(orders.decode(message))
+            self._obey(command_decoder.decode(message))
 
     def _obey(self, order: NodeCommand) -> None:
         match order:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.node.energy import gpu_energy, processor_energy
-from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.nvml import Nvml
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome
@@ -27,7 +27,7 @@ class CaseRun:
         process: CaseProcess,
         nvml: Nvml | None,
         host: Host,
-        readings: Readings,
+        readings: TelemetryWindow,
         begun_s: float,
         on_end: Callable[["CaseRun"], None],
     ) -> None:
@@ -83,7 +83,7 @@ class CaseRun:
         used_mb = processes.get(self.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
-        self._others = max(others(processes, self.pid), self._others or 0)
+        self._others = max(count_other_gpu_processes(processes, self.pid), self._others or 0)
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
@@ -169,7 +169,7 @@ class CaseRun:
         return next(known, None)
 
 
-def others(processes: dict[int, float | None], worker: int) -> int:
+def count_other_gpu_processes(processes: dict[int, float | None], worker: int) -> int:
     """Count the processes other than the worker that compute on a GPU.
 
     In a container with its own PID namespace the driver lists the worker under an unknown pid; one of the

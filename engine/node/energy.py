@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import pairwise
 
-from benchtui.engine.node.telemetry_window import Points, Readings
+from benchtui.engine.node.telemetry_window import Points, TelemetryWindow
 from benchtui.sessions.payloads import Energy, Gpu
 
 LEAST_COUNTER_S = 2.0
@@ -12,7 +12,7 @@ LEAST_RAPL_S = 0.5
 """Shortest span for RAPL counters. They update every millisecond; the span allows for the timing of reads."""
 
 
-def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> Energy:
+def gpu_energy(readings: TelemetryWindow, index: int, begin_s: float, end_s: float) -> Energy:
     """Compute a GPU's energy and mean power over a span of session time.
 
     ``absent`` has the reason if they can't be computed.
@@ -28,7 +28,7 @@ def gpu_energy(readings: Readings, index: int, begin_s: float, end_s: float) -> 
     return Energy(energy_j=mean_power_w * (end_s - begin_s), mean_power_w=mean_power_w, source="sampled power")
 
 
-def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy:
+def processor_energy(readings: TelemetryWindow, begin_s: float, end_s: float) -> Energy:
     """Compute energy and mean power of all processor packages, whichever process used them.
 
     ``absent`` has the reason if they can't be computed.
@@ -46,7 +46,9 @@ def processor_energy(readings: Readings, begin_s: float, end_s: float) -> Energy
     )
 
 
-def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s: float) -> dict[str, float]:
+def idle_power_w(
+    readings: TelemetryWindow, gpus: Iterable[Gpu], begin_s: float, end_s: float
+) -> dict[str, float]:
     """Mean power in watts by device over a span of session time. Devices without readings are left out."""
     found = {}
     for gpu in gpus:
@@ -57,7 +59,7 @@ def idle_power_w(readings: Readings, gpus: Iterable[Gpu], begin_s: float, end_s:
     return found if processor_w is None else found | {"processor": round(processor_w, 2)}
 
 
-def total(parts: Iterable[Energy]) -> Energy:
+def sum_energy(parts: Iterable[Energy]) -> Energy:
     """Sum the energy of several rounds. If one round has none, return that round's record, with its reason."""
     rounds = list(parts)
     known = [(each.energy_j, each.mean_power_w) for each in rounds if each.energy_j is not None]

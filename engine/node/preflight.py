@@ -6,7 +6,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from benchtui.engine.node.worker_processes import PeaksQuestion, Processes, TorchQuestion
+from benchtui.engine.node.worker_processes import PeaksQuery, TorchQuery, WorkerProcesses
 from benchtui.sessions.analysis.roofline import PeakKey, peak_key
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks, Runtime
@@ -19,19 +19,19 @@ IDLE_S = 1.25
 PROBE_S = 300.0
 """Timeout for importing torch and querying it about the machine."""
 
-TellIdle = Callable[[float], Idle | None]
+ReadIdlePower = Callable[[float], Idle | None]
 """Return the idle power sampled up to a session time. None if it can't be read."""
 
 
-class Preparation:
+class IdleAndTorchTask:
     """Task that samples idle power if it is readable, then queries torch."""
 
-    def __init__(self, processes: Processes, tell_idle: TellIdle | None, node: str | None) -> None:
+    def __init__(self, processes: WorkerProcesses, tell_idle: ReadIdlePower | None, node: str | None) -> None:
         self.ended = False
         self._node = node
         self._processes = processes
         self._tell_idle = tell_idle
-        self._probe: TorchQuestion | None = None
+        self._probe: TorchQuery | None = None
         self._due_s = monotonic() + (IDLE_S if tell_idle else 0.0)
 
     @property
@@ -80,11 +80,11 @@ class Preparation:
 class PeaksTask:
     """Task that measures device peaks one after another, each in a separate process."""
 
-    def __init__(self, processes: Processes, wanted: Iterable[PeakKey], node: str | None) -> None:
+    def __init__(self, processes: WorkerProcesses, wanted: Iterable[PeakKey], node: str | None) -> None:
         self._processes = processes
         self._left = deque(wanted)
         self._node = node
-        self._asked: tuple[PeakKey, PeaksQuestion] | None = None
+        self._asked: tuple[PeakKey, PeaksQuery] | None = None
         self._unasked: list[tuple[PeakKey, str]] = []
         """Peaks whose process could not be started, with the reason."""
         self._due_s = 0.0

@@ -105,5 +105,5 @@ NodeEvent = (
 )
 """Messages from a node to the engine."""
 
-orders = msgspec.json.Decoder(NodeCommand)
-reports = msgspec.json.Decoder(NodeEvent)
+command_decoder = msgspec.json.Decoder(NodeCommand)
+event_decoder = msgspec.json.Decoder(NodeEvent)

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
-from benchtui.engine.node.preflight import IDLE_S, PeaksTask, Preparation
+from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.scratch_dir import Scratch
-from benchtui.engine.node.telemetry_window import Readings
-from benchtui.engine.node.worker_processes import Processes
+from benchtui.engine.node.telemetry_window import TelemetryWindow
+from benchtui.engine.node.worker_processes import WorkerProcesses
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import Absent, open_nvml
+from benchtui.engine.telemetry.nvml import NvmlUnavailable, open_nvml
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -42,17 +42,17 @@ class NodeSettings:
 class NodeRunner:
     """One machine with its sampler and running cases. Each case gets the telemetry of its measured span."""
 
-    def __init__(self, processes: Processes | None = None) -> None:
+    def __init__(self, processes: WorkerProcesses | None = None) -> None:
         """Describe the host. Nothing is sampled and no process started before ``open``."""
         nvml = open_nvml()
         self.host = describe_host(nvml)
-        self._nvml = None if isinstance(nvml, Absent) else nvml
-        self._processes = processes or Processes()
-        self._readings = Readings(self._hand_on)
+        self._nvml = None if isinstance(nvml, NvmlUnavailable) else nvml
+        self._processes = processes or WorkerProcesses()
+        self._readings = TelemetryWindow(self._hand_on)
         self._runs: list[CaseRun] = []
         """Running cases."""
         self._settings = NodeSettings(0.0)
-        self._emit: Callable[[Telemetry], None] = _nowhere
+        self._emit: Callable[[Telemetry], None] = _discard
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
@@ -78,11 +78,11 @@ class NodeRunner:
         """Session time in seconds."""
         return round(monotonic() - self._settings.zero_s, 6)
 
-    def prepare(self) -> Preparation:
+    def prepare(self) -> IdleAndTorchTask:
         """Sample idle power if it is readable, and query torch about the machine."""
         begin_s = self.now_s()
         readable = self._nvml is not None or "rapl" not in self.host.absent
-        return Preparation(
+        return IdleAndTorchTask(
             self._processes,
             (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
             self._settings.node,
@@ -137,5 +137,5 @@ class NodeRunner:
         return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._settings.node) if power_w else None
 
 
-def _nowhere(event: Telemetry) -> None:
+def _discard(event: Telemetry) -> None:
     """Discard an event. Used until ``open`` sets a receiver."""

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from benchtui.engine.telemetry.stopped_workers import Stops
+from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import GpuReadings
 
-STOOD_STILL_S = 1.0
+MIN_STOP_S = 1.0
 """Shortest stop of a worker that is reported, in seconds."""
 
 T = TypeVar("T")
@@ -15,7 +15,7 @@ Points = list[tuple[float, T]]
 """Pairs of session time and reading."""
 
 
-class Readings:
+class TelemetryWindow:
     """Samples taken since the start of the oldest running case."""
 
     def __init__(self, hand_on: Callable[[], object] = lambda: None) -> None:
@@ -27,7 +27,7 @@ class Readings:
         """Pairs of session time and the number of running workers from then on."""
         self.lost: dict[int, str] = {}
         """GPUs that the driver has lost: reason by index."""
-        self.stops = Stops(STOOD_STILL_S)
+        self.stops = StoppedWorkers(MIN_STOP_S)
 
     def forget(self, before_s: float) -> None:
         """Drop readings from before this session time."""
@@ -76,7 +76,7 @@ class Readings:
     def worker_stopped_s(self, pid: int, begin_s: float, end_s: float) -> float | None:
         """Seconds only this worker was stopped within a span of session time. None if less than 1 s."""
         stopped_s = self.stops.stopped_s(pid, begin_s, end_s)
-        return round(stopped_s, 4) if stopped_s >= STOOD_STILL_S else None
+        return round(stopped_s, 4) if stopped_s >= MIN_STOP_S else None
 
     def throttle(self, index: int, begin_s: float, end_s: float) -> tuple[str, ...]:
         """Return all throttle reasons of a GPU over a span of session time."""

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import Job, StepCost
+from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
@@ -28,7 +28,7 @@ from benchtui.engine.process_tree import (
     kill_orphans,
 )
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.errors import BenchtuiError, ShortageError
+from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import CaseFinished, Outcome, Peaks, Runtime
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record
 
@@ -56,10 +56,10 @@ class Failure(Record, tag_field="event", tag="failure", frozen=True, kw_only=Tru
     error: str
 
 
-_decoder = msgspec.json.Decoder(WorkerEvent | StepCost)
+_decoder = msgspec.json.Decoder(WorkerEvent | StepCostReport)
 
 
-class Processes:
+class WorkerProcesses:
     """Processes forked from a server that has imported torch once."""
 
     preloaded = ("benchtui.engine.worker.preload",)
@@ -69,7 +69,7 @@ class Processes:
         self._context = multiprocessing.get_context("forkserver")
         self._cases: list[CaseProcess] = []
         """Running cases."""
-        self._questions: list[TorchQuestion | PeaksQuestion] = []
+        self._questions: list[TorchQuery | PeaksQuery] = []
         self.expect(SYNTHETIC)
 
     def expect(self, dataset: str) -> None:
@@ -77,9 +77,9 @@ class Processes:
         library = () if dataset in (SAMPLE, SYNTHETIC) else ("datasets",)
         self._context.set_forkserver_preload(["benchtui.engine.node.subreaper", *self.preloaded, *library])
 
-    def probe(self) -> "TorchQuestion":
+    def probe(self) -> "TorchQuery":
         """Start the fork server and query torch."""
-        question = TorchQuestion(self._context)
+        question = TorchQuery(self._context)
         self._questions.append(question)
         return question
 
@@ -89,9 +89,9 @@ class Processes:
         self._cases.append(case)
         return case
 
-    def peaks(self, key: PeakKey) -> "PeaksQuestion":
+    def peaks(self, key: PeakKey) -> "PeaksQuery":
         """Start measuring the peaks of a device."""
-        question = PeaksQuestion(self._context, key)
+        question = PeaksQuery(self._context, key)
         self._questions.append(question)
         return question
 
@@ -184,7 +184,7 @@ class CaseProcess:
                 self._ending = self._ending or event
                 if self._killed_s is None:
                     self._deadline_s = monotonic() + _TEARDOWN_S
-            elif isinstance(event, StepCost):
+            elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
             else:
                 yield event
@@ -219,7 +219,7 @@ class CaseProcess:
         if self.server is not None:
             fork_server.kill_server(self.server)
 
-    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCost]:
+    def _read_events(self, now_s: float) -> Iterator[WorkerEvent | StepCostReport]:
         try:
             for message in self._lines.read(_MOST_CHUNKS):
                 yield _decoder.decode(message)
@@ -259,7 +259,7 @@ class CaseProcess:
         return code
 
 
-class _Question(Generic[Answer]):
+class _Query(Generic[Answer]):
     """Process that answers one query about the machine."""
 
     def __init__(
@@ -315,7 +315,7 @@ class _Question(Generic[Answer]):
         return answer.error if isinstance(answer, Failure) else answer
 
 
-class TorchQuestion(_Question[Runtime]):
+class TorchQuery(_Query[Runtime]):
     """Query of torch about the machine. Starting it starts the fork server, which imports torch."""
 
     def __init__(self, context: ForkServerContext) -> None:
@@ -330,7 +330,7 @@ class TorchQuestion(_Question[Runtime]):
         return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
 
 
-class PeaksQuestion(_Question[Peaks]):
+class PeaksQuery(_Query[Peaks]):
     """Measurement of a device's peaks, in a process shared with no case."""
 
     def __init__(self, context: ForkServerContext, key: PeakKey) -> None:
@@ -354,7 +354,7 @@ def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connect
 
 def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
     why = _NO_SERVER if isinstance(error, EOFError) else error.strerror or error
-    kind = ShortageError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
+    kind = OutOfFilesError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
     return kind(f"{process} can't be started: {why}")
 
 

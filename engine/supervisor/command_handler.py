@@ -5,7 +5,7 @@ from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Continued, OrderChanged, Paused
 from benchtui.sessions.sweep import MOST_CASES
-from benchtui.sessions.sweep.toml_reader import checked
+from benchtui.sessions.sweep.toml_reader import validate_config
 
 
 def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
 def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:
     if not command.configs:
         raise BenchtuiError("no case is given")
-    configs = [checked(config) for config in command.configs]
+    configs = [validate_config(config) for config in command.configs]
     _require_room(scheduler, len(configs))
     return tuple(scheduler.plan(config, "added by the user").index for config in configs)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
 from benchtui.sessions.compare.environment_diff import changes, node_changes
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Resumed, Runtime
 from benchtui.sessions.journal import reader
-from benchtui.sessions.journal.reader import Read
+from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
@@ -68,7 +68,7 @@ class ResumableSession:
         self.session.apply(event)
         return event
 
-    def record(self) -> Iterator[Read]:
+    def record(self) -> Iterator[AnyRecord]:
         """Yield the recorded events, then the resume event."""
         for events, _ in reader.slices(self._path):
             yield from events
@@ -95,7 +95,7 @@ class ResumableSession:
             return
         failed = sum(case.state in FAILED for case in session.cases)
         more = f"; {failed} failed or took too long: --retry-failed runs them again" if failed else ""
-        raise NothingLeftError(f"{self._path}: nothing is left to run{more}")
+        raise NothingToResumeError(f"{self._path}: nothing is left to run{more}")
 
 
 _OF_TORCH = ("torch", "transformers", "cuda", "cudnn", "threads", "cuda_devices")

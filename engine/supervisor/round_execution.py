@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from benchtui.engine.executor import Execution
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
-from benchtui.sessions.errors import BenchtuiError, ShortageError
+from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -84,7 +84,7 @@ class RoundRun:
         try:
             self._run = self._launch(self.turn)
         except BenchtuiError as error:
-            if isinstance(error, ShortageError) and self._shortages < len(SHORTAGE_PAUSES_S):
+            if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
                 yield self._wait(error, now_s)
             else:
                 self.ended = self._end("failed", str(error), now_s)
@@ -92,7 +92,7 @@ class RoundRun:
         pid, node = self._run.pid, self.turn.node
         yield CaseStarted(t=now_s, case=case.index, round=turn, config=case.config, pid=pid, node=node)
 
-    def _wait(self, shortage: ShortageError, now_s: float) -> Message:
+    def _wait(self, shortage: OutOfFilesError, now_s: float) -> Message:
         """Schedule another attempt; return the message that announces it."""
         pause_s = SHORTAGE_PAUSES_S[self._shortages]
         self._shortages += 1

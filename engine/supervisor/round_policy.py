@@ -97,7 +97,7 @@ def _case(ends: list[CaseFinished]) -> CaseFinished:
     return msgspec.structs.replace(
         ends[-1],
         memory=_peaks([end.memory for end in ends if end.memory]),
-        energy=energy.total(energies) if energies else None,
+        energy=energy.sum_energy(energies) if energies else None,
         marks=merge_round_marks([end.marks for end in ends]),
     )
 

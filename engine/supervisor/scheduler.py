@@ -14,7 +14,7 @@ from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished, NodeLost, Outcome, Runtime
-from benchtui.sessions.journal.reader import Read
+from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Case, Config, Sweep
@@ -47,7 +47,7 @@ class Scheduler:
         self._unskipped: list[tuple[Case, Case]] = []
         """Cases still to be skipped, each with the smaller one that ran out of memory; missing there too."""
 
-    def take_up(self, session: Session, record: Iterable[Read]) -> None:
+    def take_up(self, session: Session, record: Iterable[AnyRecord]) -> None:
         """Restore the state of a recorded session. Both arguments include the resume event."""
         self.queue.take_up(session)
         self._rounds.take_up(session)

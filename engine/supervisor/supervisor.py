@@ -39,7 +39,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.summaries import earlier_spread
+from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Sweep, custom_task, expand_gpus, expand_node_kinds
@@ -254,7 +254,7 @@ class Supervisor:
     def _earlier_spread(self) -> dict[str, ProcessSpread]:
         """Return the process-to-process variation of earlier sessions on this machine; empty if unreadable."""
         try:
-            return earlier_spread(paths.entries(), self._executor.host.hostname)
+            return earlier_process_spread(paths.entries(), self._executor.host.hostname)
         except (BenchtuiError, OSError):
             return {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from benchtui.engine.telemetry.nvml import Absent, Nvml
+from benchtui.engine.telemetry.nvml import Nvml, NvmlUnavailable
 from benchtui.engine.telemetry.rapl import POWERCAP
 from benchtui.sessions.payloads import Host
 
@@ -22,9 +22,9 @@ CPUS = Path("/sys/devices/system/cpu")
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def describe_host(nvml: Nvml | Absent) -> Host:
+def describe_host(nvml: Nvml | NvmlUnavailable) -> Host:
     """Describe this machine, including what can't be read and why."""
-    gpu = {"gpu": nvml.reason} if isinstance(nvml, Absent) else nvml.absent
+    gpu = {"gpu": nvml.reason} if isinstance(nvml, NvmlUnavailable) else nvml.absent
     rapl = rapl_absence(POWERCAP)
     return Host(
         hostname=platform.node() or None,
@@ -37,8 +37,8 @@ def describe_host(nvml: Nvml | Absent) -> Host:
         governor=governor(CPUS),
         container_cpus=container_cpus(CGROUP),
         container_memory_mb=container_memory_mb(CGROUP),
-        gpus=() if isinstance(nvml, Absent) else nvml.gpus(),
-        driver=None if isinstance(nvml, Absent) else nvml.driver,
+        gpus=() if isinstance(nvml, NvmlUnavailable) else nvml.gpus(),
+        driver=None if isinstance(nvml, NvmlUnavailable) else nvml.driver,
         packages=package_versions(PACKAGES),
         absent=gpu | ({} if rapl is None else {"rapl": rapl}),
     )

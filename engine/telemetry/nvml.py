@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class NvmlUnavailable:
     """Reason why no GPU can be read on this machine."""
 
     reason: str
@@ -53,16 +53,18 @@ class GpuSample:
     """Reasons for missing readings, by field. The key ``gpu`` covers all of them."""
 
 
-def open_nvml() -> "Nvml | Absent":
+def open_nvml() -> "Nvml | NvmlUnavailable":
     """Connect to the NVIDIA driver, or return the reason why that failed."""
     try:
         pynvml.nvmlInit()
         driver = pynvml.nvmlSystemGetDriverVersion()
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as error:
-        return Absent(nvml_errors.reason(error))
+        return NvmlUnavailable(nvml_errors.reason(error))
     if count == 0:
-        return Absent(f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container may use")
+        return NvmlUnavailable(
+            f"the NVIDIA driver {driver} finds no GPU; check which GPUs this container may use"
+        )
     return Nvml(driver, count)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.nvml import GpuSample, Nvml
 from benchtui.engine.telemetry.rapl import Rapl
-from benchtui.engine.telemetry.stopped_workers import Stops
+from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import GpuReadings, HostReadings
 
@@ -47,7 +47,7 @@ class Sampler:
         period_s: float = PERIOD_S,
         batch: int = BATCH,
         rapl: Rapl | None = None,
-        stops: Stops | None = None,
+        stops: StoppedWorkers | None = None,
     ) -> None:
         self._nvml = nvml
         self._clock = clock

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from benchtui.engine.process_tree import is_stopped
 
 
-class Stops:
+class StoppedWorkers:
     """Spans in which workers were found stopped, by polling them."""
 
     def __init__(self, longest_s: float) -> None:

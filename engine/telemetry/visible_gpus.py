@@ -8,7 +8,7 @@ from benchtui.sessions.payloads import Gpu
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
-def setting_here() -> str | None:
+def visible_devices_setting() -> str | None:
     """Value of ``CUDA_VISIBLE_DEVICES`` in this process. None if unset."""
     return os.environ.get(VARIABLE)
 

@@ -7,7 +7,7 @@ from time import monotonic
 
 import psutil
 
-from benchtui.engine.telemetry.host import machine_busy_s, unless_refused
+from benchtui.engine.telemetry.host import machine_busy_s, none_if_refused
 from benchtui.sessions.payloads import Environment
 
 LEAST_S = 0.2
@@ -25,7 +25,7 @@ class _Moment:
     def now(cls) -> "_Moment":
         own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         own_s = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + _below_s()
-        return cls(monotonic(), own_s, own.ru_nivcsw, unless_refused(machine_busy_s))
+        return cls(monotonic(), own_s, own.ru_nivcsw, none_if_refused(machine_busy_s))
 
 
 class EnvironmentProbe:
@@ -49,8 +49,8 @@ class EnvironmentProbe:
 
 def _below_s() -> float:
     """CPU time of running descendants, which count as the worker's own."""
-    found = unless_refused(lambda: psutil.Process().children(recursive=True)) or []
-    times = [unless_refused(process.cpu_times) for process in found]
+    found = none_if_refused(lambda: psutil.Process().children(recursive=True)) or []
+    times = [none_if_refused(process.cpu_times) for process in found]
     return sum(each.user + each.system for each in times if each)
 
 

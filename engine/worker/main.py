@@ -18,7 +18,7 @@ from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.executor import WorkerEvent
-from benchtui.engine.job import Job, StepCost
+from benchtui.engine.job import Job, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import precision
 from benchtui.engine.models.compilation import CompileWatch
@@ -32,12 +32,12 @@ from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Phase
-from benchtui.sessions.payloads import Compiling, Memory, Work
+from benchtui.sessions.payloads import Compiling, Memory, StepCost
 
-Emit = Callable[[WorkerEvent | StepCost], None]
+Emit = Callable[[WorkerEvent | StepCostReport], None]
 
 _CUT_SHORT = "the worker ended while its step was looked at"
-UNEXAMINED = Work(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
+STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT))
 """Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
 
@@ -79,7 +79,7 @@ class _Case:
             self._failed(error)
         else:
             if ended.work:
-                self._emit(StepCost(work=measure_step_cost(workload.step, device, step_s)))
+                self._emit(StepCostReport(work=measure_step_cost(workload.step, device, step_s)))
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -138,7 +138,7 @@ class _Case:
             memory=memory,
             environment=measured.environment,
             compiling=measured.compiling,
-            work=UNEXAMINED if job.round == job.sweep.measure.rounds - 1 else None,
+            work=STEP_COST_PENDING if job.round == job.sweep.measure.rounds - 1 else None,
         )
 
     def _memory(self, device: Device, workload: Workload) -> Memory:
@@ -158,19 +158,21 @@ class _Case:
             return
         with suppress(BaseException):  # formatting the exception may raise as well
             traceback.print_exception(error)
-        self._end("failed", own.place(error, self._job.sweep.task) + described(error))
+        self._end("failed", own.error_location(error, self._job.sweep.task) + described(error))
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome=outcome, reason=reason))
 
-    def _emit(self, event: WorkerEvent | StepCost) -> None:
+    def _emit(self, event: WorkerEvent | StepCostReport) -> None:
         if os.getpid() != self._pid:
             self._end_copy()
         self._send(event)
 
     def _end_copy(self) -> NoReturn:
         """Fail the case from a copy of the worker that the step forked and returned in."""
-        failed = CaseFinished(t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED)
+        failed = CaseFinished(
+            t=self._now_s(), case=self._job.case, outcome="failed", reason=own.FORKED_STEP_REASON
+        )
         self._send(failed)
         if os.getppid() == self._pid:
             os.kill(self._pid, signal.SIGKILL)

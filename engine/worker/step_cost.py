@@ -22,7 +22,7 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.exception_text import described, text_of
 from benchtui.engine.models import compilation
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 
 Step = Callable[[Lap], object]
 Shape = tuple[int, ...]
@@ -38,21 +38,21 @@ LONGEST_BUSY_S = 1.0
 
 _NATIVE = ("aten", "prim", "prims", "profiler")
 """Namespaces of torch's own operators. Those that compute are elementwise or known to the counter."""
-_PICKS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
+_GATHER_OPS = ("aten::embedding", "aten::index_select", "aten::index", "aten::gather")
 """Operators that read no more of their first input than they return."""
 
 
-def measure_step_cost(step: Step, device: Device, step_s: float) -> Work:
+def measure_step_cost(step: Step, device: Device, step_s: float) -> StepCost:
     """Measure the cost of a step that takes ``step_s``. Exceptions of the step are caught."""
     counted = _tried(device, lambda: count(step, step_s))
     busy_ms = _tried(device, lambda: _busy_ms(step, device, step_s))
-    work = Work(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
+    work = StepCost(absent={"flops": counted, "bytes": counted}) if isinstance(counted, str) else counted
     if isinstance(busy_ms, str):
         return replace(work, absent=work.absent | {"busy": busy_ms})
     return replace(work, busy_ms=busy_ms)
 
 
-def count(step: Step, step_s: float) -> Work:
+def count(step: Step, step_s: float) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s, and is counted up to {LONGEST_STEP_S:g} s")
@@ -67,7 +67,7 @@ def count(step: Step, step_s: float) -> Work:
         absent["flops"] = f"torch's counter has no formula for {unknown[0]}"
     if traffic.hidden:
         absent["bytes"] = f"{traffic.hidden} keeps its weights out of sight"
-    return Work(
+    return StepCost(
         flops=None if unknown else float(operations.get_total_flops()),
         bytes_moved=None if traffic.hidden else float(traffic.bytes),
         bytes_of_weights=None if traffic.hidden else float(traffic.bytes_of_weights),
@@ -118,7 +118,7 @@ class ByteCounter(TorchDispatchMode):
         self._made.update(_place(tensor) for tensor in made)
         changes = func._schema.is_mutable and torch.Tag.inplace_view not in func.tags
         if (made or changes) and "empty" not in func._schema.name:
-            picked = func._schema.name in _PICKS
+            picked = func._schema.name in _GATHER_OPS
             self._add([*made, *taken[1:]] if picked else taken)
             self._add(made or given)
 

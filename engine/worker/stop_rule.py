@@ -25,7 +25,7 @@ SETTLED_WITHIN = 0.05
 
 
 @dataclass(slots=True)
-class IntervalWidth:
+class RunningSpread:
     """Spread of a growing sample, updated cheaply per value."""
 
     ordered: array[float] = field(default_factory=lambda: array("d"))
@@ -76,7 +76,7 @@ class StopRule:
         self._most_s = longest_s(rules)
         self._measured_ms = self._checked_ms = 0.0
         self._steps = 0
-        self._host, self._device = IntervalWidth(), IntervalWidth()
+        self._host, self._device = RunningSpread(), RunningSpread()
 
     def reason(self, wall_ms: float, device_ms: float | None, elapsed_s: float) -> str | None:
         """Add a step and return the reason to stop now, or None.

@@ -39,7 +39,7 @@ class Batches(Protocol):
 class TextBatches:
     """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
 
-    def __init__(self, place: loading.Place, dataset: str, config: Config, side: Side) -> None:
+    def __init__(self, place: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
         self._tokenizer = _tokenizer(place, side)
@@ -80,8 +80,8 @@ class SyntheticBatches:
         return {"input_ids": ids, "attention_mask": self._mask}
 
 
-def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
-    if place.source != "hub" and not _beside_weights(Path(place.path)):
+def _tokenizer(place: loading.ModelLocation, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
+    if place.source != "hub" and not _tokenizer_file_candidates(Path(place.path)):
         raise _no_tokenizer(place)
     tokenizer = loading.load(
         "tokenizer",
@@ -97,11 +97,11 @@ def _tokenizer(place: loading.Place, side: Side) -> Any:  # noqa: ANN401  (trans
     return tokenizer
 
 
-def _beside_weights(folder: Path) -> list[str]:
+def _tokenizer_file_candidates(folder: Path) -> list[str]:
     """Return the files of a model folder other than configuration and weights."""
     names = (file.name for file in folder.iterdir())
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
 
 
-def _no_tokenizer(place: loading.Place) -> BenchtuiError:
+def _no_tokenizer(place: loading.ModelLocation) -> BenchtuiError:
     return BenchtuiError(f"model {place.name!r} comes without a tokenizer; {loading.NO_TOKENIZER}")

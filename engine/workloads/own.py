@@ -22,7 +22,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data, Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task
 
-FORKED = (
+FORKED_STEP_REASON = (
     "the step forked and came back in both processes, which measure the same case then;"
     " let what it forks end with os._exit"
 )
@@ -51,7 +51,7 @@ class OwnCase:
     """Steps with parts call it with the part's name at the end of each part."""
 
 
-class Own:
+class CustomTask:
     """The user's step as a workload."""
 
     new_tokens: int | None = None
@@ -84,7 +84,7 @@ class Own:
         self._step.step()
         self._lap = _no_lap
         if os.getpid() != self._pid:
-            raise BenchtuiError(FORKED)
+            raise BenchtuiError(FORKED_STEP_REASON)
         pass_on("rest" if parts else "step")
         self._check_parts(tuple(parts))
 
@@ -138,7 +138,7 @@ class Own:
         return value
 
 
-def place(error: BaseException, task: str) -> str:
+def error_location(error: BaseException, task: str) -> str:
     """Location of an error in the user's file, as ``my_step.py:12: ``. Empty if raised elsewhere."""
     own = custom_task(task)
     if own is None:

@@ -8,7 +8,7 @@ from benchtui.engine.workloads.classify import Classify
 from benchtui.engine.workloads.generate import Generate
 from benchtui.engine.workloads.lm_forward import LmForward
 from benchtui.engine.workloads.lm_train import LmTrain
-from benchtui.engine.workloads.own import Own
+from benchtui.engine.workloads.own import CustomTask
 from benchtui.sessions.sweep import Config, Sweep
 
 _TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
@@ -21,4 +21,4 @@ _TASKS: dict[str, Callable[[Sweep, Config, Device], Workload]] = {
 
 def make_workload(sweep: Sweep, config: Config, device: Device) -> Workload:
     """Prepare a sweep's task for one case. Raises BenchtuiError if something is unavailable."""
-    return _TASKS.get(sweep.task, Own)(sweep, config, device)
+    return _TASKS.get(sweep.task, CustomTask)(sweep, config, device)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
@@ -61,13 +61,13 @@ class Shares:
 class Limit:
     """A case compared with the peaks of its device."""
 
-    work: Work
+    work: StepCost
     peaks: Peaks | None
     step_ms: float
     """Median step, by the device's own clock if it has one."""
     flops_per_s: float | None
     bytes_per_s: float | None
-    """Operations and bytes of a step over its time. Bytes are an upper bound, see ``Work.bytes_moved``."""
+    """Operations and bytes of a step over its time. Bytes are an upper bound, see ``StepCost.bytes_moved``."""
     shares: Shares
     bound: Bound | None
     """What limits the case; None if that isn't clear."""
@@ -159,7 +159,7 @@ def _bound(shares: Shares) -> Bound | None:
     return "memory" if weights is not None and weights >= arithmetic else None
 
 
-def _reason(shares: Shares, work: Work, peaks: Peaks | None) -> str:
+def _reason(shares: Shares, work: StepCost, peaks: Peaks | None) -> str:
     """Explain why no limit can be named."""
     if shares.arithmetic is not None and shares.memory is not None:
         if shares.arithmetic > 1:

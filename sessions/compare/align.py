@@ -9,7 +9,7 @@ from benchtui.sessions.compare.environment_diff import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
@@ -140,7 +140,7 @@ class SessionComparison:
 
 def load_sessions(
     paths: Sequence[Path],
-    judging: Judging = LEFT_TO_THE_SWEEP,
+    judging: VerdictSettings = LEFT_TO_THE_SWEEP,
     load: Callable[[Path], Session] = Session.load,
 ) -> tuple[ComparedSession, ...]:
     """Load sessions, named after their files.

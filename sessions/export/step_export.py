@@ -29,7 +29,7 @@ PIECE = 1 << 20
 ROWS = 1 << 18
 """Approximate number of rows that are compressed together in a Parquet file."""
 
-Events = Callable[[], Iterable[reader.Read]]
+Events = Callable[[], Iterable[reader.AnyRecord]]
 """Read the session from its beginning, again at each call."""
 
 
@@ -73,7 +73,7 @@ class StepIndex:
         later = self.repeated.get(steps.case, ())
         return not any(place < at and steps.round >= turn for at, turn in later)
 
-    def see(self, place: int, event: reader.Read) -> None:
+    def see(self, place: int, event: reader.AnyRecord) -> None:
         """Record what the event at this position implies for earlier steps."""
         match event:
             case RoundFinished():
@@ -132,7 +132,7 @@ class Batch:
 def recorded(path: Path) -> Recorded:
     """Prepare the steps of a session file for export. Raises BenchtuiError if it can't be read."""
 
-    def streamed() -> Iterator[reader.Read]:
+    def streamed() -> Iterator[reader.AnyRecord]:
         return _streamed(path)
 
     try:
@@ -195,7 +195,7 @@ def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
-def _streamed(path: Path) -> Iterator[reader.Read]:
+def _streamed(path: Path) -> Iterator[reader.AnyRecord]:
     torn = False
     for events, torn in reader.slices(path, PIECE):  # noqa: B007 - the last value is used
         yield from events
@@ -203,7 +203,7 @@ def _streamed(path: Path) -> Iterator[reader.Read]:
         raise BenchtuiError(f"{path}: doesn't end in a whole line")
 
 
-def _outline(events: Iterable[reader.Read], path: Path) -> StepIndex:
+def _outline(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
     coming = iter(events)
     start = next(coming, None)
     if not isinstance(start, SessionStarted):

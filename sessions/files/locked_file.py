@@ -9,7 +9,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.input_file import require_plain
 
 
-def created(path: Path) -> int:
+def create_locked(path: Path) -> int:
     """Create a session file for its owner only; raises BenchtuiError if it exists or can't be created."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -22,7 +22,7 @@ def created(path: Path) -> int:
     return fd
 
 
-def opened(path: Path) -> int:
+def open_locked(path: Path) -> int:
     """Open a session file to resume it; raises BenchtuiError if it isn't writable or an engine writes it."""
     try:
         require_plain(os.stat(path), path)  # opening a device may have side effects

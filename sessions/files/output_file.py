@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import open_plain
 
 _HEAD_BYTES = 64
-BEGINNING = b'{"event":"session_started"'
+SESSION_PREFIX = b'{"event":"session_started"'
 """Beginning of a session file, without the bracket of its array and without white space."""
 _PARTIAL = ".benchtui-"
 """Name prefix of a file that isn't complete yet."""
@@ -57,7 +57,7 @@ def output_file(
     except FileExistsError as error:
         raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be written: {reason(error)}") from error
+        raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
 
 
 def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bool = True) -> None:
@@ -73,7 +73,7 @@ def _begins_as_session(path: Path) -> bool:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         return False
-    return b"".join(head.split()).removeprefix(b"[").startswith(BEGINNING)
+    return b"".join(head.split()).removeprefix(b"[").startswith(SESSION_PREFIX)
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files import input_file
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shortened, visible
 
@@ -38,7 +38,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise BenchtuiError(f"{path}: not a text file in UTF-8") from error
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
+        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
 
 
 def try_parse_json(text: str) -> object:

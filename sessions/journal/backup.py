@@ -21,7 +21,7 @@ _REPLACED = "another file took its place"
 
 
 @dataclass(frozen=True, slots=True)
-class Harm:
+class FileDamage:
     """Damage that others did to a session file, and where the session continues."""
 
     what: str
@@ -30,7 +30,7 @@ class Harm:
     saved: Path
 
 
-class Spare:
+class BackupCopy:
     """Unnamed backup copy. If there is no room for it, the session is written without one."""
 
     def __init__(self, folder: Path) -> None:
@@ -84,7 +84,7 @@ class Spare:
         return saved, fd
 
 
-def harm(fd: int, path: Path | None, size: int) -> str | None:
+def find_damage(fd: int, path: Path | None, size: int) -> str | None:
     """Describe how others changed a file of which this process wrote all ``size`` bytes; None if it is intact.
 
     A moved file is intact. Without ``path``, names aren't checked.
@@ -111,7 +111,7 @@ def head(fd: int) -> bytes:
     return os.pread(fd, _HEAD, 0).partition(b"\n]")[0]
 
 
-def saved_beside(path: Path, begins: bytes) -> Path | None:
+def rescue_file_of(path: Path, begins: bytes) -> Path | None:
     """Return the newest rescue file of the session with this beginning, or None."""
     found = None
     for name in _names(path):
@@ -124,7 +124,7 @@ def saved_beside(path: Path, begins: bytes) -> Path | None:
     return found
 
 
-def place_of(path: Path, session_id: str) -> Path:
+def current_path(path: Path, session_id: str) -> Path:
     """Return where a session is now: in its original file, or in its newest rescue file."""
     found = path
     for name in _names(path):

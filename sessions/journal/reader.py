@@ -13,11 +13,11 @@ from typing import IO, Any
 
 import msgspec
 
-from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.events import SCHEMA, AnyEvent, Steps
 from benchtui.sessions.files.input_file import open_plain, read_at_most
-from benchtui.sessions.files.output_file import BEGINNING
-from benchtui.sessions.journal.backup import head, saved_beside
+from benchtui.sessions.files.output_file import SESSION_PREFIX
+from benchtui.sessions.journal.backup import head, rescue_file_of
 from benchtui.sessions.sanitize import shortened
 from benchtui.sessions.sweep import MOST_CASES, Seconds
 
@@ -62,14 +62,14 @@ class Unknown:
     raw: bytes
 
 
-Read = AnyEvent | Unknown
+AnyRecord = AnyEvent | Unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """Contents of a session file."""
 
-    events: list[Read]
+    events: list[AnyRecord]
     torn: bool
     """Whether an incomplete last line was dropped."""
 
@@ -95,7 +95,7 @@ class Tail:
         """Pieces of a line that isn't complete yet."""
         self._broken: BenchtuiError | None = None
         self._head = head(self._file.fileno())
-        self._saved = saved_beside(path, self._head)
+        self._saved = rescue_file_of(path, self._head)
         """Rescue file of the session that existed already when this reader was opened."""
         self.go(position or FilePosition())
 
@@ -123,7 +123,7 @@ class Tail:
         self._begun.clear()
         self._file.seek(position.offset)
 
-    def read(self, most_bytes: int = -1) -> list[Read]:
+    def read(self, most_bytes: int = -1) -> list[AnyRecord]:
         """Return the events completed since the last call, reading at most ``most_bytes`` more bytes.
 
         Raises:
@@ -151,7 +151,7 @@ class Tail:
     def follow(self) -> bool:
         """Continue in the rescue file, if the session was restored to one because others damaged this file."""
         self._head = self._head or head(self._file.fileno())
-        saved = saved_beside(self._path, self._head)
+        saved = rescue_file_of(self._path, self._head)
         if saved is None or saved in (self._saved, self._path):
             return False
         self._file.close()
@@ -159,7 +159,7 @@ class Tail:
         self.go(self._position)
         return True
 
-    def _read_anew(self) -> list[Read]:
+    def _read_anew(self) -> list[AnyRecord]:
         """Read the current line again from its start: a resume may have replaced it."""
         place = self._file.tell()
         self.go(self._position)
@@ -178,9 +178,9 @@ class Tail:
         self._begun = [lines.pop()]
         return lines
 
-    def _good(self, lines: list[bytes]) -> list[Read]:
+    def _good(self, lines: list[bytes]) -> list[AnyRecord]:
         """Decode the events of lines, up to the first broken line."""
-        events: list[Read] = []
+        events: list[AnyRecord] = []
         try:
             for event in _events(lines, self._path, self._position.line):
                 events.append(event)
@@ -199,7 +199,7 @@ class Tail:
         self._file.close()
 
 
-def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[Read], bool], None, None]:
+def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[AnyRecord], bool], None, None]:
     """Iterate over the events of a file as it is now, ``size`` bytes at a time.
 
     Each slice comes with a flag: whether an incomplete line is left over.
@@ -225,7 +225,7 @@ def read(path: Path) -> Recording:
     with _open(path) as file:
         small = os.fstat(file.fileno()).st_size <= LONGEST_LINE
         data = read_at_most(file, LONGEST_LINE) if small else b""
-    events: list[Read] = []
+    events: list[AnyRecord] = []
     torn = False
     if not small:
         for found, torn in slices(path):  # noqa: B007 - the last value is used
@@ -240,7 +240,7 @@ def read(path: Path) -> Recording:
     return Recording(events, torn)
 
 
-def _read_lines(data: bytes, path: Path) -> tuple[list[Read], bool]:
+def _read_lines(data: bytes, path: Path) -> tuple[list[AnyRecord], bool]:
     *lines, rest = data.split(b"\n")
     return list(_events(lines, path, 1)), is_torn(rest)
 
@@ -250,7 +250,7 @@ def is_torn(rest: bytes) -> bool:
     return rest.strip() not in (b"", b"]")
 
 
-def _events(lines: list[bytes], path: Path, first: int) -> Iterator[Read]:
+def _events(lines: list[bytes], path: Path, first: int) -> Iterator[AnyRecord]:
     for number, line in enumerate(lines, first):
         if body := _body(line):
             yield _steps(body) or _event(body, f"{path}, line {number}")
@@ -273,13 +273,13 @@ def _steps(body: bytes) -> Steps | None:
     if len(body) < LONG_LINE or not body.startswith(STEPS):
         return None
     from benchtui.sessions.journal.step_arrays import (
-        decoded,  # imports numpy, which a short session doesn't need
+        decode_steps,  # imports numpy, which a short session doesn't need
     )
 
-    return decoded(body)
+    return decode_steps(body)
 
 
-def _event(body: bytes, where: str) -> Read:
+def _event(body: bytes, where: str) -> AnyRecord:
     try:
         event: AnyEvent = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -287,7 +287,7 @@ def _event(body: bytes, where: str) -> Read:
     return event
 
 
-def _foreign(body: bytes, where: str, error: Exception) -> Read:
+def _foreign(body: bytes, where: str, error: Exception) -> AnyRecord:
     """Return an event of another version as ``Unknown``; raise BenchtuiError for a broken line."""
     try:
         header = _header_decoder.decode(body)
@@ -302,7 +302,7 @@ def _foreign(body: bytes, where: str, error: Exception) -> Read:
     return Unknown(header.event, header.t, body)
 
 
-def _tag(event: Read) -> str:
+def _tag(event: AnyRecord) -> str:
     if isinstance(event, Unknown):
         return event.event
     return str(event.__struct_config__.tag)
@@ -312,7 +312,7 @@ def _open(path: Path) -> IO[bytes]:
     try:
         file = open_plain(path)
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {reason(error)}") from error
+        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     try:
         _refuse_more_cases(file, path)
     except BaseException:
@@ -340,7 +340,7 @@ def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
 def _planned(file: IO[bytes]) -> int:
     """Count the cases planned in the first event, in the engine's layout."""
     head = file.readline(16) + file.read(_HEAD_BYTES)
-    if BEGINNING not in head:
+    if SESSION_PREFIX not in head:
         return 0
     line = head + file.readline(LONGEST_LINE)
     return line.count(_CASE, line.find(_PLAN))

@@ -18,7 +18,7 @@ _REFUSED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeErro
 """RuntimeError: another thread is using the parser."""
 
 
-def decoded(line: bytes) -> Steps | None:
+def decode_steps(line: bytes) -> Steps | None:
     """Decode a ``steps`` line; None if it isn't in the engine's layout and is left to msgspec."""
     try:
         steps = _steps(_parser.parse(line))

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.events import AnyEvent, CaseFinished, Resumed, SessionFinished
-from benchtui.sessions.files.locked_file import created, lock, opened
-from benchtui.sessions.journal.backup import Harm, Spare, harm, is_at
+from benchtui.sessions.files.locked_file import create_locked, lock, open_locked
+from benchtui.sessions.journal.backup import BackupCopy, FileDamage, find_damage, is_at
 
 _PIECE = 1 << 16
 _SPACE = b" \t\r\n"
 
 
-def mend(fd: int) -> bytes:
+def repair(fd: int) -> bytes:
     """Repair a file with at least one event; return what to write before the next event."""
     size = os.fstat(fd).st_size
     lines = _find(fd, size, b"\n") + 1
@@ -71,7 +71,7 @@ class Journal:
         """
         self._lock = threading.Lock()
         self._created = not resumed
-        self._fd = opened(path) if resumed else created(path)
+        self._fd = open_locked(path) if resumed else create_locked(path)
         self._begun = False
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size
@@ -79,9 +79,9 @@ class Journal:
         """Path of the session file, which changes if others damage the file."""
         self._named = is_at(self._fd, self.path) is not False
         """Whether the file system identifies files correctly."""
-        self._spare = Spare(self.path.parent) if spare else None
+        self._spare = BackupCopy(self.path.parent) if spare else None
 
-    def append(self, event: AnyEvent) -> Harm | None:
+    def append(self, event: AnyEvent) -> FileDamage | None:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
         Return the damage by others, if the session had to be restored to another file.
@@ -111,14 +111,14 @@ class Journal:
         if self._spare:
             self._spare.drop()
 
-    def save_from_harm(self) -> Harm | None:
+    def save_from_harm(self) -> FileDamage | None:
         """Check for damage by others before the next event, as ``append`` does."""
         with self._lock:
             return self._save_from_harm() if self._begun else None
 
-    def _save_from_harm(self) -> Harm | None:
+    def _save_from_harm(self) -> FileDamage | None:
         """Continue in another file if others damaged this one, which is not touched any more."""
-        what = harm(self._fd, self.path if self._named else None, self.bytes_written)
+        what = find_damage(self._fd, self.path if self._named else None, self.bytes_written)
         if what is None:
             return None
         gone = errno.ENOENT if what == "the file was removed" else errno.EIO
@@ -131,7 +131,7 @@ class Journal:
         with suppress(OSError):  # file system without locks
             lock(fd)
         os.close(self._fd)
-        found = Harm(what, self.path, saved)
+        found = FileDamage(what, self.path, saved)
         self._fd, self.path = fd, saved
         return found
 
@@ -139,7 +139,7 @@ class Journal:
         """Return what has to precede the next line."""
         if self._begun:
             return b""
-        lead = mend(self._fd) if self.bytes_written else b"[\n"
+        lead = repair(self._fd) if self.bytes_written else b"[\n"
         self.bytes_written = os.lseek(self._fd, 0, os.SEEK_END)
         if self._spare:
             self._spare.begin(self._fd, self.bytes_written)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import open_plain, read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.library import paths
@@ -128,4 +128,4 @@ def _told(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: {what}: {reason(error)}") from error
+        raise BenchtuiError(f"{path}: {what}: {os_error_text(error)}") from error

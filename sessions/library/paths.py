@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -62,7 +63,7 @@ def safe_name(text: str) -> str:
 
 def free_path(stem: str) -> Path:
     """Return a path in the library with this name, numbered if the name is taken."""
-    candidates = (folder() / f"{stem}{suffix}.json" for suffix in ("", *(f"-{n}" for n in range(2, 1000))))
+    candidates = (folder() / f"{stem}{suffix}.json" for suffix in chain([""], (f"-{n}" for n in count(2))))
     return next(path for path in candidates if not path.exists())
 
 

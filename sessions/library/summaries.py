@@ -17,11 +17,11 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
-from benchtui.sessions.journal.reader import Read
+from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load
-from benchtui.sessions.state.case import LEFT, CaseState
+from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
 from benchtui.sessions.stats.evidence import rounds_of
@@ -75,7 +75,7 @@ class Summary(Record, frozen=True, kw_only=True):
     @property
     def left(self) -> int:
         """Number of cases left to run."""
-        return sum(self.counts.get(state, 0) for state in LEFT)
+        return sum(self.counts.get(state, 0) for state in UNFINISHED_STATES)
 
     @property
     def measured(self) -> int:
@@ -98,7 +98,7 @@ class _Kept(Record, frozen=True, kw_only=True, omit_defaults=False):
     files: dict[str, _Filed]
 
 
-class Catalogue:
+class SummaryCache:
     """Cache of session summaries in the user's cache folder, which can be lost without harm."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -159,7 +159,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     return structs.replace(_summed_up(session, rates), process_spread=_spreads(repeats))
 
 
-def earlier_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
+def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
     """Pool the process-to-process variation of a machine's newest sessions with several rounds."""
     repeated = (
         entry
@@ -167,13 +167,13 @@ def earlier_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict
         if entry.finished and entry.started.host.hostname == hostname and entry.started.source is None
         if entry.started.sweep.measure.rounds > 1
     )
-    catalogue = Catalogue()
+    catalogue = SummaryCache()
     known = [found for entry in islice(repeated, NEWEST) if (found := _small(catalogue, entry.path))]
     catalogue.save()
     return {kind: pooled for kind in KINDS if (pooled := _pooled([each.get(kind) for each in known]))}
 
 
-def _small(catalogue: Catalogue, path: Path) -> dict[str, ProcessSpread] | None:
+def _small(catalogue: SummaryCache, path: Path) -> dict[str, ProcessSpread] | None:
     """Return the variations in a session; a session that isn't cached is read only if it is small."""
     found = catalogue.known(path)
     looks = _looks(path)
@@ -202,7 +202,7 @@ def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpre
 
 
 def _take(
-    rates: dict[int, float], repeats: dict[str, list[list[Statistic]]], session: Session, event: Read
+    rates: dict[int, float], repeats: dict[str, list[list[Statistic]]], session: Session, event: AnyRecord
 ) -> None:
     """Apply an event; once a case has ended, its throughput replaces its steps."""
     if isinstance(event, Telemetry):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Phase
-from benchtui.sessions.journal.reader import FilePosition, Read, Unknown
+from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Unknown
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Sizes, Trace
 from benchtui.sessions.state.machine import MachineState
@@ -28,7 +28,7 @@ class RecordedSession(Session):
         self.touched: set[int] = set()
         """Cases changed by events since this set was last cleared."""
 
-    def apply(self, event: Read) -> None:
+    def apply(self, event: AnyRecord) -> None:
         """Apply one event."""
         if isinstance(event, CaseRepeated):
             self._case(event.case).renew_columns()  # drops steps that checkpoints refer to
@@ -54,7 +54,7 @@ class RestoredSession(Session):
         self._whole = whole
         self._own: set[int] = set()
 
-    def apply(self, event: Read) -> None:
+    def apply(self, event: AnyRecord) -> None:
         """Apply one event."""
         super().apply(event)
         if isinstance(event, CaseFinished):
@@ -115,7 +115,7 @@ class CaseNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedCases:
     """First cases of a list that keeps growing."""
 
     growing: list[CaseState]
@@ -135,7 +135,7 @@ class Checkpoint:
     now_s: float
     cases: int
     """Number of cases."""
-    ended: Ended
+    ended: EndedCases
     """Ended cases, in the order of their end."""
     open: tuple[int, ...]
     """Numbers of the cases that had started and not ended."""
@@ -149,7 +149,7 @@ class Checkpoint:
         """Capture the current state of a session, whose file has been read up to a position."""
         own = ("cases", "untouched", "touched")
         others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
-        return cls(position, whole.now_s, len(whole.cases), Ended(ended, len(ended)), tuple(begun), others)
+        return cls(position, whole.now_s, len(whole.cases), EndedCases(ended, len(ended)), tuple(begun), others)
 
     def restore(self, whole: RecordedSession, cuts: Iterable[CaseCut]) -> RestoredSession:
         """Restore the session: ended cases, started cases from ``cuts``, and the others as planned."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Steps, Telemetry
 from benchtui.sessions.journal import reader
-from benchtui.sessions.journal.reader import FilePosition, Read, Tail
+from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
@@ -23,7 +23,7 @@ class AbandonedError(BenchtuiError):
 
 def load(
     path: Path,
-    apply: Callable[[Session, Read], None] = Session.apply,
+    apply: Callable[[Session, AnyRecord], None] = Session.apply,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Session:
     """Load a whole session file as ``Session.load`` does, and let other threads run meanwhile.
@@ -50,7 +50,7 @@ def load(
     return session if session.started else Session.load(path)
 
 
-def read_again(
+def reload_case(
     case: CaseState,
     machine: MachineState,
     path: Path,
@@ -79,7 +79,7 @@ def read_again(
     return whole, there
 
 
-def _take_in(case: CaseState, machine: MachineState, event: Read) -> None:
+def _take_in(case: CaseState, machine: MachineState, event: AnyRecord) -> None:
     match event:
         case Steps() if event.case == case.index:
             case.columns(event.phase).extend(event)

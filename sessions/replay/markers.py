@@ -18,8 +18,8 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.reader import Read
-from benchtui.sessions.payloads import THROTTLES, GpuReadings
+from benchtui.sessions.journal.reader import AnyRecord
+from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, GpuReadings
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
@@ -53,7 +53,7 @@ class Marks:
         """Number of measured steps over time, for each case whose outliers aren't known yet."""
         self._unexamined: deque[CaseState] = deque()
 
-    def see(self, event: Read, session: Session) -> None:
+    def see(self, event: AnyRecord, session: Session) -> None:
         """Add the markers of an event that the session has just applied."""
         now_s = session.now_s
         match event:
@@ -140,7 +140,7 @@ class Marks:
         self.all.append(TimelineEvent(session.now_s, "resumed", text=text))
 
 
-def words(mark: TimelineEvent, session: Session) -> str:
+def marker_text(mark: TimelineEvent, session: Session) -> str:
     """Format a marker as text, which may include text from the record."""
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
@@ -172,7 +172,7 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 def _reasons(readings: GpuReadings) -> list[str]:
     """Return why heat or the power supply held a GPU down in these samples."""
     told = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
-    return [reason for reason in THROTTLES if reason in told]
+    return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in told]
 
 
 def _t(mark: TimelineEvent) -> float:

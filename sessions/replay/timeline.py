@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
-from benchtui.sessions.journal.reader import FilePosition, Read, Tail
+from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
 from benchtui.sessions.replay.checkpoints import CaseCut, Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Marks
 from benchtui.sessions.state.case import CaseState
@@ -96,7 +96,7 @@ class Timeline:
         """Close the file."""
         self._tail.close()
 
-    def _take(self, event: Read) -> None:
+    def _take(self, event: AnyRecord) -> None:
         self.whole.apply(event)
         self.marks.see(event, self.whole)
         if isinstance(event, CaseFinished):
@@ -134,7 +134,7 @@ class ReplayCursor:
         """Ended cases, in the order of their end."""
         self._timeline = timeline
         self._tail = Tail(timeline.path)
-        self._read: deque[Read] = deque()
+        self._read: deque[AnyRecord] = deque()
         """Events that were read and not applied yet."""
 
     def seek(self, t: float) -> None:
@@ -165,7 +165,7 @@ class ReplayCursor:
         """Close the file."""
         self._tail.close()
 
-    def _fold(self, event: Read) -> None:
+    def _fold(self, event: AnyRecord) -> None:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
             self.ended.append(self.session.cases[event.case])

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
 
-CUT_SHORT = ("running", "interrupted")
+RESTARTING_STATES = ("running", "interrupted")
 """States of cases that restart when a session is resumed."""
-LEFT = ("queued", *CUT_SHORT)
+UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
 """States of cases that a resume has left to run."""
 
 
@@ -154,7 +154,7 @@ class CaseState:
     @property
     def cut_short(self) -> bool:
         """Whether the case was running when its session or its node was lost, so that it restarts."""
-        return self.state in CUT_SHORT or (self.lost and self.finished is None)
+        return self.state in RESTARTING_STATES or (self.lost and self.finished is None)
 
     @property
     def samples_per_step(self) -> int:

@@ -11,7 +11,7 @@ from math import nan
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
-from benchtui.sessions.payloads import THROTTLES, GpuReadings, HostReadings
+from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, GpuReadings, HostReadings
 
 Sizes = tuple[dict[str, int], dict[str, int]]
 """Length of each column of steps by name, and of each part's column."""
@@ -197,4 +197,4 @@ class ThrottleSpan:
     @property
     def throttled(self) -> bool:
         """Whether heat or the power supply was a reason; a configured power cap doesn't count."""
-        return not set(THROTTLES).isdisjoint(self.reasons.split("+"))
+        return not set(HARDWARE_THROTTLE_REASONS).isdisjoint(self.reasons.split("+"))

@@ -6,7 +6,7 @@ from benchtui.sessions.sweep import Baseline
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class VerdictSettings:
     """Verdict settings; None stands for the sweep's baseline, and for the default margin."""
 
     baseline: Baseline | None = None
@@ -14,7 +14,7 @@ class Judging:
     """Margin of equivalence as a fraction (0.02 is 2%)."""
 
 
-LEFT_TO_THE_SWEEP = Judging()
+LEFT_TO_THE_SWEEP = VerdictSettings()
 
 SAME_WITHIN = 0.02
 """Default margin of equivalence: cases whose whole ratio interval lies within it are the same."""

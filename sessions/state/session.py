@@ -36,9 +36,9 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import quoted
-from benchtui.sessions.state.case import LEFT, CaseState
+from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
-from benchtui.sessions.state.judging import SAME_WITHIN, Judging
+from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
@@ -51,7 +51,7 @@ MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
 
-KEPT_BYTES = 2**25 - 2**13
+MMAP_THRESHOLD_BYTES = 2**25 - 2**13
 """Just below the maximum of glibc's dynamic mmap threshold (M_MMAP_THRESHOLD in mallopt(3))."""
 
 
@@ -105,7 +105,9 @@ class Session:
             BenchtuiError: If it can't be read, or its lines aren't whole events.
         """
         session = cls(keep_steps)
-        bytearray(KEPT_BYTES)  # freeing it raises glibc's mmap threshold, so that freed columns are reused
+        bytearray(
+            MMAP_THRESHOLD_BYTES
+        )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
                 session.apply_all(events)
@@ -208,9 +210,9 @@ class Session:
     def left(self) -> int:
         """Number of cases that a resume would run, provided that no engine is running the session."""
         imported = self.started is not None and self.started.source is not None
-        return 0 if imported else sum(case.state in LEFT for case in self.cases)
+        return 0 if imported else sum(case.state in UNFINISHED_STATES for case in self.cases)
 
-    def judge_by(self, judging: Judging) -> None:
+    def judge_by(self, judging: VerdictSettings) -> None:
         """Override the baseline and the margin of equivalence used for verdicts."""
         if judging.same_within is not None:
             self.same_within = judging.same_within
@@ -219,12 +221,12 @@ class Session:
             measure = structs.replace(sweep.measure, baseline=judging.baseline)
             self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
 
-    def apply_all(self, events: Iterable[reader.Read]) -> None:
+    def apply_all(self, events: Iterable[reader.AnyRecord]) -> None:
         """Apply events in order."""
         for event in events:
             self.apply(event)
 
-    def apply(self, event: reader.Read) -> None:
+    def apply(self, event: reader.AnyRecord) -> None:
         """Apply one event; an event of another version only advances the time."""
         self.now_s = max(self.now_s, event.t)
         match event:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.payloads import THROTTLES, Environment
+from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Environment
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
@@ -67,7 +67,7 @@ def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
 def throttling(environment: Environment) -> tuple[str, ...]:
     """Return a mark for each way in which the GPU ran slower than it can."""
     found = []
-    if reasons := [reason for reason in environment.throttle if reason in THROTTLES]:
+    if reasons := [reason for reason in environment.throttle if reason in HARDWARE_THROTTLE_REASONS]:
         found.append(f"throttled: {'+'.join(reasons)}")
     clock, default = environment.sm_clock_mhz, environment.sm_clock_default_mhz
     if clock is not None and default and clock < LEAST_CLOCK * default:

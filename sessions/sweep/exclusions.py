@@ -10,13 +10,13 @@ from benchtui.sessions.sweep.options import AXES
 Exclusions = tuple[Exclusion, ...]
 
 
-def naming(axes: Axes, config: Config) -> Exclusion:
+def exclusion_of(axes: Axes, config: Config) -> Exclusion:
     """Return the exclusion of a single case: it names the options with several values on the axes."""
     several = (field for field in AXES if len(getattr(axes, field)) > 1)
     return Exclusion(**{field: getattr(config, field) for field in several})
 
 
-def switched_off(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclusions:
+def exclude_cases(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclusions:
     """Add an exclusion, merging entries where it completes the values of an option.
 
     One entry without that option then replaces them. Entries that the new one covers are dropped.
@@ -27,7 +27,7 @@ def switched_off(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclu
         siblings = {msgspec.structs.replace(exclusion, **{field: value}) for value in values}
         if len(named) > 1 and siblings - {exclusion} <= set(exclude):
             rest = tuple(each for each in exclude if each not in siblings)
-            return switched_off(rest, axes, msgspec.structs.replace(exclusion, **{field: None}))
+            return exclude_cases(rest, axes, msgspec.structs.replace(exclusion, **{field: None}))
     return (*(each for each in exclude if not named.items() <= each.named.items()), exclusion)
 
 

@@ -24,16 +24,16 @@ SYNTHETIC = "synthetic"
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Compile modes that replay CUDA graphs."""
 UNKNOWN = "unknown"
-"""Value of an option of an imported case that its source doesn't name."""
+"""Value of an option that an imported case's source doesn't state."""
 ALL_GPUS = "cuda:*"
-"""Stands for every GPU that the measured processes may use. The engine expands it when it starts."""
+"""Every GPU available to the measured processes; the engine expands it at start."""
 ALL_KINDS = "*"
-"""Stands for every kind of node in the cluster. The engine expands it when it starts."""
+"""Every kind of node in the cluster; the engine expands it at start."""
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
 LARGEST = 10**9
-"""Largest number an option may have. Larger values are rejected as a likely typo."""
+"""Largest value of a numeric option; anything larger is rejected as a likely typo."""
 MOST_CASES = 100_000
 """Largest number of cases in a sweep."""
 MOST_ROUNDS = 100
@@ -49,7 +49,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """Base class of all data sent between processes or written to disk.
 
-    Options are written with their defaults, so that a version with other defaults reads the same values.
+    Option records override ``omit_defaults``: a version with other defaults then reads the same values.
     """
 
 

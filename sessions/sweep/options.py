@@ -1,6 +1,6 @@
-"""Options of a case: one row per option, which names, parsers, labels and forms are derived from.
+"""Option table: one row per case option, from which names, parsers, labels and forms are derived.
 
-A new option is a row here, a field of ``Config`` and of ``Axes``, and the code of the worker that applies it.
+A new option is a row here, a field of ``Config`` and of ``Axes``, and the worker code that applies it.
 """
 
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ PADDINGS = ("max", "longest")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a case."""
+    """Case option, and what the rest of the code needs to know about it."""
 
     name: str
-    """Its field in ``Config`` and in ``Axes``, and its key in TOML."""
+    """Field name in ``Config`` and ``Axes``, and key in TOML."""
     help: str
-    """What it means, or which values it has, in the words of the editor."""
+    """Meaning or allowed values, as the sweep editor shows them."""
     prefix: str = ""
-    """What precedes its value in short labels, such as ``bs=``."""
+    """Prefix of the value in short labels, such as ``bs=``."""
     values: tuple[str, ...] = ()
-    """All values that it may have; empty for a number or a name."""
+    """All allowed values; empty for a number or a name."""
     numeric: bool = False
     work: bool = False
-    """Whether another value makes a step other work. Any other option is a choice of how to do the same."""
+    """Whether the value changes the work of a step; any other option changes how the same work is done."""
     label_covers: bool = True
-    """Whether it is unknown for a case of another tool that is described by a label."""
+    """Whether it is unknown for an imported case that has a label (``Config.label``)."""
     read_back: bool = False
-    """Whether the worker reads back if the option was applied."""
+    """Whether the worker reads back the value that was applied."""
 
 
 OPTIONS = (
@@ -45,17 +45,17 @@ OPTIONS = (
     Option("sequence_length", "tokens a sample", "seq=", numeric=True, work=True),
     Option("batch_size", "samples a step; auto: the largest that fits", "bs=", numeric=True, work=True),
 )
-"""All options in the order of a plan, from the outermost axis to the innermost."""
+"""All options in plan order, outermost axis first."""
 
 AXES = tuple(option.name for option in OPTIONS)
-"""Every axis, from the outermost to the innermost."""
+"""Names of all axes, outermost first."""
 BY_NAME = {option.name: option for option in OPTIONS}
 CHOICES = tuple(option.name for option in OPTIONS if not option.work)
-"""Options that say how the same work is done."""
+"""Options that change how the same work is done."""
 NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
 COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_covers)
-"""Options that say nothing about a case that another tool describes in words of its own (``Config.label``)."""
+"""Options that are unknown for an imported case with a label (``Config.label``)."""
 SHOWN = (
     "machine",
     "device",
@@ -67,4 +67,4 @@ SHOWN = (
     "sequence_length",
     "batch_size",
 )
-"""All options in the order in which a case's name and the case table show them."""
+"""All options in the order of case names and of the case table."""

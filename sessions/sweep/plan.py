@@ -23,7 +23,7 @@ from benchtui.sessions.sweep.options import AXES
 def cases(sweep: Sweep) -> list[Case]:
     """Return every combination of the axes in run order: machine outermost, batch size innermost.
 
-    Excluded combinations are no cases. The second case of an A/A pair comes last.
+    Excluded combinations are left out. The second case of an A/A pair comes last.
     """
     planned = [
         Case(index, config, unsupported_reason(config) or incompatible_reason(config, sweep))
@@ -51,7 +51,7 @@ def exclusion_matcher(exclude: Iterable[Exclusion]) -> Callable[[Config], bool]:
 
 
 def _again(planned: list[Case], rules: Measure) -> list[Case]:
-    """Return the second case of an A/A pair: the baseline, or the first case if none is set."""
+    """Return the second case of an A/A pair: a repeat of the baseline, or else of the first runnable case."""
     sound = [case for case in planned if case.skip is None]
     wanted = [case for case in sound if rules.baseline is None or rules.baseline.matches(case.config)]
     if not rules.aa or not planned:

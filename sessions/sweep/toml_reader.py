@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
-from benchtui.sessions.errors import BenchtuiError, reason
+from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.sweep import ranges
@@ -85,7 +85,7 @@ def preset_names() -> list[str]:
     )
 
 
-def checked(config: Config) -> Config:
+def validate_config(config: Config) -> Config:
     """Validate the options of one case. Raises BenchtuiError naming the option."""
     options = {key: parse(getattr(config, key), key) for key, parse in _ONE_CASE.items()}
     return Config(**options, repeat=config.repeat)
@@ -120,7 +120,7 @@ def read_source(source: str) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         raise BenchtuiError(f"{source}: not a text file in UTF-8") from error
     except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{source}: can't be read: {reason(error)}") from error
+        raise BenchtuiError(f"{source}: can't be read: {os_error_text(error)}") from error
 
 
 def _override(table: Table, override: str) -> None:
@@ -282,7 +282,7 @@ def _or_auto(parse: Parser) -> Parser:
     return lambda value, where: AUTO if value == AUTO else parse(value, where)
 
 
-def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (checked entry by entry before)
+def _axes(**entries: Any) -> Axes:  # noqa: ANN401  (each entry was validated before)
     """Build the axes; a batch size search starts at 1."""
     auto = entries.get("batch_size") == AUTO
     return Axes(**entries | ({"batch_size": (1,), "batch_size_auto": True} if auto else {}))
@@ -396,7 +396,7 @@ _PARSERS: dict[str, Parser] = {
     "sequence_length": ranges.whole_numbers,
     "batch_size": _batch_sizes,
 }
-"""Parsers of the options whose values can't be listed."""
+"""Parsers of options without a fixed list of values."""
 _AXES: dict[str, Parser] = {
     option.name: _words(ranges.one_of(option.values)) if option.values else _PARSERS[option.name]
     for option in OPTIONS

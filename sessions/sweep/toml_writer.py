@@ -90,10 +90,10 @@ def toml_of(sweep: Sweep) -> str:
             value = {name: item for name, item in value.items() if item != default[key].get(name)}
         if value not in (default[key], {}):
             said[key] = value
-    return rewritten("", texts_of(said), {}, sweep.exclude)
+    return rewrite_toml("", texts_of(said), {}, sweep.exclude)
 
 
-def rewritten(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:
+def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:
     """Rewrite the entries of a TOML file that differ from ``before``; everything else is kept as it is.
 
     The exclusions are replaced unless ``exclude`` is None.

@@ -89,7 +89,7 @@ def runner(seconds: float, pace: int) -> int:
     say(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
     opened = protocol.OpenNode(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
-        match protocol.orders.decode(line):
+        match protocol.command_decoder.decode(line):
             case protocol.Ping(at_s=at_s):
                 say(protocol.Pong(at_s=at_s, here_s=time.monotonic()))
             case protocol.OpenNode() as opened:

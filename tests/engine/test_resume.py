@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.engine import client
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, Runtime
 from benchtui.sessions.export import step_export
 from benchtui.sessions.journal.reader import read
@@ -217,7 +217,7 @@ def test_a_failed_case_is_retried_where_that_is_asked_for(desk: Desk, tiny_sweep
     os.kill(case.started.pid, signal.SIGKILL)
     assert [case.state for case in desk.gone().cases] == ["failed", "ok"]
     before = desk.path.read_bytes()
-    with pytest.raises(NothingLeftError, match="nothing is left to run; 1 failed"):
+    with pytest.raises(NothingToResumeError, match="nothing is left to run; 1 failed"):
         desk.resume()
     assert desk.path.read_bytes() == before
     desk.resume(retry_failed=True)

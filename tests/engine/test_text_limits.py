@@ -9,7 +9,7 @@ from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.text_limits import LONGEST_BYTES, cut_long_texts
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Model, Work
+from benchtui.sessions.payloads import Model, StepCost
 
 LONG = "ä" * LONGEST_BYTES
 
@@ -26,7 +26,7 @@ def test_every_text_of_an_event_is_cut_wherever_it_stands() -> None:
         return "aside"
 
     end = CaseFinished(
-        t=1.0, case=0, outcome="failed", reason=LONG, marks=("m", LONG), work=Work(absent={"flops": LONG})
+        t=1.0, case=0, outcome="failed", reason=LONG, marks=("m", LONG), work=StepCost(absent={"flops": LONG})
     )
     found = cut_long_texts(end, aside)
     assert isinstance(found, CaseFinished) and found.work

@@ -38,7 +38,7 @@ from benchtui.sessions.payloads import (
     HostReadings,
     Memory,
     Model,
-    Work,
+    StepCost,
 )
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
@@ -165,7 +165,7 @@ def _end(case: int, t: float) -> CaseFinished:
         energy=Energy(energy_j=50.0, mean_power_w=210.0, source="counter"),
         environment=Environment(worker_cpu=1.0, others_cpu_percent=3.0, throttle=("sw_thermal",)),
         compiling=Compiling(graphs=1, graph_breaks=0, recompiles=0, unsteady=(3,)),
-        work=Work(flops=1e9, bytes_moved=1e8, busy_ms=8.0),
+        work=StepCost(flops=1e9, bytes_moved=1e8, busy_ms=8.0),
         marks=("throttled: sw_thermal",),
     )
 

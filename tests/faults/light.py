@@ -204,7 +204,7 @@ def _set_the_clock_back() -> None:
     time.time = lambda: _Backwards.now().timestamp()
 
 
-class LightProcesses(worker_processes.Processes):
+class LightProcesses(worker_processes.WorkerProcesses):
     """The fork server imports the engine alone."""
 
     preloaded = ("benchtui.engine.__main__",)

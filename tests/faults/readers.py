@@ -34,7 +34,7 @@ from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
-from benchtui.sessions.sweep.toml_reader import checked, parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep, validate_config
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.cli.text import optimal, progress
@@ -215,7 +215,7 @@ def _precedents(path: Path, _dice: random.Random) -> None:
     session, learned = Session.load(path), HistoryEstimator()
     learned.learn(session)
     for case in session.cases:
-        learned.predict(checked(case.config), session.start.sweep)
+        learned.predict(validate_config(case.config), session.start.sweep)
 
 
 def _whole(path: Path, _dice: random.Random) -> None:
@@ -291,7 +291,7 @@ def _theme(path: Path, _dice: random.Random) -> None:
     folder = path.parent / "themes"
     folder.mkdir(exist_ok=True)
     (folder / "mine.toml").write_bytes(path.read_bytes())
-    user_themes.shelf(folder)
+    user_themes.load_all(folder)
 
 
 def _import(path: Path, _dice: random.Random) -> None:

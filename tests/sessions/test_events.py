@@ -47,7 +47,7 @@ from benchtui.sessions.payloads import (
     Memory,
     Model,
     Reported,
-    Work,
+    StepCost,
 )
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
@@ -178,7 +178,7 @@ FULL: tuple[AnyEvent, ...] = (
         energy=Energy(energy_j=140.0, mean_power_w=70.0, source="counter", dram_j=3.0),
         marks=("throttled",),
         effective=Effective(compiled=True),
-        work=Work(flops=1e10, bytes_moved=2e9, bytes_of_weights=1e9, busy_ms=1.5, absent={"busy": "n"}),
+        work=StepCost(flops=1e10, bytes_moved=2e9, bytes_of_weights=1e9, busy_ms=1.5, absent={"busy": "n"}),
         reported=Reported(steps=20, latency_mean_ms=2.0, samples_per_s=500.0),
     ),
     Resumed(

@@ -16,7 +16,7 @@ def put(folder: Path, name: str, text: str) -> Path:
 
 def test_themes_of_the_folder_stand_behind_those_that_ship(tmp_path: Path) -> None:
     path = put(tmp_path, "night", NIGHT)
-    found = user_themes.shelf(tmp_path)
+    found = user_themes.load_all(tmp_path)
     assert list(found.themes) == [*themes.names(), "night"]
     assert found.sources["night"] == str(path) and found.sources[themes.DEFAULT] == user_themes.SHIPPED
     assert not found.problems
@@ -26,7 +26,7 @@ def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
     put(tmp_path, "night", NIGHT)
     put(tmp_path, "paper", "dark = false\n")
     put(tmp_path, "mine", 'ansi = true\n[colours]\naccent = "ansi_bright_red"\n')
-    found = user_themes.shelf(tmp_path).themes
+    found = user_themes.load_all(tmp_path).themes
     assert (
         found["night"].background == "#000010" and found["night"].accent == themes.load(themes.DEFAULT).accent
     )
@@ -51,7 +51,7 @@ def test_what_a_theme_leaves_out_is_that_of_ours(tmp_path: Path) -> None:
 )
 def test_what_is_no_theme_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = put(tmp_path, "odd", text)
-    found = user_themes.shelf(tmp_path)
+    found = user_themes.load_all(tmp_path)
     assert list(found.themes) == themes.names()
     assert found.problems["odd"].startswith(f"{path}: ") and said in found.problems["odd"]
     assert "\n" not in found.problems["odd"]
@@ -62,10 +62,10 @@ def test_other_files_that_are_no_themes(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "readme.txt").write_text("no theme")
-    found = user_themes.shelf(tmp_path)
+    found = user_themes.load_all(tmp_path)
     assert set(found.problems) == {themes.DEFAULT, "bytes", "folder"}
     assert "ships with benchtui" in found.problems[themes.DEFAULT]
-    assert user_themes.shelf(tmp_path / "nowhere").problems == {}
+    assert user_themes.load_all(tmp_path / "nowhere").problems == {}
 
 
 def test_why_a_theme_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.sessions.sweep import Baseline
 from benchtui.tui.cli import app
 from benchtui.tui.library import actions
@@ -169,12 +169,12 @@ def test_the_screen_is_told_what_to_judge_by(
     monkeypatch.setattr("benchtui.tui.app.run_app", run_app)
     monkeypatch.setattr("benchtui.tui.cli.watch.require_terminal", lambda: None)
     run(*command, "--baseline", "batch_size=4", "--same-within", "5%")
-    assert seen["judging"] == Judging(Baseline(batch_size=4), 0.05)
+    assert seen["judging"] == VerdictSettings(Baseline(batch_size=4), 0.05)
     run(*command)
     assert seen["judging"] == LEFT_TO_THE_SWEEP
 
 
-BY_FOUR = Judging(Baseline(batch_size=4), 0.001)
+BY_FOUR = VerdictSettings(Baseline(batch_size=4), 0.001)
 
 
 async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(

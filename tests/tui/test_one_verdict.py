@@ -41,7 +41,7 @@ from benchtui.sessions.plots.bars import places
 from benchtui.sessions.plots.spec import facts
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.sections.leaderboard import leaderboard
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ratio
@@ -72,9 +72,9 @@ SOURCES = [
 """Results of other tools; the table of training runs has one row twice, which tells of its noise."""
 JUDGINGS = [
     LEFT_TO_THE_SWEEP,
-    Judging(same_within=0.2),
-    Judging(Baseline(batch_size=4)),
-    Judging(Baseline(precision="bf16", batch_size=4), same_within=0.0),
+    VerdictSettings(same_within=0.2),
+    VerdictSettings(Baseline(batch_size=4)),
+    VerdictSettings(Baseline(precision="bf16", batch_size=4), same_within=0.0),
 ]
 SEEDS = range(18)
 MIRRORED = {"faster": "slower", "slower": "faster", "same": "same", "unsure": "unsure"}
@@ -178,13 +178,13 @@ def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     return imported(request.param, folder) if request.param in SOURCES else request.param
 
 
-def judged(path: Path, judging: Judging) -> Session:
+def judged(path: Path, judging: VerdictSettings) -> Session:
     session = Session.load(path)
     session.judge_by(judging)
     return session
 
 
-def on_the_monitor(path: Path, judging: Judging) -> Words:
+def on_the_monitor(path: Path, judging: VerdictSettings) -> Words:
     """By the table, which is drawn while cases still end."""
     session = Session()
     book: CaseRows | None = None
@@ -209,7 +209,7 @@ def _word_of(text: str, role: str) -> str | None:
     return word
 
 
-def on_the_charts(path: Path, judging: Judging) -> Words:
+def on_the_charts(path: Path, judging: VerdictSettings) -> Words:
     """By the line below the chart, at every point."""
     session = Session.load(path)
     judge = CaseVerdicts(session, judging)
@@ -226,7 +226,7 @@ def on_the_charts(path: Path, judging: Judging) -> Words:
     return {index: word for index, word in found.items() if not session.cases[index].config.repeat}
 
 
-def in_the_leaderboard(path: Path, judging: Judging) -> list[str | None]:
+def in_the_leaderboard(path: Path, judging: VerdictSettings) -> list[str | None]:
     """In the order of its ranks, by length."""
     session = judged(path, judging)
     results = measured(session)
@@ -236,7 +236,7 @@ def in_the_leaderboard(path: Path, judging: Judging) -> list[str | None]:
     return ["base" if cell == "the baseline" else cell and cell.split(":")[0] for cell in cells]
 
 
-def ranked(path: Path, judging: Judging) -> list[int]:
+def ranked(path: Path, judging: VerdictSettings) -> list[int]:
     """The numbers of the cases in the order of the leaderboard."""
     session = judged(path, judging)
     found = []
@@ -257,12 +257,12 @@ def in_rows(rows: list[dict[str, Any]]) -> Words:
     }
 
 
-def in_the_figure(path: Path, judging: Judging) -> list[str]:
+def in_the_figure(path: Path, judging: VerdictSettings) -> list[str]:
     return sorted(str(place.ratio.verdict) for place in places(facts(judged(path, judging))))
 
 
 @pytest.mark.parametrize("judging", JUDGINGS, ids=["as swept", "within 20%", "against bs 4", "against bf16"])
-def test_a_session_has_one_word_for_each_case(path: Path, judging: Judging) -> None:
+def test_a_session_has_one_word_for_each_case(path: Path, judging: VerdictSettings) -> None:
     session = judged(path, judging)
     words = in_rows(list(csv.DictReader(io.StringIO(exported.as_csv(session)))))
     assert in_rows(json.loads(exported.as_json(session))["cases"]) == words
@@ -403,7 +403,7 @@ def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
 @pytest.mark.parametrize("within", [None, 0.1])
 def test_two_sessions_have_one_word_for_each_pair(path: Path, folder: Path, within: float | None) -> None:
     for paths in pairs_of(path, folder):
-        found = compare_sessions(load_sessions(paths, Judging(same_within=within)))
+        found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=within)))
         (against,) = found.against
         words = {row.case.index: row.verdict.name if row.verdict else None for row in against.rows}
         assert _on_the_page(found) == words

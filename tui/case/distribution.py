@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Distribution, Metrics
 
 BINS = 16
-MARKS = ("p50", "p90", "p95", "p99")
-SLIP = 1e-6
+PERCENTILE_NAMES = ("p50", "p90", "p95", "p99")
+EDGE_TOLERANCE = 1e-6
 """Tolerance for rounding at both ends of the histogram, in bin widths."""
-LABELS = 36
+LABEL_WIDTH = 36
 """Cells left of the bars, for labels."""
 
 
@@ -34,12 +34,12 @@ class Bins:
     def place(self, time_ms: float) -> int | None:
         """Return the index of the bin that contains a time; None if it is out of range."""
         place = (time_ms - self.low_ms) / self.width_ms
-        if not -SLIP <= place <= len(self.counts) + SLIP:
+        if not -EDGE_TOLERANCE <= place <= len(self.counts) + EDGE_TOLERANCE:
             return None
         return min(max(int(place), 0), len(self.counts) - 1)
 
 
-def bins_of(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
+def bin_step_times(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
     """Bin the step times, except outliers given by index. None if there are too few or all are equal."""
     import numpy as np  # takes ~0.1 s to import, in a thread
 
@@ -61,7 +61,7 @@ def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: S
 def percentiles(spread: Distribution) -> dict[str, float]:
     """Return the percentiles with enough steps to be computed, in milliseconds."""
     values = (spread.median, spread.p90, spread.p95, spread.p99)
-    return {name: value for name, value in zip(MARKS, values, strict=True) if value is not None}
+    return {name: value for name, value in zip(PERCENTILE_NAMES, values, strict=True) if value is not None}
 
 
 def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
@@ -92,7 +92,7 @@ def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list
     for name, value in percentiles(known.latency_ms).items():
         if (place := bins.place(value)) is not None:
             marks.setdefault(place, []).append(name)
-    most, room = max(bins.counts), max(10, width - LABELS - 18)
+    most, room = max(bins.counts), max(10, width - LABEL_WIDTH - 18)
     rows = []
     for place, count in enumerate(bins.counts):
         low, high = (bins.low_ms + bins.width_ms * end for end in (place, place + 1))

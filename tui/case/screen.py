@@ -15,7 +15,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.case.distribution import Bins, bins_of, distribution_lines
+from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines
 from benchtui.tui.case.telemetry import readings_held, trace_lines
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
 RENEW_S = 1.0
-SOON_S = 0.1
+RELOAD_POLL_S = 0.1
 """Seconds between checks whether evicted data has been reloaded."""
-READINGS = "taking its readings from the record again"
+READINGS_RELOADING = "taking its readings from the record again"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class ComputedCase:
     """Case data that is slow to compute."""
 
     metrics: "Metrics | None" = None
@@ -90,7 +90,7 @@ class CaseScreen(Screen[None]):
         self._section = 0
         self._at = 0
         """First visible line; in the step table, the selected row."""
-        self._computed: dict[int, Computed] = {}
+        self._computed: dict[int, ComputedCase] = {}
         self._seen = metrics_worker.ComputedCases()
         self._sound: tuple[int, tuple[Peaks, ...]] | None = None
         """Cached peaks that no case exceeded, with the number of ended cases they are based on."""
@@ -200,10 +200,10 @@ class CaseScreen(Screen[None]):
         return looked.machine if looked else None
 
     def _read_again(self) -> None:
-        """Start reloading evicted data, and check again after ``SOON_S``."""
+        """Start reloading evicted data, and check again after ``RELOAD_POLL_S``."""
         if self._feed.cache.waits:
             self.run_worker(self._feed.cache.go_on())
-        self.set_timer(SOON_S, self.tick)
+        self.set_timer(RELOAD_POLL_S, self.tick)
 
     @property
     def _reached(self) -> Limit | None:
@@ -213,8 +213,8 @@ class CaseScreen(Screen[None]):
         return limit(self._case, self._sound[1])
 
     @property
-    def _known(self) -> Computed:
-        return self._computed.get(self._index, Computed(self._case.figures))
+    def _known(self) -> ComputedCase:
+        return self._computed.get(self._index, ComputedCase(self._case.figures))
 
     async def _compute(self) -> None:
         self._busy = True
@@ -261,7 +261,7 @@ class CaseScreen(Screen[None]):
                 return distribution_lines(known.metrics, known.bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
-                    return [line((READINGS, "muted"))]
+                    return [line((READINGS_RELOADING, "muted"))]
                 return trace_lines(self._feed.session, case, machine, self._feed.now_s, width, symbols)
             case "machine":
                 return machine_lines(case, self._reached, width, symbols)
@@ -299,11 +299,11 @@ class CaseScreen(Screen[None]):
         return self.query_one(f"#{name}", Panel)
 
 
-def _computed(case: CaseState) -> Computed:
+def _computed(case: CaseState) -> ComputedCase:
     from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (~0.1 s); runs in a thread
 
     found = metrics(case)
-    return Computed(found, bins_of(case.measured.wall_ms, found.outliers) if found else None)
+    return ComputedCase(found, bin_step_times(case.measured.wall_ms, found.outliers) if found else None)
 
 
 def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:

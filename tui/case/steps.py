@@ -16,7 +16,7 @@ WIDTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StepRange:
     """Consecutive steps of one phase and round: column indices from ``start`` up to, not including, ``end``."""
 
     columns: Columns
@@ -71,7 +71,7 @@ class StepTable:
             before += stretch.end - stretch.start
         raise IndexError(place)
 
-    def _found(self, row: int) -> tuple[Stretch, int]:
+    def _found(self, row: int) -> tuple[StepRange, int]:
         """Return the stretch that contains a row, and the row's index in the columns."""
         for stretch in self._stretches:
             size = stretch.end - stretch.start
@@ -105,11 +105,11 @@ class StepTable:
         sign = f" {symbols.above}" if outlier else ""
         return [(mark, "accent"), (said[1:], "strong" if chosen and not outlier else role), (sign, "warning")]
 
-    def _is_outlier(self, stretch: Stretch, place: int) -> bool:
+    def _is_outlier(self, stretch: StepRange, place: int) -> bool:
         near = bisect_left(self._outliers, place)
         return stretch.columns is self._measured and self._outliers[near : near + 1] == (place,)
 
-    def _cells(self, stretch: Stretch, place: int, row: int, symbols: Symbols) -> dict[str, str]:
+    def _cells(self, stretch: StepRange, place: int, row: int, symbols: Symbols) -> dict[str, str]:
         columns = stretch.columns
         times = {"wall ms": columns.wall_ms, "device ms": columns.device_ms}
         times |= {clean(name)[:WIDTH]: column for name, column in columns.parts_ms.items()}
@@ -120,17 +120,17 @@ class StepTable:
         return cells | {"step": f"{row:,}", " phase": stretch.phase, " round": f"{stretch.round:,}"}
 
 
-def _stretches(case: CaseState) -> tuple[Stretch, ...]:
+def _stretches(case: CaseState) -> tuple[StepRange, ...]:
     """Split the steps by round and phase. Within a round, the warm-up comes first."""
     found = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
     return tuple(sorted(found, key=lambda stretch: stretch.round))
 
 
-def _of_phase(columns: Columns, phase: str) -> list[Stretch]:
+def _of_phase(columns: Columns, phase: str) -> list[StepRange]:
     spans = columns.spans()
     if len(spans) > MOST_ROUNDS:  # no engine writes this many rounds, but a file may contain them
         spans = [(0, 0, len(columns))]
-    return [Stretch(columns, phase, turn, first, end) for turn, first, end in spans]
+    return [StepRange(columns, phase, turn, first, end) for turn, first, end in spans]
 
 
 def _entry(columns: Columns, column: Sequence[float], place: int) -> float | None:

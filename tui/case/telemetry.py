@@ -21,7 +21,7 @@ LABELS = 9
 MOST_POINTS = 4000
 """Approximate maximum number of readings drawn per trace. Longer traces are subsampled."""
 
-ABREAST = 100
+TWO_COLUMN_WIDTH = 100
 """Width in cells from which two traces are drawn side by side."""
 DEGREES = "degrees"
 """Placeholder for the degree symbol of ``Symbols``."""
@@ -51,7 +51,7 @@ class Reading:
     values: Sequence[float]
 
 
-def span_of(case: CaseState, now_s: float) -> tuple[float, float] | None:
+def measured_span(case: CaseState, now_s: float) -> tuple[float, float] | None:
     """Return the session time span in which a case was measured.
 
     If that is unknown, return the span from its start to its end or to now; None before it has started.
@@ -70,7 +70,7 @@ def trace_lines(
 
     ``machine`` contains the readings of the machine that the case is running on, or ran on last.
     """
-    span = span_of(case, now_s)
+    span = measured_span(case, now_s)
     if span is None:
         return [line(("the case wasn't started: nothing was read for it", "muted"))]
     gpu = session.gpu_of(case)
@@ -80,7 +80,7 @@ def trace_lines(
     count = max(len(reading.values) for reading in readings)
     when = f"session time {span[0]:,.1f} s to {span[1]:,.1f} s"
     words = f"{when}, {duration(span[1] - span[0])}, {amount(count, 'reading')}"
-    across = 2 if width >= ABREAST else 1
+    across = 2 if width >= TWO_COLUMN_WIDTH else 1
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]
     lines = [line((words, "muted"))]
@@ -95,7 +95,7 @@ def trace_lines(
 
 def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
     """Return whether all readings of a case are in memory. True until it ends: it can't be reloaded before."""
-    span = span_of(case, now_s)
+    span = measured_span(case, now_s)
     return case.finished is None or span is None or machine.begun_s <= span[0]
 
 

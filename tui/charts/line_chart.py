@@ -38,7 +38,7 @@ ROLE_OF = {verdict: role for verdict, (_, role) in SIGNS.items()}
 
 
 @dataclass(slots=True)
-class ChartAxis:
+class ChartSelection:
     """Selected metric, axis, line, x value, scale, and filter."""
 
     figure: PlotMetric = SAMPLES
@@ -50,7 +50,7 @@ class ChartAxis:
     """Words that a line's label must contain, all of them."""
 
 
-def shown(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
+def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
     """Format a value of a metric without its unit."""
     if figure.unit == "1/s":
         return format.rate(value, symbols)
@@ -74,7 +74,7 @@ class LineChart:
         self._known = known
         self._symbols = symbols
         self._judge = judge or CaseVerdicts(session, LEFT_TO_THE_SWEEP)
-        self.choice = ChartAxis()
+        self.choice = ChartSelection()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
         """Number of lines before filtering."""
@@ -230,18 +230,18 @@ class LineChart:
         name = f" {figure.name}" if figure.unit == "1/s" else unit
         bounds = ""
         if value.low is not None and value.high is not None:
-            low, high = (shown(figure, bound, self._symbols) for bound in (value.low, value.high))
+            low, high = (format_metric(figure, bound, self._symbols) for bound in (value.low, value.high))
             bounds = f"   95 %: {low} to {high}"
-        return [(shown(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
+        return [(format_metric(figure, value.middle, self._symbols), "bright"), (f"{name}{bounds}", "muted")]
 
     def _row(self, point: Point) -> tuple[Span, ...]:
         figure, value, symbols = self.choice.figure, point.value or Value(0), self._symbols
         known = point.value is not None
         low, high = (
-            shown(figure, bound, symbols) if known and bound is not None else symbols.absent
+            format_metric(figure, bound, symbols) if known and bound is not None else symbols.absent
             for bound in (value.low, value.high)
         )
-        middle = shown(figure, value.middle if known else None, symbols)
+        middle = format_metric(figure, value.middle if known else None, symbols)
         n = point.case.steps_measured
         return (
             (f"{point.x:,}", "plain"),
@@ -258,7 +258,7 @@ class LineChart:
             return (self._symbols.absent, "muted")
         if point.value is None:
             return self._state(point)
-        return (shown(self.choice.figure, point.value.middle, self._symbols), "plain")
+        return (format_metric(self.choice.figure, point.value.middle, self._symbols), "plain")
 
     def _state(self, point: Point) -> Span:
         state = point.case.state

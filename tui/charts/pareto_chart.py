@@ -5,7 +5,7 @@ from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, fronts, pareto
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.charts.line_chart import letter_of, shown, title
+from benchtui.tui.charts.line_chart import format_metric, letter_of, title
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
@@ -13,7 +13,7 @@ from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 
 
-class FrontChart:
+class ParetoChart:
     """All measured cases with the front highlighted, and a selected case of the front."""
 
     def __init__(self, session: Session, known: MetricsLookup, symbols: Symbols) -> None:
@@ -81,9 +81,9 @@ class FrontChart:
         trade = self._front[self._chosen]
         return [
             (f"{format.clean(trade.case.name)}   ", "plain"),
-            (shown(SAMPLES, trade.gain.middle, self._symbols), "bright"),
+            (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
             (" samples/s at ", "muted"),
-            (shown(self._cost, trade.cost.middle, self._symbols), "bright"),
+            (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
             (f" {self._cost.unit}", "muted"),
         ]
 
@@ -112,8 +112,8 @@ class FrontChart:
             (
                 letter_of(place),
                 (format.clean(self._labels[trade.case.index]), "plain"),
-                (shown(SAMPLES, trade.gain.middle, self._symbols), "plain"),
-                (shown(self._cost, trade.cost.middle, self._symbols), "plain"),
+                (format_metric(SAMPLES, trade.gain.middle, self._symbols), "plain"),
+                (format_metric(self._cost, trade.cost.middle, self._symbols), "plain"),
             )
             for place, trade in enumerate(self._front)
         )

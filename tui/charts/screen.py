@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import LineChart
-from benchtui.tui.charts.pareto_chart import FrontChart
+from benchtui.tui.charts.pareto_chart import ParetoChart
 from benchtui.tui.drawing.listing import Listing, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_lines
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
@@ -203,7 +203,7 @@ class Charts(Screen[None]):
         self._judge = CaseVerdicts(self._session, self._feed.judging)
         self._taken = 0
         self._lines = LineChart(self._session, self._figures.of, self._symbols, self._judge)
-        self._front = FrontChart(self._session, self._figures.of, self._symbols)
+        self._front = ParetoChart(self._session, self._figures.of, self._symbols)
 
     async def _learn(self) -> None:
         self._busy = True
@@ -249,7 +249,7 @@ class Charts(Screen[None]):
         return self.query_one(f"#{name}", Panel)
 
 
-def _heading_of(shown: LineChart | FrontChart) -> Heading:
+def _heading_of(shown: LineChart | ParetoChart) -> Heading:
     return ((shown.title, "strong"),), (("   ".join(shown.notes), "muted"),), tuple(shown.readout())
 
 

@@ -10,7 +10,7 @@ from benchtui.sessions.compare.align import compare_sessions, load_sessions, not
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.tui.cli.options import complete_session, parse_percentage, printable, same_within_option
 from benchtui.tui.cli.sessions import write
@@ -59,7 +59,7 @@ def compare(
     paths = [resolve(session) for session in sessions]
     if output:
         check_output(output, paths)
-    found = compare_sessions(load_sessions(paths, Judging(same_within=same_within)))
+    found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
     gated = threshold is not None or unsure_fails
     without = [each for each in found.against if not each.compared]
     if not found.comparable or (without and gated):

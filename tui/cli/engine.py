@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchtui.engine import client
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
 from benchtui.tui.cli.options import complete_session, printable
 
@@ -62,7 +62,7 @@ def resumed_engine(session: str, retry_failed: bool, anyway: bool) -> "Engine | 
     """Start an engine that resumes a session. If no case is left, print a line and return None."""
     try:
         return client.resume(paths.resolve(session), retry_failed=retry_failed, anyway=anyway)
-    except NothingLeftError as error:
+    except NothingToResumeError as error:
         click.echo(printable(str(error)), err=True)
         return None
 

@@ -28,7 +28,7 @@ from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
-    from benchtui.sessions.state.judging import Judging
+    from benchtui.sessions.state.judging import VerdictSettings
     from benchtui.sessions.state.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ class ExportOptions:
     figures: Path | None
     price: float | None
     """Price of an hour of the machine, in any currency."""
-    judging: "Judging"
+    judging: "VerdictSettings"
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 if TYPE_CHECKING:
-    from benchtui.sessions.state.judging import Judging
+    from benchtui.sessions.state.judging import VerdictSettings
 
 
 def printable(text: str) -> str:
@@ -126,12 +126,12 @@ class JudgingOptions(TypedDict):
     same_within: float | None
 
 
-def judging(judged: JudgingOptions) -> "Judging":
+def judging(judged: JudgingOptions) -> "VerdictSettings":
     """Parse the options of ``JudgingOptions``. Raises BenchtuiError naming the invalid option."""
-    from benchtui.sessions.state.judging import Judging  # imported late to keep start-up fast
+    from benchtui.sessions.state.judging import VerdictSettings  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
-    return Judging(baseline_from(judged["baseline"]), judged["same_within"])
+    return VerdictSettings(baseline_from(judged["baseline"]), judged["same_within"])
 
 
 class Resume(TypedDict):

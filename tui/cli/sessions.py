@@ -11,7 +11,7 @@ from benchtui.engine import client
 from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
-from benchtui.sessions.library.summaries import Catalogue
+from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.tui.cli.options import complete_session, printable
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _busy() -> set[Path]:
 
 
 def _list() -> None:
-    running, entries, catalogue = _busy(), library.entries(), Catalogue()
+    running, entries, catalogue = _busy(), library.entries(), SummaryCache()
     try:
         for entry in entries:
             at_work = entry.path in running

@@ -32,7 +32,7 @@ def list_themes() -> None:
 
     Own themes are TOML files in the folder of the user's configuration, which this command names.
     """
-    found = user_themes.shelf()
+    found = user_themes.load_all()
     for name, source in found.sources.items():
         click.echo(f"{printable(name):20}  {printable(source)}")
     for problem in found.problems.values():

@@ -13,7 +13,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
@@ -55,7 +55,7 @@ def show(
     engine: "Engine | None",
     path: Path | None,
     start: "Start | None" = None,
-    judging: "Judging | None" = None,
+    judging: "VerdictSettings | None" = None,
     **look: Unpack[AppearanceOptions],
 ) -> None:
     """Show a session in the app, then exit with the sweep's exit status."""

@@ -10,11 +10,11 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import milliseconds
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
-WIDE = 4.0
+LOG_SCALE_RATIO = 4.0
 """Ratio of the axis ends above which the axis is logarithmic."""
-BEYOND = 1.5
+CLIP_FACTOR = 1.5
 """Steps above this multiple of the larger median go to the last column, to keep the rest readable."""
-ENOUGH = 50_000
+MAX_SAMPLED_STEPS = 50_000
 """Number of steps to sample for a histogram: quick to draw, and looks the same as millions."""
 MARGIN = 10
 """Cells left of the histograms, for their letters."""
@@ -41,13 +41,13 @@ class Axis:
 
     @classmethod
     def over(cls, both: Sequence[Times], columns: int) -> "Axis":
-        """Return an axis that covers all distributions, except for far outliers (see ``BEYOND``)."""
+        """Return an axis that covers all distributions, except for far outliers (see ``CLIP_FACTOR``)."""
         low = min(float(each.values_ms.min()) for each in both)
         most = max(float(each.values_ms.max()) for each in both)
-        high = min(most, BEYOND * max(each.median_ms for each in both))
+        high = min(most, CLIP_FACTOR * max(each.median_ms for each in both))
         if high <= low:
             low, high = low * 0.99, low * 1.01 or 1.0
-        return cls(low, high, columns, low > 0 and high / low > WIDE)
+        return cls(low, high, columns, low > 0 and high / low > LOG_SCALE_RATIO)
 
     def places(self, values_ms: np.ndarray) -> np.ndarray:
         """Return the column of each time, counted from 0."""
@@ -71,7 +71,7 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
 def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
     """Render a histogram whose highest column fills all rows."""
     size = _cells(len(each.values_ms), axis.columns)
-    told = each.values_ms[:: max(1, len(each.values_ms) // ENOUGH)]
+    told = each.values_ms[:: max(1, len(each.values_ms) // MAX_SAMPLED_STEPS)]
     counts = np.bincount(axis.places(told) // size, minlength=-(-axis.columns // size))
     levels = counts / counts.max() * rows
     lines = []

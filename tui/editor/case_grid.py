@@ -25,7 +25,7 @@ Status = Literal["on", "off", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCase:
     """One combination of axis values: whether it will run, and its predicted time and memory."""
 
     config: Config
@@ -62,7 +62,7 @@ class Totals:
         """Whether all cases have been processed."""
         return self.looked_at == self.cases
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: GridCase) -> None:
         """Add a case to the totals."""
         self.looked_at += 1
         self.off += cell.status == "off"
@@ -77,7 +77,7 @@ class Totals:
         self.guessed += cell.prediction.time_basis == "guess"
 
 
-class Matrix:
+class CaseGrid:
     """All combinations of a sweep's axes by index, disabled ones included."""
 
     def __init__(self, sweep: Sweep, precedents: HistoryEstimator) -> None:
@@ -100,14 +100,14 @@ class Matrix:
             options[field] = values[place]
         return Config(**options)
 
-    def cell(self, index: int) -> Cell:
+    def cell(self, index: int) -> GridCase:
         """Return the case at an index with its status and prediction."""
         config = self.config(index)
         if self._off(config):
-            return Cell(config, "off")
+            return GridCase(config, "off")
         if reason := unsupported_reason(config) or incompatible_reason(config, self.sweep):
-            return Cell(config, "skipped", reason)
-        return Cell(config, "on", prediction=self.precedents.predict(config, self.sweep))
+            return GridCase(config, "skipped", reason)
+        return GridCase(config, "on", prediction=self.precedents.predict(config, self.sweep))
 
     def survey(self, size: int = SLICE) -> Iterator[Totals]:
         """Yield the totals after each slice. The last ones cover all cases and the repeat of an A/A pair."""

@@ -13,9 +13,9 @@ from benchtui.sessions.sweep import Exclusion, Sweep, exclusions, toml_writer
 from benchtui.sessions.sweep.exclusions import Exclusions
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 
-FIRST = "quick"
+DEFAULT_PRESET = "quick"
 """Preset opened by default."""
-WHERE = "sweep"
+ERROR_PREFIX = "sweep"
 HEAD_BYTES = 1 << 16
 
 
@@ -56,7 +56,7 @@ class Draft:
     @classmethod
     def of(cls, source: str | Path) -> "Draft":
         """Create a draft of a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
-        state = opened(source)
+        state = load_state(source)
         return cls(state, state.sweep)
 
     @property
@@ -82,7 +82,7 @@ class Draft:
 
     def without(self, exclusion: Exclusion) -> State:
         """Return the state with cases disabled. Raises BenchtuiError if none would be left."""
-        exclude = exclusions.switched_off(self.sweep.exclude, self.sweep.axes, exclusion)
+        exclude = exclusions.exclude_cases(self.sweep.exclude, self.sweep.axes, exclusion)
         return self._with(self.state.texts, exclude)
 
     def again(self, exclusion: Exclusion) -> State:
@@ -101,7 +101,7 @@ class Draft:
 
     def open(self, source: str | Path) -> None:
         """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
-        self.take(opened(source))
+        self.take(load_state(source))
         self.keep(self.sweep)
 
     def undo(self) -> bool:
@@ -126,7 +126,7 @@ class Draft:
         before = toml_writer.texts_of(read_table(origin.text, origin.title))
         exclude = self.sweep.exclude
         as_it_was = exclude == _state(origin).sweep.exclude
-        text = toml_writer.rewritten(origin.text, self.state.texts, before, None if as_it_was else exclude)
+        text = toml_writer.rewrite_toml(origin.text, self.state.texts, before, None if as_it_was else exclude)
         if _state(replace(origin, text=text)).sweep != self.sweep:
             raise BenchtuiError(f"{origin.title}: is written in a way that can't be changed in place")
         return text
@@ -165,7 +165,7 @@ class Draft:
         return True
 
 
-def opened(source: str | Path) -> State:
+def load_state(source: str | Path) -> State:
     """Load a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
     path = Path(source)
     if _holds_events(path):
@@ -188,9 +188,9 @@ def _state(origin: Origin) -> State:
 
 def _sweep(texts: Mapping[str, str], exclude: Exclusions, stem: str) -> Sweep:
     try:
-        return toml_writer.sweep_of({"name": stem} | dict(texts), exclude, WHERE)
+        return toml_writer.sweep_of({"name": stem} | dict(texts), exclude, ERROR_PREFIX)
     except BenchtuiError as error:
-        told = str(error).removeprefix(f"{WHERE}: ")
+        told = str(error).removeprefix(f"{ERROR_PREFIX}: ")
         home = next((entry.rpartition(".")[0] for entry in entries() if told.startswith(f"{entry}:")), "")
         raise BenchtuiError(told.removeprefix(f"{home}.")) from error
 

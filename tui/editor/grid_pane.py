@@ -11,21 +11,29 @@ from textual.containers import Vertical
 
 from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
 from benchtui.sessions.sweep import Axes, Exclusion, Sweep
-from benchtui.sessions.sweep.exclusions import naming
+from benchtui.sessions.sweep.exclusions import exclusion_of
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
-from benchtui.tui.editor.case_grid import Cell, Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
+from benchtui.tui.editor.case_grid import (
+    CaseGrid,
+    GridCase,
+    Totals,
+    basis_text,
+    memory_cell,
+    time_cell,
+    totals_text,
+)
 from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.widgets.panel import Panel
 
 TITLES = {"sequence_length": "seq", "batch_size": "batch"}
 """Column titles that differ from the option's name."""
-ALWAYS = ("device", "batch_size")
+ALWAYS_SHOWN = ("device", "batch_size")
 """Options shown even if all cases share the same value."""
 TIME, MEMORY = 9, 10
-LEAST = 4
+MIN_OPTION_WIDTH = 4
 """Minimum width of an option in cells."""
 GAP = "  "
 MARK = 3
@@ -36,7 +44,7 @@ MARK = 3
 class MatrixView:
     """Snapshot of the matrix with its cursor."""
 
-    matrix: Matrix
+    matrix: CaseGrid
     top: int = 0
     """Index of the first visible case."""
     chosen: int = 0
@@ -47,7 +55,7 @@ class MatrixView:
 
 def options_of(axes: Axes) -> tuple[str, ...]:
     """Return the options to show: those with several values, and those always shown."""
-    return tuple(field for field in AXES if field in ALWAYS or len(getattr(axes, field)) > 1)
+    return tuple(field for field in AXES if field in ALWAYS_SHOWN or len(getattr(axes, field)) > 1)
 
 
 def matrix_lines(view: MatrixView, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
@@ -64,7 +72,9 @@ def _widths(axes: Axes, room: int) -> dict[str, int]:
         option: max(len(TITLES.get(option, option)), *(len(str(value)) for value in getattr(axes, option)))
         for option in options_of(axes)
     }
-    while sum(widths.values()) + len(GAP) * (len(widths) - 1) > room and max(widths.values()) > LEAST:
+    while (
+        sum(widths.values()) + len(GAP) * (len(widths) - 1) > room and max(widths.values()) > MIN_OPTION_WIDTH
+    ):
         widths[max(widths, key=lambda option: widths[option])] -= 1
     return widths
 
@@ -109,7 +119,7 @@ def _apart(cells: Sequence[Span]) -> list[Span]:
     return [piece for cell in cells for piece in ((GAP, "plain"), cell)][1:]
 
 
-def _figures(cell: Cell, symbols: Symbols) -> list[Span]:
+def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
     if cell.status == "skipped":
         return [(f"  skipped: {cell.reason}", "muted")]
     if cell.status == "off":
@@ -156,7 +166,7 @@ class CasesPane(Vertical):
             self._learn(sweep)
         before = self._view
         if before is None or before.matrix.sweep != sweep or before.matrix.precedents is not self._precedents:
-            matrix, self.totals = Matrix(sweep, self._precedents), None
+            matrix, self.totals = CaseGrid(sweep, self._precedents), None
             self._survey(matrix)
         else:
             matrix = before.matrix
@@ -187,14 +197,14 @@ class CasesPane(Vertical):
             self._place(view, view.top, view.chosen, options[(at + by) % len(options)])
 
     @property
-    def cell(self) -> Cell | None:
+    def cell(self) -> GridCase | None:
         """Case under the cursor; None if there is no sweep yet."""
         return self._view.matrix.cell(self._view.chosen) if self._view else None
 
     def here(self) -> Exclusion | None:
         """Return an exclusion that matches only the case under the cursor."""
         view = self._view
-        return naming(view.matrix.axes, view.matrix.config(view.chosen)) if view else None
+        return exclusion_of(view.matrix.axes, view.matrix.config(view.chosen)) if view else None
 
     def alike(self) -> Exclusion | None:
         """Return an exclusion that matches all cases with the value under the cursor."""
@@ -216,7 +226,7 @@ class CasesPane(Vertical):
             self.show(self._view.matrix.sweep, self._view.focused)
 
     @work(exclusive=True, group="survey")
-    async def _survey(self, matrix: Matrix) -> None:
+    async def _survey(self, matrix: CaseGrid) -> None:
         """Compute the totals in slices, with key presses handled in between."""
         for number, totals in enumerate(matrix.survey()):
             self.totals = totals

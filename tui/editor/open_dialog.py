@@ -38,12 +38,12 @@ class SweepFile:
     problem: str = ""
 
 
-def offers(folder: Path) -> list[SweepFile]:
+def list_sweeps(folder: Path) -> list[SweepFile]:
     """List the presets, then the sweeps in a folder."""
     return [*(_sweep("Presets", name, name) for name in preset_names()), *_files(folder)]
 
 
-def needs(sweep: Sweep) -> str:
+def requirements_text(sweep: Sweep) -> str:
     """Format what a sweep requires: devices, and whether weights are downloaded."""
     devices = ", ".join(sweep.axes.device)
     weights = "no download" if sweep.weights == "random" else "downloads weights"
@@ -57,7 +57,7 @@ def _sweep(group: str, name: str, source: str) -> SweepFile:
     except BenchtuiError as error:
         return SweepFile(group, shown, source, problem=clean(str(error)))
     count = sweep.axes.count
-    about = f"{count:,} case{'s' * (count != 1)}; {clean(needs(sweep))}; {clean(sweep.model)}"
+    about = f"{count:,} case{'s' * (count != 1)}; {clean(requirements_text(sweep))}; {clean(sweep.model)}"
     return SweepFile(group, shown, source, about)
 
 
@@ -113,7 +113,7 @@ PROMPT = "open: "
 ABOUT = "a part of a name, or a path to a TOML file or a session"
 
 
-class Opener(Screen[str | None]):
+class OpenDialog(Screen[str | None]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
@@ -148,7 +148,7 @@ class Opener(Screen[str | None]):
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
         self.query_one(Field).open("")
         self.call_after_refresh(self.on_resize)
-        self._all = self._offers = tuple(await asyncio.to_thread(offers, self._folder))
+        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._folder))
         self.action_move(0)
 
     def on_resize(self) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.editor.draft import FIRST
+from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.editor.form import Form
 from benchtui.tui.editor.form_lines import entry_lines, value_place
@@ -72,7 +72,7 @@ class Editor(Screen[None]):
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = FIRST) -> None:
+    def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = DEFAULT_PRESET) -> None:
         super().__init__()
         self._app_context = app_context
         self._symbols = symbols
@@ -174,9 +174,9 @@ class Editor(Screen[None]):
 
     def action_open(self) -> None:
         """Open the dialog for another sweep."""
-        from benchtui.tui.editor.open_dialog import Opener  # lazy import: not needed for the first paint
+        from benchtui.tui.editor.open_dialog import OpenDialog  # lazy import: not needed for the first paint
 
-        self.app.push_screen(Opener(self._app_context.folder, self._symbols), self.edit)
+        self.app.push_screen(OpenDialog(self._app_context.folder, self._symbols), self.edit)
 
     def action_save(self) -> None:
         """Ask for a path, and save. Apply the typed value first."""

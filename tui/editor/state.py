@@ -8,8 +8,8 @@ from typing import Literal
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Sweep
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.editor.case_grid import Cell
-from benchtui.tui.editor.draft import FIRST, Draft, State
+from benchtui.tui.editor.case_grid import GridCase
+from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State
 from benchtui.tui.editor.form import Cursor, Form, FormRow, toggled
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.keys import Keys
@@ -29,7 +29,7 @@ class Prompt:
 class EditorState:
     """Draft with a cursor. A change that isn't allowed shows a message."""
 
-    def __init__(self, source: str | Path = FIRST) -> None:
+    def __init__(self, source: str | Path = DEFAULT_PRESET) -> None:
         self.word, self.role = _welcome(), "bright"
         self.draft = self._begun(source)
         self.cursor = Cursor()
@@ -128,7 +128,7 @@ class EditorState:
         else:
             self.say("")
 
-    def switch_cases(self, cell: Cell | None, exclusion: Exclusion | None) -> None:
+    def switch_cases(self, cell: GridCase | None, exclusion: Exclusion | None) -> None:
         """Disable the cases that match; enable them if the one under the cursor is disabled."""
         if cell is not None and exclusion is not None:
             change = self.draft.again if cell.status == "off" else self.draft.without
@@ -158,7 +158,7 @@ class EditorState:
             return Draft.of(source)
         except BenchtuiError as error:
             self.say(str(error), "warning")
-            return Draft.of(FIRST)
+            return Draft.of(DEFAULT_PRESET)
 
 
 def _welcome() -> str:
@@ -174,12 +174,12 @@ BASES = {
     "near": "by cases of other options in earlier sessions on this machine",
     "guess": "a guess, for nothing like it was measured on this machine yet",
 }
-LONG = 40
+MAX_INLINE_LENGTH = 40
 """Length above which a value is repeated in the hint line, since its row may truncate it."""
 RAN_OUT = "a case of these options that was no larger ran out of memory"
 
 
-def hint_of(state: EditorState, cell: Cell | None, typing: Typing) -> Log:
+def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     """Return the hint line: save prompt, question, message, or a description of the selection."""
     if typing == "path":
         return Log(word=SAVE_AS, role="bright")
@@ -206,7 +206,7 @@ def keys_of(state: EditorState, typing: Typing) -> Keys:
 
 def _line(row: FormRow) -> str:
     about = f"{row.entry.label}: {row.entry.about}" if row.entry.about else row.entry.label
-    if len(row.text) > LONG:
+    if len(row.text) > MAX_INLINE_LENGTH:
         return f"{row.entry.label}: {row.text}"
     if row.unused:
         return f"{about}; {row.unused}, {key('sweep.reset')} takes it out"
@@ -218,7 +218,7 @@ def _line(row: FormRow) -> str:
     )
 
 
-def _case(cell: Cell) -> str:
+def _case(cell: GridCase) -> str:
     name = clean(cell.config.name)
     if cell.status == "off":
         return f"{name}: switched off, {key('sweep.switch')} switches it on"

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.library import operations
 from benchtui.sessions.replay import loading
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.library.rows import Item
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.action_bar import ActionResult, Prompt, Work
@@ -24,7 +24,7 @@ WITHOUT_A_SESSION = ("filter", "import")
 """Purposes that don't need a selected session."""
 
 
-def begun(purpose: str, item: Item | None, words: str) -> str:
+def initial_text(purpose: str, item: Item | None, words: str) -> str:
     """Return the initial text of the input. ``words`` is the current filter."""
     if purpose == "filter":
         return words
@@ -46,7 +46,7 @@ def work(purpose: str, item: Item | None, text: str, here: AppContext, busy: Col
     return works[purpose]
 
 
-def deleting(item: Item, busy: Collection[Path]) -> Prompt:
+def delete_prompt(item: Item, busy: Collection[Path]) -> Prompt:
     """Return the question to ask before deleting a session."""
     text = f"Delete {item.name} and its note?  X: delete.  esc: keep."
     return Prompt("X", text, "delete", partial(_delete, item, busy))
@@ -80,7 +80,7 @@ def write(
     return ActionResult(f"written: {place}")
 
 
-def _report(item: Item, judging: Judging) -> str:
+def _report(item: Item, judging: VerdictSettings) -> str:
     from benchtui.sessions.report.document import markdown  # only reports need these libraries
 
     session = loading.load(item.path)

@@ -12,7 +12,7 @@ from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 NARROWEST, WIDEST = 18, 48
 """Minimum and maximum width of a session's name in cells."""
-BESIDE = 40
+OTHER_COLUMNS_WIDTH = 40
 """Cells reserved next to the name for outcome, cases, and best throughput."""
 
 
@@ -50,7 +50,7 @@ def heading_lines(heading: Heading, width: int, height: int, symbols: Symbols) -
 
 def arrangement(width: int, longest: int) -> Arrangement:
     """Return the columns that fit a width, given the length of the longest name."""
-    share = max(NARROWEST, min(longest + 2, WIDEST, width - BESIDE))
+    share = max(NARROWEST, min(longest + 2, WIDEST, width - OTHER_COLUMNS_WIDTH))
     return Arrangement.of(width, share, COLUMNS)
 
 

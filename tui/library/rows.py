@@ -8,7 +8,7 @@ from typing import Any
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.paths import SessionFile
-from benchtui.sessions.library.summaries import Catalogue, Summary
+from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, rate
 from benchtui.tui.drawing.styled_text import Span
@@ -81,7 +81,7 @@ class Item:
         return self.summary.best.samples_per_s if self.summary and self.summary.best else None
 
 
-def items(app_context: AppContext, catalogue: Catalogue) -> list[Item]:
+def items(app_context: AppContext, catalogue: SummaryCache) -> list[Item]:
     """List all sessions in the library or being written, with cached summaries only."""
     engines = {engine.path: engine for engine in app_context.running()}
     entries = {entry.path: entry for entry in app_context.recorded()}

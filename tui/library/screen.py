@@ -12,7 +12,7 @@ from textual.containers import Container, Vertical
 from textual.screen import Screen
 
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.summaries import Catalogue
+from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, line
@@ -86,7 +86,7 @@ class Library(Screen[None]):
         self._app_context = app_context
         self._symbols = symbols
         self._selection = LibrarySelection()
-        self._catalogue: Catalogue | None = None
+        self._catalogue: SummaryCache | None = None
         self._looked = False
         self._there = True
 
@@ -191,7 +191,7 @@ class Library(Screen[None]):
             return
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
-            text = actions.begun(purpose, item, self._selection.words)
+            text = actions.initial_text(purpose, item, self._selection.words)
             self._errands.ask(purpose, actions.ASKED[purpose], text)
 
     def action_delete(self) -> None:
@@ -201,7 +201,7 @@ class Library(Screen[None]):
         if item.engine is not None:
             self._say("a sweep that runs can't be deleted; the Monitor stops it")
         else:
-            self._errands.put(actions.deleting(item, self._selection.busy))
+            self._errands.put(actions.delete_prompt(item, self._selection.busy))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -245,7 +245,7 @@ class Library(Screen[None]):
     async def _look(self) -> None:
         """List all sessions, then read those without a cached summary."""
         if self._catalogue is None:
-            self._catalogue = await asyncio.to_thread(Catalogue)
+            self._catalogue = await asyncio.to_thread(SummaryCache)
         self._selection.take(await asyncio.to_thread(shelf.items, self._app_context, self._catalogue))
         self._looked = True
         self._draw()
@@ -253,7 +253,7 @@ class Library(Screen[None]):
         if unread:
             await self._read_on(self._catalogue, unread)
 
-    async def _read_on(self, catalogue: Catalogue, unread: list[Item]) -> None:
+    async def _read_on(self, catalogue: SummaryCache, unread: list[Item]) -> None:
         drawn_s = 0.0
         for item in unread:
             try:

@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.evidence import Evidence, aa_pair, rounds_of
@@ -17,7 +17,7 @@ from benchtui.tui.live.step_cache import THREAD_STEPS
 class CaseVerdicts:
     """Compares successfully measured cases with their baseline."""
 
-    def __init__(self, session: Session, judging: Judging) -> None:
+    def __init__(self, session: Session, judging: VerdictSettings) -> None:
         self._session = session
         self._judging = judging
         self._measured: dict[int, CaseState] = {}

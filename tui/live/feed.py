@@ -9,7 +9,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import StepsLeft
 from benchtui.sessions.events import CaseFinished, Resumed
-from benchtui.sessions.journal.reader import Read, Tail
+from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.replay.timeline import still_ended
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
@@ -144,7 +144,7 @@ class Feed:
             if self.caught_up or self._clock() - began_s > READ_BUDGET_S:
                 return
 
-    def _apply(self, event: Read) -> None:
+    def _apply(self, event: AnyRecord) -> None:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
             case = self.session.cases[event.case]

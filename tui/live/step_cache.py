@@ -168,10 +168,10 @@ class StepCache:
         return [(case, metrics(case)) for case in cases if not self._closed]
 
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
-        from benchtui.sessions.replay.loading import read_again  # lazy import: most cases are never reloaded
+        from benchtui.sessions.replay.loading import reload_case  # lazy import: most cases are never reloaded
 
         position = self._spot_before(case)
-        read, there = read_again(case, machine, self._path, position, lambda: not self._closed)
+        read, there = reload_case(case, machine, self._path, position, lambda: not self._closed)
         whole = case if case.steps_held else read
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.estimates.eta import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, Judging
+from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.sampling import interval
@@ -62,7 +62,7 @@ class CaseRows:
         session: Session,
         symbols: Symbols,
         before: "CaseRows | None" = None,
-        judging: Judging = LEFT_TO_THE_SWEEP,
+        judging: VerdictSettings = LEFT_TO_THE_SWEEP,
     ) -> None:
         """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
         self._session = session
@@ -102,8 +102,8 @@ class CaseRows:
     def spread(self, case: CaseState) -> RunningStats | SummaryStats:
         """Return statistics of a case's measured steps so far.
 
-        Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the result
-        is empty until it has been summarized.
+        Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the
+        result is empty until it has been summarized.
         """
         if case.figures:
             self._spreads.pop(case.index, None)

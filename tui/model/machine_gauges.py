@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
-from benchtui.sessions.payloads import THROTTLES, Gpu, GpuReadings, Host
+from benchtui.sessions.payloads import HARDWARE_THROTTLE_REASONS, Gpu, GpuReadings, Host
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
@@ -22,7 +22,7 @@ FIGURES = ("utilisation_percent", "sm_clock_mhz", "temperature_c")
 """GPU readings shown without a gauge."""
 Reading = tuple[str, str, Callable[[float | None, Symbols], str]]
 """A reading with a gauge: label, column, and a formatter that adds the unit."""
-ALARMING = frozenset(THROTTLES)
+ALARMING = frozenset(HARDWARE_THROTTLE_REASONS)
 """Throttle reasons that make a measurement doubtful. A power or clock cap is a setting instead."""
 
 

@@ -106,7 +106,9 @@ class EngineRequests:
 
 def parse_options(words: str, base: Config | None, session: Session) -> Config:
     """Parse the options of a case to add. Raises BenchtuiError naming what is wrong with them."""
-    from benchtui.sessions.sweep.toml_reader import checked  # lazy import: not needed for the first paint
+    from benchtui.sessions.sweep.toml_reader import (
+        validate_config,  # lazy import: not needed for the first paint
+    )
 
     if base is None:
         raise BenchtuiError("there is no case yet to add another one to")
@@ -117,7 +119,7 @@ def parse_options(words: str, base: Config | None, session: Session) -> Config:
             raise BenchtuiError(f"{word!r}: options are written as option=value; options: {', '.join(AXES)}")
         options[name] = int(value) if value.isdecimal() else value
     try:
-        config = checked(msgspec.structs.replace(base, **options, repeat=0))
+        config = validate_config(msgspec.structs.replace(base, **options, repeat=0))
     except TypeError as error:
         raise BenchtuiError(str(error)) from error
     if reason := unsupported_reason(config) or incompatible_reason(config, session.start.sweep):

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.replay.markers import TimelineEvent, words
+from benchtui.sessions.replay.markers import TimelineEvent, marker_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.prompts import TextPrompt
@@ -96,7 +96,7 @@ class ReplayMonitor(Monitor):
         if mark is None:
             self.say("no event after this moment" if direction > 0 else "no event before this moment")
         else:
-            self.say(f"{clock_text(mark.t)}  {words(mark, self._replay.timeline.whole)}")
+            self.say(f"{clock_text(mark.t)}  {marker_text(mark, self._replay.timeline.whole)}")
         self.tick()
 
     def action_speed(self, direction: int) -> None:

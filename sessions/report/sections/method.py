@@ -158,8 +158,8 @@ def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
     """Describe the rule that gives a ratio its verdict."""
     within = max((each.margin for each in noise.values()), default=session.same_within)
     return (
-        f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for the"
-        f" first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
+        f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
+        f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure: all else"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from benchtui.sessions.analysis.roofline import LEAST_BUSY, LEAST_SHARE, OVER, Bound, Limit, limit, sound_peaks
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
@@ -118,7 +118,7 @@ def _from_above(share: float | None) -> str | None:
 
 def _of_work(field: str) -> Callable[[Row], str | None]:
     def cell(row: Row) -> str | None:
-        work: Work = row[1].work
+        work: StepCost = row[1].work
         return _giga(getattr(work, field))
 
     return cell

@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.engine.devices.cuda import covered
+from benchtui.engine.devices.cuda import union_length
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from benchtui.engine.devices.cuda import covered
     ],
 )
 def test_what_runs_at_once_counts_once(spans: list[tuple[float, float]], length: float) -> None:
-    assert covered(spans) == length
+    assert union_length(spans) == length

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchtui.engine.devices import oom, process_memory
-from benchtui.engine.devices.base import Lap, add_up
+from benchtui.engine.devices.base import Lap, sum_parts
 from benchtui.engine.devices.cuda import Cuda
 from benchtui.engine.devices.registry import open_device
 from benchtui.sessions.errors import BenchtuiError
@@ -30,7 +30,7 @@ def test_parts_of_a_step_on_cpu_add_up_to_the_whole() -> None:
 
 
 def test_a_part_that_comes_several_times_has_the_sum_of_its_times() -> None:
-    assert add_up(["a", "b", "a"], [1.0, 2.0, 4.0]) == {"a": 5.0, "b": 2.0}
+    assert sum_parts(["a", "b", "a"], [1.0, 2.0, 4.0]) == {"a": 5.0, "b": 2.0}
     assert list(open_device("cpu").time(lambda lap: [lap(part) for part in "aba"])[0].parts_ms) == ["a", "b"]
 
 

@@ -21,14 +21,14 @@ def test_a_missing_tokenizer_has_a_remedy_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_folder_comes_before_everything(tiny_model: Path) -> None:
-    assert loading.locate(str(tiny_model), "random") == loading.Place(
+    assert loading.locate(str(tiny_model), "random") == loading.ModelLocation(
         str(tiny_model), str(tiny_model), "folder"
     )
 
 
 def test_a_bundled_architecture_serves_random_weights_alone() -> None:
     assert loading.locate(SST2, "random").source == "bundled"
-    assert loading.locate(SST2, "pretrained") == loading.Place(SST2, SST2, "hub")
+    assert loading.locate(SST2, "pretrained") == loading.ModelLocation(SST2, SST2, "hub")
 
 
 @pytest.mark.parametrize("name", ["..", "../architectures", ".", "somebody/else"])

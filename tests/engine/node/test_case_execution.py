@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.case_execution import CaseRun, others
-from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.case_execution import CaseRun, count_other_gpu_processes
+from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.sessions.events import CaseFinished, CasePrepared, Telemetry
 from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
@@ -33,8 +33,8 @@ class Driver:
         return {WORKER: 900.0, 7: None}
 
 
-def telemetry() -> Readings:
-    readings, at_s = Readings(), [0.5, 1.5, 2.5, 3.5, 4.5]
+def telemetry() -> TelemetryWindow:
+    readings, at_s = TelemetryWindow(), [0.5, 1.5, 2.5, 3.5, 4.5]
     gpu = GpuReadings(
         index=0,
         power_w=[50.0, 100.0, 100.0, 100.0, 100.0],
@@ -49,7 +49,7 @@ def telemetry() -> Readings:
     return readings
 
 
-def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: Any) -> CaseFinished:
+def finished(gpu_uuid: str | None, readings: TelemetryWindow | None = None, **ended: Any) -> CaseFinished:
     execution: Any = Execution(gpu_uuid, **ended)
     driver: Any = Driver()
     ended: list[CaseRun] = []
@@ -62,7 +62,7 @@ def finished(gpu_uuid: str | None, readings: Readings | None = None, **ended: An
 
 def test_what_was_sampled_up_to_its_end_counts() -> None:
     late = telemetry()
-    readings = Readings(lambda: readings.add(*late._events))
+    readings = TelemetryWindow(lambda: readings.add(*late._events))
     assert finished("GPU-1", readings).energy == finished("GPU-1").energy
 
 
@@ -97,9 +97,9 @@ def test_a_case_that_failed_is_passed_on_as_it_is() -> None:
     assert (ended.environment, ended.energy, ended.memory) == (None, None, None)
 
 
-def shared(worker_cpu_percent: list[float | None]) -> Readings:
+def shared(worker_cpu_percent: list[float | None]) -> TelemetryWindow:
     """A span in which two workers were at work, one of them for a while only."""
-    readings = Readings()
+    readings = TelemetryWindow()
     readings.at_work(1, 0.0)
     readings.at_work(2, 2.0)
     readings.at_work(1, 3.0)
@@ -127,11 +127,11 @@ def test_neighbours_whose_use_was_not_read_leave_that_of_others_unknown(
 
 
 def test_other_processes_on_a_gpu_are_counted_without_the_worker() -> None:
-    assert others({41: 100.0}, 41) == 0
-    assert others({41: 100.0, 42: None, 43: 5.0}, 41) == 2
+    assert count_other_gpu_processes({41: 100.0}, 41) == 0
+    assert count_other_gpu_processes({41: 100.0, 42: None, 43: 5.0}, 41) == 2
 
 
 def test_a_worker_listed_under_another_number_is_one_of_those_listed() -> None:
-    assert others({}, 41) == 0
-    assert others({7001: 100.0}, 41) == 0
-    assert others({7001: 100.0, 7002: 5.0}, 41) == 1
+    assert count_other_gpu_processes({}, 41) == 0
+    assert count_other_gpu_processes({7001: 100.0}, 41) == 0
+    assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, 41) == 1

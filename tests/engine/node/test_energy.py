@@ -2,21 +2,21 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.energy import gpu_energy, idle_power_w, processor_energy, total
-from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.energy import gpu_energy, idle_power_w, processor_energy, sum_energy
+from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, HostReadings
 
 PERIOD_S = 0.5
 
 
-def gpu_log(power_w: list[float | None], energy_j: list[float | None] | None = None) -> Readings:
+def gpu_log(power_w: list[float | None], energy_j: list[float | None] | None = None) -> TelemetryWindow:
     columns = GpuReadings(index=1, power_w=power_w, energy_j=energy_j or [None] * len(power_w))
     return log(len(power_w), gpus=(columns,))
 
 
-def log(samples: int, **readings: Any) -> Readings:
-    kept = Readings()
+def log(samples: int, **readings: Any) -> TelemetryWindow:
+    kept = TelemetryWindow()
     at_s = [index * PERIOD_S for index in range(samples)]
     kept.add(Telemetry(t=at_s[-1], at_s=at_s, **readings))
     return kept
@@ -75,8 +75,8 @@ def test_idle_power_is_told_of_the_devices_that_give_it() -> None:
 def test_rounds_add_up_to_their_energy_and_mean_power() -> None:
     short = Energy(energy_j=100.0, mean_power_w=100.0, source="counter", dram_j=1.0)
     long = Energy(energy_j=600.0, mean_power_w=200.0, source="sampled power")
-    both = total([short, long])
+    both = sum_energy([short, long])
     assert (both.energy_j, both.mean_power_w) == (700.0, pytest.approx(175.0))
     assert (both.source, both.dram_j) == ("sampled power", None)
     absent = Energy(absent="too short")
-    assert total([short, absent]) is absent
+    assert sum_energy([short, absent]) is absent

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.preflight import PeaksTask, Preparation
+from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.errors import ShortageError
+from benchtui.sessions.errors import OutOfFilesError
 from benchtui.sessions.events import Message, Peaks
 
 WHY = "its process can't be started: Too many open files"
@@ -16,10 +16,10 @@ class Short:
     """Processes that can't be started."""
 
     def probe(self) -> Any:
-        raise ShortageError(WHY)
+        raise OutOfFilesError(WHY)
 
     def peaks(self, key: PeakKey) -> Any:
-        raise ShortageError(WHY)
+        raise OutOfFilesError(WHY)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def processes() -> Iterator[Any]:
 
 
 def test_torch_that_can_not_be_asked_for_want_of_files_is_told(processes: Any) -> None:
-    preparation = Preparation(processes, None, None)
+    preparation = IdleAndTorchTask(processes, None, None)
     (event,) = preparation.collect(1.0)
     assert isinstance(event, Message) and event.text == f"torch doesn't answer: {WHY}"
     assert preparation.ended and preparation.sources == []

@@ -1,4 +1,4 @@
-from benchtui.engine.node.telemetry_window import Readings
+from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import HostReadings
 
@@ -8,7 +8,7 @@ def sampled(*at_s: float) -> Telemetry:
 
 
 def test_what_no_running_case_needs_is_forgotten() -> None:
-    readings = Readings()
+    readings = TelemetryWindow()
     for at_s in (1.0, 2.0, 3.0):
         readings.add(sampled(at_s - 0.5, at_s))
     readings.forget(2.0)
@@ -16,7 +16,7 @@ def test_what_no_running_case_needs_is_forgotten() -> None:
 
 
 def test_standing_still_counts_for_the_spans_that_it_meets() -> None:
-    readings = Readings()
+    readings = TelemetryWindow()
     for at_s, still_s in ((10.0, 3.0), (20.0, 2.0)):
         readings.add(Telemetry(t=at_s, at_s=[], stood_still_s=still_s))
     assert readings.stood_still_s(5.0, 12.0) == 3.0
@@ -25,7 +25,7 @@ def test_standing_still_counts_for_the_spans_that_it_meets() -> None:
 
 
 def test_the_most_workers_of_a_span_are_those_at_work_at_some_moment_of_it() -> None:
-    readings = Readings()
+    readings = TelemetryWindow()
     for at_s, amount in ((10.0, 1), (20.0, 3), (20.5, 3), (30.0, 2), (40.0, 0)):
         readings.at_work(amount, at_s)
     assert readings.most_workers(11.0, 19.0) == 1

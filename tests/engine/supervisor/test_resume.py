@@ -9,7 +9,7 @@ import pytest
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.supervisor.resume import ResumableSession
-from benchtui.sessions.errors import BenchtuiError, NothingLeftError
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
@@ -98,7 +98,7 @@ def test_a_sweep_that_is_stopped_anywhere_comes_to_the_same_end(stage: Begin, re
         sweep.cut()
         try:
             again = resume(sweep.path)
-        except NothingLeftError:
+        except NothingToResumeError:
             continue
         again.finish_all(ends)
         assert came_to(again.told()) == came_to(whole.told()), ended
@@ -244,7 +244,7 @@ def test_nothing_left_is_told_with_what_could_be_retried(stage: Begin, tmp_path:
     sweep.finish(0)
     sweep.finish(1, "failed", reason="why")
     path = sweep.cut()
-    with pytest.raises(NothingLeftError, match=r"nothing is left to run; 1 failed .*: --retry-failed"):
+    with pytest.raises(NothingToResumeError, match=r"nothing is left to run; 1 failed .*: --retry-failed"):
         ResumableSession(path, ResumeOptions())
 
 

@@ -19,11 +19,11 @@ from benchtui.engine.telemetry.host_info import (
     processor_name,
     rapl_absence,
 )
-from benchtui.engine.telemetry.nvml import Absent
+from benchtui.engine.telemetry.nvml import NvmlUnavailable
 
 
 def test_a_host_without_gpus_says_why() -> None:
-    host = describe_host(Absent("no driver"))
+    host = describe_host(NvmlUnavailable("no driver"))
     assert (host.gpus, host.driver, host.absent["gpu"]) == ((), None, "no driver")
     assert (host.hostname, host.python) == (platform.node(), platform.python_version())
     assert host.cpu_count is not None and 1 <= host.cpu_count <= (os.cpu_count() or 1)

@@ -3,11 +3,11 @@
 import pytest
 
 from benchtui.engine.telemetry import stopped_workers
-from benchtui.engine.telemetry.stopped_workers import Stops
+from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 
 
-def looked(monkeypatch: pytest.MonkeyPatch, looks: dict[float, set[int]]) -> Stops:
-    found = Stops(1.0)
+def looked(monkeypatch: pytest.MonkeyPatch, looks: dict[float, set[int]]) -> StoppedWorkers:
+    found = StoppedWorkers(1.0)
     for at_s, stopped in looks.items():
         monkeypatch.setattr(stopped_workers, "is_stopped", lambda pid, stopped=stopped: pid in stopped)
         found.look(at_s, (1, 2))

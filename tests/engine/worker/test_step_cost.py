@@ -10,13 +10,13 @@ from benchtui.engine.worker import step_cost
 from benchtui.engine.worker.step_cost import count, measure_step_cost
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.sweep import Sweep, cases
 
 FLOAT = 4
 
 
-def counted(sweep: Sweep) -> Work:
+def counted(sweep: Sweep) -> StepCost:
     """The work of a step of the sweep's only case, after one that warms up."""
     (case,) = cases(sweep)
     workload = make_workload(sweep, case.config, open_device("cpu"))
@@ -24,7 +24,7 @@ def counted(sweep: Sweep) -> Work:
     return count(workload.step, 0.1)
 
 
-def of(step: Callable[[], object]) -> Work:
+def of(step: Callable[[], object]) -> StepCost:
     """The work of a bare step."""
     return count(lambda lap: step(), 0.1)
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, IntervalWidth, StopRule, longest_s
+from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, RunningSpread, StopRule, longest_s
 from benchtui.sessions.stats.case_metrics import distribution
 from benchtui.sessions.sweep import Measure
 
@@ -89,7 +89,7 @@ def test_auto_ends_at_the_limit_of_time_or_steps() -> None:
 
 
 def test_the_running_spread_is_that_of_the_whole_sample() -> None:
-    times_ms, spread = around(5.0, 0.1, 101), IntervalWidth()
+    times_ms, spread = around(5.0, 0.1, 101), RunningSpread()
     for time_ms in times_ms:
         spread.add(time_ms)
     whole = distribution(times_ms)
@@ -99,7 +99,7 @@ def test_the_running_spread_is_that_of_the_whole_sample() -> None:
 
 
 def test_a_spread_of_too_few_values_says_nothing() -> None:
-    spread = IntervalWidth()
+    spread = RunningSpread()
     assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)
     spread.add(1.0)
     assert (spread.relative_std, spread.interval_percent, spread.settled) == (None, None, False)

@@ -6,7 +6,7 @@ from time import sleep
 import pytest
 
 from benchtui.engine.devices.registry import open_device
-from benchtui.engine.workloads.own import Own, place
+from benchtui.engine.workloads.own import CustomTask, error_location
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError
@@ -16,16 +16,16 @@ EXAMPLE = Path(__file__).parents[2] / "fixtures" / "own_step.py"
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Own]:
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., CustomTask]:
     """Write my_step.py into the working folder and make its function ``make`` ready."""
     monkeypatch.chdir(tmp_path)
 
-    def made(text: str, **options: object) -> Own:
+    def made(text: str, **options: object) -> CustomTask:
         (tmp_path / "my_step.py").write_text(text)
         sweep = Sweep(name="s", model="mine", task="my_step.py:make")
         config = Config(device="cpu", **options)  # type: ignore[arg-type]
         workload = make_workload(sweep, config, open_device("cpu"))
-        assert isinstance(workload, Own)
+        assert isinstance(workload, CustomTask)
         return workload
 
     return made
@@ -62,14 +62,14 @@ def make(case):
 """
 
 
-def test_a_step_needs_no_more_than_samples(write: Callable[..., Own]) -> None:
+def test_a_step_needs_no_more_than_samples(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP)
     parts: list[str] = []
     assert workload.count(workload.step(parts.append)).tokens is None
     assert (workload.samples, parts) == (3, ["step"])
 
 
-def test_the_case_is_told_to_the_function(write: Callable[..., Own]) -> None:
+def test_the_case_is_told_to_the_function(write: Callable[..., CustomTask]) -> None:
     text = STEP.replace("return Step()", "Step.told = case\n    return Step()")
     workload = write(
         text, precision="bf16", batch_size=7, sequence_length=9, compile="default", padding="longest"
@@ -79,7 +79,7 @@ def test_the_case_is_told_to_the_function(write: Callable[..., Own]) -> None:
     assert (told.sequence_length, told.compile, told.padding, told.model) == (9, "default", "longest", "mine")
 
 
-def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[..., Own]) -> None:
+def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP, compile="default", precision="bf16")
     assert workload.effective.compiled is None
     workload.step(nothing)
@@ -88,7 +88,7 @@ def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[
     )
 
 
-def test_a_neighbour_can_be_imported(write: Callable[..., Own], tmp_path: Path) -> None:
+def test_a_neighbour_can_be_imported(write: Callable[..., CustomTask], tmp_path: Path) -> None:
     (tmp_path / "my_neighbour.py").write_text("SAMPLES = 11\n")
     text = "import my_neighbour\n" + STEP.replace("samples = 3", "samples = my_neighbour.SAMPLES")
     assert write(text).samples == 11
@@ -104,20 +104,20 @@ def test_a_neighbour_can_be_imported(write: Callable[..., Own], tmp_path: Path) 
         (STEP.replace("samples = 3", "samples = True"), "samples of the step is True"),
     ],
 )
-def test_what_is_no_step_is_told_in_one_line(write: Callable[..., Own], text: str, message: str) -> None:
+def test_what_is_no_step_is_told_in_one_line(write: Callable[..., CustomTask], text: str, message: str) -> None:
     with pytest.raises(BenchtuiError) as raised:
         write(text)
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_tokens_may_change_from_step_to_step_and_must_be_a_number(write: Callable[..., Own]) -> None:
+def test_tokens_may_change_from_step_to_step_and_must_be_a_number(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP.replace("pass", "self.tokens = getattr(self, 'tokens', 0) + 5"))
     assert [workload.count(workload.step(nothing)).tokens for _ in range(2)] == [5, 10]
     with pytest.raises(BenchtuiError, match="tokens of the step is 'many'; give a whole number from 0 up"):
         write(STEP.replace("samples = 3", "samples, tokens = 3, 'many'")).count(None)
 
 
-def test_steps_must_have_the_same_parts(write: Callable[..., Own]) -> None:
+def test_steps_must_have_the_same_parts(write: Callable[..., CustomTask]) -> None:
     text = """
 class Step:
     samples = 1
@@ -146,18 +146,22 @@ def make(case):
         ("def make(case:\n", 1),
     ],
 )
-def test_an_error_is_placed_in_the_users_file(write: Callable[..., Own], text: str, line: int) -> None:
+def test_an_error_is_placed_in_the_users_file(write: Callable[..., CustomTask], text: str, line: int) -> None:
     with pytest.raises(Exception) as raised:
         write(text)
-    assert place(raised.value, "my_step.py:make") == f"my_step.py:{line}: "
+    assert error_location(raised.value, "my_step.py:make") == f"my_step.py:{line}: "
 
 
-def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., Own]) -> None:
+def test_an_error_of_ours_has_no_place_in_it(write: Callable[..., CustomTask]) -> None:
     write(STEP)
-    assert place(ValueError("ours"), "my_step.py:make") == place(ValueError("ours"), "classify") == ""
+    assert (
+        error_location(ValueError("ours"), "my_step.py:make")
+        == error_location(ValueError("ours"), "classify")
+        == ""
+    )
 
 
-def test_parts_are_timed_where_they_end(write: Callable[..., Own]) -> None:
+def test_parts_are_timed_where_they_end(write: Callable[..., CustomTask]) -> None:
     workload = write(STEP)
     workload._step.step = lambda: (sleep(0.02), workload._lap("slow"))
     time, _ = open_device("cpu").time(workload.step)

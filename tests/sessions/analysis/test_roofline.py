@@ -14,20 +14,20 @@ from benchtui.sessions.analysis.roofline import (
     sound_peaks,
 )
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.sweep import Config
 
 CPU = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9, bytes_per_s=10e9)
 
 
-def found(bench: Any, work: Work | None, *peaks: Peaks, **options: Any) -> Limit | None:
+def found(bench: Any, work: StepCost | None, *peaks: Peaks, **options: Any) -> Limit | None:
     """The limit of a case whose median step takes 100 ms."""
     case = bench.case(**{"ms": [90.0, 100.0, 110.0], "end": {"work": work}} | options)
     return limit(bench.session(case).cases[0], peaks)
 
 
-def work(gflop: float, gb: float, weights_gb: float = 0.0, **more: Any) -> Work:
-    return Work(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9, **more)
+def work(gflop: float, gb: float, weights_gb: float = 0.0, **more: Any) -> StepCost:
+    return StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9, **more)
 
 
 def test_rates_and_shares_follow_from_the_median_step(bench: Any) -> None:
@@ -53,7 +53,7 @@ def test_rates_and_shares_follow_from_the_median_step(bench: Any) -> None:
     ],
 )
 def test_a_limit_is_named_where_what_was_counted_leaves_no_doubt(
-    bench: Any, done: Work, bound: str | None, reason: str | None
+    bench: Any, done: StepCost, bound: str | None, reason: str | None
 ) -> None:
     known = found(bench, done, CPU)
     assert known is not None
@@ -77,7 +77,7 @@ def test_a_device_that_waits_is_held_back_by_its_host(
 
 
 def test_what_is_missing_is_the_reason(bench: Any) -> None:
-    uncounted = Work(absent={"flops": "no formula for int8", "bytes": "out of sight"})
+    uncounted = StepCost(absent={"flops": "no formula for int8", "bytes": "out of sight"})
     broken = Peaks(t=0.0, device="cpu", precision="fp32", bytes_per_s=1e9, absent={"flops": "killed"})
     for done, peaks, reason in (
         (uncounted, CPU, "no formula for int8"),
@@ -119,7 +119,7 @@ def test_peaks_of_another_precision_or_number_of_threads_say_nothing(bench: Any)
         assert known is not None and known.peaks is None
 
 
-def sound(bench: Any, *works: Work, peaks: tuple[Peaks, ...] = (CPU,), **options: Any) -> tuple[Peaks, ...]:
+def sound(bench: Any, *works: StepCost, peaks: tuple[Peaks, ...] = (CPU,), **options: Any) -> tuple[Peaks, ...]:
     """The peaks that no case exceeded, of cases whose steps take 100 ms."""
     made = [bench.case(size, 100.0, end={"work": each}, **options) for size, each in enumerate(works, 1)]
     return sound_peaks(bench.session(*made).cases, peaks)

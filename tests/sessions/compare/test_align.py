@@ -6,7 +6,7 @@ from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison,
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare_columns import own_marks
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.ratios import Doubt, Verdict
 from benchtui.sessions.sweep import Sweep
 
@@ -166,7 +166,7 @@ def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
     words = []
     for margin in (0.02, 0.03, 0.001):
         for session in near:
-            session.judge_by(Judging(same_within=margin))
+            session.judge_by(VerdictSettings(same_within=margin))
         words += verdicts(
             compare_sessions([ComparedSession.of(str(place), each) for place, each in enumerate(near)]).against[
                 0

@@ -9,7 +9,7 @@ import pytest
 
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.events import Message, SessionFinished
-from benchtui.sessions.journal.backup import Harm
+from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.journal.writer import Journal
 
@@ -75,7 +75,7 @@ def test_a_name_that_is_taken_is_left_and_a_reader_takes_the_right_one(tmp_path:
     assert [event.text for event in tail.read() if isinstance(event, Message)] == ["one"]
     path.unlink()
     saved = tmp_path / "s.rescued-2.json"
-    assert journal.append(message("two")) == Harm("the file was removed", path, saved)
+    assert journal.append(message("two")) == FileDamage("the file was removed", path, saved)
     assert [event.text for event in tail.read() if isinstance(event, Message)] == ["two"]
     tail.close()
     journal.close()

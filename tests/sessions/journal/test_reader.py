@@ -301,7 +301,7 @@ def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> No
 def test_a_tail_gives_each_event_once_and_waits_for_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
     data = written(tmp_path / "s.json", events).read_bytes()
     path = tmp_path / "growing.json"
-    found: list[list[reader.Read]] = []
+    found: list[list[reader.AnyRecord]] = []
     with path.open("wb", buffering=0) as file:
         tail = Tail(path)
         assert tail.read() == [] and not tail.torn
@@ -363,7 +363,7 @@ def test_a_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None
 
     writer = threading.Thread(target=write)
     writer.start()
-    found: list[reader.Read] = []
+    found: list[reader.AnyRecord] = []
     while writer.is_alive():
         found += tail.read(1000)
         writer.join(0.001)

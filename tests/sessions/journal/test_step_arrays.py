@@ -38,7 +38,7 @@ STEPS = st.builds(
 )
 
 
-def listed(event: reader.Read | None) -> Any:
+def listed(event: reader.AnyRecord | None) -> Any:
     """An event with its arrays as lists."""
     plain = msgspec.json.encode(event, enc_hook=list)
     return msgspec.json.decode(plain, type=Steps) if isinstance(event, Steps) else event
@@ -46,7 +46,7 @@ def listed(event: reader.Read | None) -> Any:
 
 @given(STEPS)
 def test_a_line_says_what_msgspec_reads_in_it(steps: Steps) -> None:
-    found = step_arrays.decoded(msgspec.json.encode(steps))
+    found = step_arrays.decode_steps(msgspec.json.encode(steps))
     assert listed(found) == steps
 
 
@@ -78,14 +78,14 @@ def test_a_line_says_what_msgspec_reads_in_it(steps: Steps) -> None:
 def test_what_is_not_quite_right_is_left_to_msgspec(change: tuple[bytes, bytes]) -> None:
     steps = Steps(t=0.0, case=0, phase="measure", wall_ms=[1.5, 2.0], tokens=[7, 7])
     line = msgspec.json.encode(steps)
-    assert change[0] in line and step_arrays.decoded(line)
-    assert step_arrays.decoded(line.replace(*change, 1)) is None
+    assert change[0] in line and step_arrays.decode_steps(line)
+    assert step_arrays.decode_steps(line.replace(*change, 1)) is None
 
 
 @pytest.mark.parametrize("most", [7, 70_000, 2**40])
 def test_counts_are_kept_as_narrow_as_they_allow(most: int) -> None:
     steps = Steps(t=0.0, case=0, phase="measure", wall_ms=[1.0], tokens=[most])
-    found: Any = step_arrays.decoded(msgspec.json.encode(steps))
+    found: Any = step_arrays.decode_steps(msgspec.json.encode(steps))
     assert found.tokens.typecode == {7: "H", 70_000: "I", 2**40: "Q"}[most]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import summaries
-from benchtui.sessions.library.summaries import Catalogue, summary
+from benchtui.sessions.library.summaries import SummaryCache, summary
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -68,16 +68,16 @@ def test_what_was_read_once_is_kept(
     bench: Any, record: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, index = record(bench.case(1, 10.0)), tmp_path / "cache" / "index.json"
-    first = Catalogue(index)
+    first = SummaryCache(index)
     assert first.known(path) is None
     known = first.read(path)
     first.save()
     monkeypatch.setattr(summaries, "summary", lambda *_: pytest.fail("folded twice"))
-    assert Catalogue(index).read(path) == known == Catalogue(index).known(path)
+    assert SummaryCache(index).read(path) == known == SummaryCache(index).known(path)
 
 
 def test_a_file_that_has_changed_is_read_again(bench: Any, record: Any, tmp_path: Path) -> None:
-    path, found = record(bench.case(1, 10.0), finished=None), Catalogue(tmp_path / "index.json")
+    path, found = record(bench.case(1, 10.0), finished=None), SummaryCache(tmp_path / "index.json")
     assert found.read(path).outcome == "cut off"
     path.write_text(path.read_text() + '{"event":"session_finished","t":100.0,"outcome":"completed"}\n]\n')
     assert found.known(path) is None
@@ -90,7 +90,7 @@ def test_an_unreadable_index_is_built_anew_without_a_word(
 ) -> None:
     index = tmp_path / "index.json"
     index.write_text(text, "latin-1")
-    found = Catalogue(index)
+    found = SummaryCache(index)
     assert found.read(record(bench.case(1, 10.0))).measured == 1
     found.save()
     assert '"version":2' in index.read_text()
@@ -99,7 +99,7 @@ def test_an_unreadable_index_is_built_anew_without_a_word(
 def test_sessions_that_are_gone_leave_the_index(bench: Any, record: Any, tmp_path: Path) -> None:
     index = tmp_path / "index.json"
     paths = [record(bench.case(1, 10.0), name=name) for name in ("a.json", "b.json")]
-    found = Catalogue(index)
+    found = SummaryCache(index)
     for path in paths:
         found.read(path)
     paths[0].unlink()
@@ -110,6 +110,6 @@ def test_sessions_that_are_gone_leave_the_index(bench: Any, record: Any, tmp_pat
 
 def test_a_place_that_can_not_be_written_is_no_loss(bench: Any, record: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    found = Catalogue(tmp_path / "file" / "index.json")
+    found = SummaryCache(tmp_path / "file" / "index.json")
     found.read(record(bench.case(1, 10.0)))
     found.save()

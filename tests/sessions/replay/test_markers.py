@@ -15,7 +15,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import GpuReadings
-from benchtui.sessions.replay.markers import Marks, TimelineEvent, words
+from benchtui.sessions.replay.markers import Marks, TimelineEvent, marker_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
 
@@ -67,7 +67,7 @@ def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Sess
         Message(t=7.0, level="warning", text="hm"),
     )
     name = "(cpu fp32 compile=off bs=1 seq=128)"
-    assert [(mark.t, mark.kind, words(mark, session)) for mark in marks.all] == [
+    assert [(mark.t, mark.kind, marker_text(mark, session)) for mark in marks.all] == [
         (2.0, "begin", f"case 1 of 2 begins  {name}"),
         (3.0, "round", f"case 1 of 2 ends a round  {name}"),
         (4.0, "begin", f"case 1 of 2 begins  {name}"),
@@ -87,7 +87,7 @@ def test_throttling_is_told_when_it_begins_and_again_after_it_has_ended(session:
         held(4.0, "sw_power_cap"),
         held(5.0, "hw_thermal"),
     )
-    assert [(mark.t, words(mark, session)) for mark in marks.all] == [
+    assert [(mark.t, marker_text(mark, session)) for mark in marks.all] == [
         (2.0, "throttled: GPU 0: hw_slowdown, sw_thermal"),
         (5.0, "throttled: GPU 0: hw_thermal"),
     ]
@@ -110,7 +110,7 @@ def test_outliers_stand_at_the_moment_at_which_their_steps_came(session: Session
         steps(5.0, 90.0, *usual),
         CaseFinished(t=6.0, case=0, outcome="ok"),
     )
-    told = [(mark.t, mark.kind, words(mark, session).split("  ")[0]) for mark in marks.all]
+    told = [(mark.t, mark.kind, marker_text(mark, session).split("  ")[0]) for mark in marks.all]
     assert told == [
         (1.0, "begin", "case 1 of 2 begins"),
         (3.0, "outlier", "case 1 of 2 2 steps far off the others"),

@@ -9,7 +9,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.journal.reader import FilePosition, Tail
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.replay.loading import read_again
+from benchtui.sessions.replay.loading import reload_case
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -31,7 +31,7 @@ def again(session: Session, index: int, path: Path, position: FilePosition | Non
     case = session.cases[index]
     case.sum_up(metrics(case))
     assert not case.steps_held
-    whole, _ = read_again(case, session.ran_on(case), path, position or FilePosition())
+    whole, _ = reload_case(case, session.ran_on(case), path, position or FilePosition())
     return whole
 
 
@@ -83,7 +83,7 @@ def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path:
 def test_reading_ends_when_nobody_wants_it_any_more(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0)))
-    whole, there = read_again(session.cases[0], session.machine, path, FilePosition(), lambda: False)
+    whole, there = reload_case(session.cases[0], session.machine, path, FilePosition(), lambda: False)
     assert times(whole) == ([], []) and there.newest_s == 0
 
 
@@ -92,4 +92,4 @@ def test_a_file_that_was_taken_away_is_told(bench: Any, tmp_path: Path) -> None:
     session = written(path, bench.events(bench.case(1, ms=10.0)))
     path.unlink()
     with pytest.raises(BenchtuiError, match=r"session\.json: can't be read"):
-        read_again(session.cases[0], session.machine, path, FilePosition())
+        reload_case(session.cases[0], session.machine, path, FilePosition())

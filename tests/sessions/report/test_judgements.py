@@ -11,12 +11,12 @@ from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
-from benchtui.sessions.payloads import Energy, Host, Memory, Reported, Work
+from benchtui.sessions.payloads import Energy, Host, Memory, Reported, StepCost
 from benchtui.sessions.plots import curves
 from benchtui.sessions.plots.spec import Plan, facts
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
@@ -178,7 +178,7 @@ PEAKS = Peaks(t=0.1, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per
 
 
 def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: float = 0.05) -> Any:
-    work = Work(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9)
+    work = StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9)
     return bench.case(size, 100.0, end={"work": work})
 
 
@@ -221,7 +221,7 @@ def test_one_baseline_is_that_of_the_whole_table(bench: Any, read: Any) -> None:
         ["cuda:0 amp-fp16 bs=8", "+11.11"],
         ["cuda:0 fp32 bs=8", "–"],
     ]
-    session.judge_by(Judging(Baseline(precision="amp-fp16")))
+    session.judge_by(VerdictSettings(Baseline(precision="amp-fp16")))
     again = read(markdown(session))["Ranked, 128 tokens"]
     assert again.text.startswith("Against cuda:0 amp-fp16 bs=8, 888.89 samples/s; ")
     assert again.columns("Verdict")[2] == ["the baseline"]

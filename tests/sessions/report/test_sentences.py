@@ -28,11 +28,11 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, Work
+from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, StepCost
 from benchtui.sessions.report import document
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections import leaderboard, option_gains, recommendations, roofline
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
 from benchtui.sessions.stats.ratios import Ratio, Verdict
@@ -61,7 +61,7 @@ def against_each(session: Session, results: dict[str, Any]) -> list[dict[str, An
     for row in results["cases"]:
         if row["outcome"] == "ok" and not row["again"]:
             named = {name: row[name] for name in (*OPTIONS, "batch_size")}
-            session.judge_by(Judging(baseline=Baseline(**named)))
+            session.judge_by(VerdictSettings(baseline=Baseline(**named)))
             found.append(results_of(session))
             session.started = started
     return found
@@ -328,10 +328,10 @@ class Drawn:
             threads=2,
         )
 
-    def work(self, config: Config) -> Work:
+    def work(self, config: Config) -> StepCost:
         flops = 1e9 * config.batch_size * config.sequence_length / 128
         busy = None if config.device == "cpu" else self.typical_ms(config) * self.random.uniform(0.5, 1)
-        return Work(
+        return StepCost(
             flops=flops,
             bytes_moved=1e8 + 1e7 * config.batch_size,
             bytes_of_weights=8e7 if self.happens(0.95) else 4e9,
@@ -393,8 +393,8 @@ def test_nor_of_a_case_against_its_baseline(bench: Any, monkeypatch: pytest.Monk
 
 def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
-    either = Work(flops=5e8, bytes_moved=8e7, bytes_of_weights=1e7)
-    bound = Work(flops=6e8, bytes_moved=1e7, bytes_of_weights=1e7)
+    either = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=1e7)
+    bound = StepCost(flops=6e8, bytes_moved=1e7, bytes_of_weights=1e7)
     session = bench.session(
         bench.case(1, 10.0, end={"work": either}), bench.case(2, 20.0, end={"work": bound}), more=[peaks]
     )
@@ -561,14 +561,14 @@ def test_nothing_is_advised_against_what_is_recommended(bench: Any) -> None:
 
 def test_a_bandwidth_that_was_exceeded_leaves_the_peak_rate(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e9)
-    work = Work(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
+    work = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
     text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
     assert "with 50 % of it. No share of the bandwidth is given for cpu fp32" in text
 
 
 def test_no_share_is_above_the_whole(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
-    work = Work(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
+    work = StepCost(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
     text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
     assert "&gt; 100" in text
     assert "200.0" not in text

@@ -21,7 +21,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.export.case_rows import case_row
-from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, Work
+from benchtui.sessions.payloads import GpuReadings, Host, HostReadings, StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 
@@ -116,7 +116,7 @@ def test_a_case_is_held_against_the_peaks_of_its_node(session: Session) -> None:
             Peaks(t=1.0, device="cuda:0", precision="fp32", flops_per_s=flops, bytes_per_s=1e12, node=node)
         )
     for index, node in enumerate(("n1", "n2")):
-        work = Work(flops=1e9, bytes_moved=1e6, busy_ms=4.0)
+        work = StepCost(flops=1e9, bytes_moved=1e6, busy_ms=4.0)
         session.apply_all([begun(index, node), steps(index)])
         session.apply(CaseFinished(t=3.0, case=index, outcome="ok", work=work))
     shares = [found.shares.arithmetic for case in session.cases if (found := limit(case, session.peaks))]

@@ -30,8 +30,8 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export import step_export as steps_format
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.summaries import summary
-from benchtui.sessions.payloads import Host, Memory, Model, Work
-from benchtui.sessions.replay.markers import Marks, words
+from benchtui.sessions.payloads import Host, Memory, Model, StepCost
+from benchtui.sessions.replay.markers import Marks, marker_text
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -263,7 +263,7 @@ def test_the_resume_is_a_moment_to_go_to(whole: list[AnyEvent]) -> None:
         marks.see(event, session)
     (mark,) = [mark for mark in marks.all if mark.kind == "resumed"]
     assert mark.t == 6.0
-    assert words(mark, session).startswith("resumed: 3 of 4 cases left, ")
+    assert marker_text(mark, session).startswith("resumed: 3 of 4 cases left, ")
 
 
 def test_outliers_of_steps_that_do_not_count_any_more_are_forgotten(bench: Any) -> None:
@@ -283,7 +283,7 @@ def test_outliers_of_steps_that_do_not_count_any_more_are_forgotten(bench: Any) 
 
 def test_a_case_is_held_against_the_peaks_of_its_part(bench: Any) -> None:
     made = bench.events(bench.case(1), bench.case(2), finished=None)[:2]
-    work = Work(flops=1e9)
+    work = StepCost(flops=1e9)
     peaks = [
         Peaks(t=t, device="cpu", precision="fp32", flops_per_s=rate) for t, rate in ((0.5, 1e12), (6.5, 5e11))
     ]

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep, cases, exclusion_matcher, included_configs
-from benchtui.sessions.sweep.exclusions import naming, switched_off, switched_on
+from benchtui.sessions.sweep.exclusions import exclude_cases, exclusion_of, switched_on
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "bf16"), batch_size=(1, 2, 4))
 
@@ -17,19 +17,19 @@ def off(exclude: tuple[Exclusion, ...]) -> set[Config]:
 
 def test_a_case_is_named_by_the_options_that_vary() -> None:
     config = Config(device="cpu", precision="bf16", batch_size=2)
-    assert naming(AXES, config) == Exclusion(device="cpu", precision="bf16", batch_size=2)
+    assert exclusion_of(AXES, config) == Exclusion(device="cpu", precision="bf16", batch_size=2)
 
 
 def test_a_completed_option_is_left_out_of_the_entry() -> None:
     exclude: tuple[Exclusion, ...] = ()
     for size in (1, 2, 4):
-        exclude = switched_off(exclude, AXES, Exclusion(device="cpu", precision="fp32", batch_size=size))
+        exclude = exclude_cases(exclude, AXES, Exclusion(device="cpu", precision="fp32", batch_size=size))
     assert exclude == (Exclusion(device="cpu", precision="fp32"),)
 
 
 def test_an_entry_that_a_new_one_covers_is_dropped() -> None:
-    one = switched_off((), AXES, Exclusion(device="cpu", batch_size=2))
-    assert switched_off(one, AXES, Exclusion(batch_size=2)) == (Exclusion(batch_size=2),)
+    one = exclude_cases((), AXES, Exclusion(device="cpu", batch_size=2))
+    assert exclude_cases(one, AXES, Exclusion(batch_size=2)) == (Exclusion(batch_size=2),)
 
 
 def test_switching_a_case_on_takes_the_entry_apart() -> None:
@@ -63,7 +63,7 @@ def test_the_cases_that_are_off_are_those_switched_off_and_not_on_again(
         meant = Exclusion(**named)  # type: ignore[arg-type]
         matching = {config for config in every() if meant.matches(config)}
         wanted = wanted - matching if on else wanted | matching
-        exclude = switched_on(exclude, AXES, meant) if on else switched_off(exclude, AXES, meant)
+        exclude = switched_on(exclude, AXES, meant) if on else exclude_cases(exclude, AXES, meant)
         assert off(exclude) == wanted
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
-from benchtui.sessions.sweep.toml_reader import checked, load_sweep, parse_sweep, preset_names
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names, validate_config
 
 FULL = """
 name = "mine"
@@ -505,7 +505,7 @@ def test_all_gpus_and_running_side_by_side_are_kept_for_the_engine() -> None:
 
 def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
     config = Config(device="cuda", precision="bf16", threads=2, repeat=1)
-    assert checked(config) == Config(device="cuda:0", precision="bf16", threads=2, repeat=1)
+    assert validate_config(config) == Config(device="cuda:0", precision="bf16", threads=2, repeat=1)
 
 
 @pytest.mark.parametrize(
@@ -520,7 +520,7 @@ def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
 )
 def test_the_options_of_a_case_that_no_sweep_may_name_are_refused(options: dict[str, str], error: str) -> None:
     with pytest.raises(BenchtuiError, match=error):
-        checked(Config(**{"device": "cpu"} | options))
+        validate_config(Config(**{"device": "cpu"} | options))
 
 
 def test_a_path_that_is_no_text_is_refused() -> None:

@@ -28,7 +28,7 @@ def changed(**texts: str | None) -> str:
     after = before | {key.replace("__", "."): text for key, text in texts.items() if text is not None}
     for key in (key.replace("__", ".") for key, text in texts.items() if text is None):
         del after[key]
-    return toml_writer.rewritten(FILE, after, before, None)
+    return toml_writer.rewrite_toml(FILE, after, before, None)
 
 
 def test_entries_are_shown_as_they_would_be_typed() -> None:
@@ -75,10 +75,10 @@ def test_pairs_are_changed_one_by_one() -> None:
 
 def test_exclusions_are_written_as_tables() -> None:
     texts = toml_writer.texts_of(read_table(FILE, "f"))
-    text = toml_writer.rewritten(FILE, texts, texts, [Exclusion(device="cuda:0", batch_size=8)])
+    text = toml_writer.rewrite_toml(FILE, texts, texts, [Exclusion(device="cuda:0", batch_size=8)])
     assert text.endswith('[[exclude]]\ndevice = "cuda:0"\nbatch_size = 8\n')
     assert parse_sweep(text, "f").exclude == (Exclusion(device="cuda:0", batch_size=8),)
-    assert "exclude" not in toml_writer.rewritten(text, texts, texts, [])
+    assert "exclude" not in toml_writer.rewrite_toml(text, texts, texts, [])
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -4,7 +4,7 @@ from typing import Any
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.payloads import Host, Memory, Work
+from benchtui.sessions.payloads import Host, Memory, StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
@@ -13,7 +13,7 @@ from benchtui.tui.case.summary import machine_lines
 CONFIG = Config(device="cpu")
 
 
-def shown(work: Work | None, *peaks: Peaks) -> list[str]:
+def shown(work: StepCost | None, *peaks: Peaks) -> list[str]:
     """The lines of the section about limits, of a case whose step takes 100 ms."""
     return section("Limits", CONFIG, *peaks, work=work)
 
@@ -42,7 +42,7 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
 
 
 def test_a_case_is_shown_against_the_peaks_of_its_device() -> None:
-    work = Work(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0)
+    work = StepCost(flops=1.2e10, bytes_moved=2.5e8, bytes_of_weights=2e8, busy_ms=99.0)
     peaks = Peaks(t=0.5, device="cpu", precision="fp32", flops_per_s=1.5e11, bytes_per_s=1e10)
     assert shown(work, peaks) == [
         "a step 12.00 GFLOP",
@@ -55,8 +55,8 @@ def test_a_case_is_shown_against_the_peaks_of_its_device() -> None:
 
 
 def test_what_is_not_known_has_its_reason_without_control_characters() -> None:
-    assert shown(Work(absent={"flops": "no formula\x1b[31m"})) == ["not known no formula[31m"]
-    alone = shown(Work(flops=1.2e10, bytes_moved=2.5e8))
+    assert shown(StepCost(absent={"flops": "no formula\x1b[31m"})) == ["not known no formula[31m"]
+    alone = shown(StepCost(flops=1.2e10, bytes_moved=2.5e8))
     assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "not known its peaks weren't measured"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.state.judging import Judging
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.compare.screen import Compare
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.navigation import ComparisonAsked
@@ -120,7 +120,7 @@ async def test_an_unsure_pair_says_why_and_what_would_decide_it(opened: Any, pai
 async def test_pairs_are_judged_by_the_margin_of_the_reader(opened: Any, pair: Pair, app_context: Any) -> None:
     paths = pair((10.0, 20.0, 40.0), (10.0, 20.0, 40.0), rounds=3)
     for margin, word in ((None, "= same"), (0.0001, "? unsure")):
-        here = replace(app_context, judging=Judging(same_within=margin))
+        here = replace(app_context, judging=VerdictSettings(same_within=margin))
         async with opened(app_context=here) as seen:
             shown = await Shown(seen, paths).begin()
             assert all(word in row for row in shown.rows)

@@ -4,7 +4,7 @@ from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, cases, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines
-from benchtui.tui.editor.case_grid import Matrix, Totals, basis_text, memory_cell, time_cell, totals_text
+from benchtui.tui.editor.case_grid import CaseGrid, Totals, basis_text, memory_cell, time_cell, totals_text
 from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "tf32"), batch_size=(1, 2, 4))
@@ -15,18 +15,18 @@ def sweep(**entries: object) -> Sweep:
 
 
 def totals(of: Sweep, size: int = 250) -> Totals:
-    *_, last = Matrix(of, HistoryEstimator()).survey(size)
+    *_, last = CaseGrid(of, HistoryEstimator()).survey(size)
     return last
 
 
 def test_combinations_come_in_the_order_in_which_they_run() -> None:
-    matrix = Matrix(sweep(), HistoryEstimator())
+    matrix = CaseGrid(sweep(), HistoryEstimator())
     assert [matrix.config(index) for index in range(matrix.count)] == [case.config for case in cases(sweep())]
 
 
 def test_a_cell_says_what_becomes_of_it() -> None:
     off = Exclusion(device="cuda:0", batch_size=4)
-    matrix = Matrix(sweep(exclude=(off,)), HistoryEstimator())
+    matrix = CaseGrid(sweep(exclude=(off,)), HistoryEstimator())
     cells = [matrix.cell(index) for index in range(matrix.count)]
     assert [cell.status for cell in cells] == ["on"] * 3 + ["skipped"] * 3 + ["on", "on", "off"] * 2
     assert cells[3].reason.startswith("tf32 is a mode of NVIDIA tensor cores")
@@ -41,7 +41,7 @@ def test_totals_are_the_same_in_slices_of_any_size() -> None:
 
 def test_a_baseline_that_is_run_again_takes_its_time() -> None:
     once, twice = totals(sweep()), totals(sweep(measure=Measure(aa=True)))
-    first = Matrix(sweep(), HistoryEstimator()).cell(0).prediction
+    first = CaseGrid(sweep(), HistoryEstimator()).cell(0).prediction
     assert first is not None and first.seconds is not None
     assert twice.seconds - once.seconds == pytest.approx(first.seconds)
 
@@ -56,14 +56,14 @@ def test_totals_are_told_with_what_they_rest_on() -> None:
 
 
 def test_figures_carry_a_sign_of_what_they_rest_on() -> None:
-    guess = Matrix(sweep(), HistoryEstimator()).cell(0).prediction
+    guess = CaseGrid(sweep(), HistoryEstimator()).cell(0).prediction
     assert time_cell(guess, UNICODE).endswith("?") and memory_cell(guess, UNICODE) == "900?"
     assert time_cell(None, UNICODE) == "–"
 
 
 def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
     big = sweep(axes=Axes(batch_size=tuple(range(1, 317)), sequence_length=tuple(range(1, 317))))
-    matrix = Matrix(big, HistoryEstimator())
+    matrix = CaseGrid(big, HistoryEstimator())
     lines = matrix_lines(MatrixView(matrix, top=99_000, chosen=99_001, focused=True), 60, 12, UNICODE)
     assert len(lines) == 12
     assert "".join(text for text, _ in lines[2]).startswith("▸✓ cpu")
@@ -71,7 +71,7 @@ def test_a_hundred_thousand_cases_are_drawn_by_those_in_view() -> None:
 
 def test_options_are_cut_with_a_sign_where_there_is_no_room() -> None:
     axes = Axes(compile=("off", "reduce-overhead"), device=("cuda:0",), batch_size=(1, 8))
-    lines = matrix_lines(MatrixView(Matrix(sweep(axes=axes), HistoryEstimator())), 44, 5, UNICODE)
+    lines = matrix_lines(MatrixView(CaseGrid(sweep(axes=axes), HistoryEstimator())), 44, 5, UNICODE)
     texts = ["".join(text for text, _ in line) for line in lines]
     assert all(len(text) <= 44 for text in texts)
     assert "reduce…" in texts[3] and texts[0].split()[-2:] == ["memory", "MB"]

@@ -1,12 +1,12 @@
 from pathlib import Path
 
-from benchtui.tui.editor.open_dialog import offers
+from benchtui.tui.editor.open_dialog import list_sweeps
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
 
 def test_presets_say_what_they_need(tmp_path: Path) -> None:
-    found = {offer.name: offer for offer in offers(tmp_path)}
+    found = {offer.name: offer for offer in list_sweeps(tmp_path)}
     assert "16 cases; cpu, cuda:0; no download" in found["quick"].about
     assert "downloads weights" in found["distilbert-sst2"].about
     assert "30 cases; cuda:0; no download" in found["gpt2-train"].about
@@ -19,7 +19,7 @@ def test_sweeps_of_the_folder_and_their_errors_are_listed(tmp_path: Path) -> Non
     (tmp_path / "broken.toml").write_text("model = [")
     (tmp_path / "bad\x1b[2J.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
-    listed = [offer for offer in offers(tmp_path) if offer.group == "Sweeps in this folder"]
+    listed = [offer for offer in list_sweeps(tmp_path) if offer.group == "Sweeps in this folder"]
     assert [offer.name for offer in listed] == ["bad[2J.toml", "broken.toml", "mine.toml"]
     assert [bool(offer.problem) for offer in listed] == [True, True, False]
     assert "not valid TOML" in listed[1].problem and "\x1b" not in listed[0].problem

@@ -14,7 +14,7 @@ from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import width_of
 from benchtui.tui.editor.form import ENTRIES
 from benchtui.tui.editor.help import editor_help
-from benchtui.tui.editor.open_dialog import Opener
+from benchtui.tui.editor.open_dialog import OpenDialog
 from benchtui.tui.editor.screen import Editor
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
@@ -436,7 +436,7 @@ async def test_a_path_is_opened_and_a_wrong_one_told(opened: Any, story: Any) ->
     story.begin()
     async with opened() as seen:
         await seen.press("o", *"nowhere.toml")
-        assert isinstance(seen.app.screen, Opener)
+        assert isinstance(seen.app.screen, OpenDialog)
         assert "enter opens it as a path" in seen.text
         await seen.press("enter")
         assert "nowhere.toml: no such file or preset" in hint(seen)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.errors import NothingLeftError
+from benchtui.sessions.errors import NothingToResumeError
 from benchtui.sessions.library import operations, paths
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
@@ -373,7 +373,7 @@ async def test_resuming_beside_another_sweep_asks_first(
 
 async def test_what_can_not_be_resumed_says_why(three: AppContext, opened: Any) -> None:
     def resume(path: Path) -> Any:
-        raise NothingLeftError(f"{path}: nothing is left to run")
+        raise NothingToResumeError(f"{path}: nothing is left to run")
 
     async with opened(app_context=replace(three, resume=resume)) as seen:
         listed = await Listed(seen).begin()

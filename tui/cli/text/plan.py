@@ -6,14 +6,14 @@ from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes import symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.editor.case_grid import Cell, Matrix, basis_text, memory_cell, time_cell, totals_text
+from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory_cell, time_cell, totals_text
 
 SIGNS = symbols.UNICODE
 
 
 def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
     """Yield a line per case, then the totals."""
-    matrix = Matrix(sweep, precedents)
+    matrix = CaseGrid(sweep, precedents)
     digits = len(f"{matrix.count:,}")
     yield clean(
         f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
@@ -27,7 +27,7 @@ def plan_lines(sweep: Sweep, precedents: HistoryEstimator) -> Iterator[str]:
         yield basis
 
 
-def _case(cell: Cell) -> str:
+def _case(cell: GridCase) -> str:
     if cell.status == "off":
         return f"{'off':>10} {'':>11}  {cell.config.name}"
     if cell.status == "skipped":

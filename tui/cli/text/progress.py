@@ -25,10 +25,10 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export.case_rows import case_row
-from benchtui.sessions.journal.backup import place_of
-from benchtui.sessions.journal.reader import Read, Tail
+from benchtui.sessions.journal.backup import current_path
+from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.replay.markers import Marks, TimelineEvent, words
+from benchtui.sessions.replay.markers import Marks, TimelineEvent, marker_text
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -41,7 +41,7 @@ _BATCH_BYTES = 1 << 16
 _SAVED_S = 2.0
 
 
-def follow(engine: Engine, session: Session) -> Iterator[Read]:
+def follow(engine: Engine, session: Session) -> Iterator[AnyRecord]:
     """Apply a running engine's journal to the session, and yield the engine's own events as they arrive.
 
     Events from before the engine resumed the session are applied but not yielded.
@@ -54,7 +54,7 @@ def follow(engine: Engine, session: Session) -> Iterator[Read]:
             yield event
 
 
-def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterator[Read]:
+def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterator[AnyRecord]:
     """Apply and yield a journal's events, following the file while an engine writes it."""
     tail = Tail(path)
     try:
@@ -123,12 +123,12 @@ def moment_to_session_time(path: Path, moment: str | None) -> float:
         timeline.close()
 
 
-def _texts(session: Session, event: Read, marks: Sequence[TimelineEvent]) -> Iterator[str]:
+def _texts(session: Session, event: AnyRecord, marks: Sequence[TimelineEvent]) -> Iterator[str]:
     text = progress_line(session, event)
     if text is not None:
         yield text.strip()
     else:
-        yield from (words(mark, session) for mark in marks)
+        yield from (marker_text(mark, session) for mark in marks)
     match event:
         case SessionStarted():
             yield _machine_text(event.host)
@@ -142,7 +142,7 @@ def _machine_text(host: Host) -> str:
     return f"on {', '.join(part for part in parts if part)}"
 
 
-def progress_line(session: Session, event: Read) -> str | None:
+def progress_line(session: Session, event: AnyRecord) -> str | None:
     """Format an event as one line of progress; None if it adds nothing."""
     match event:
         case SessionStarted():
@@ -244,7 +244,7 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    path = place_of(path, session.started.id) if session.started else path
+    path = current_path(path, session.started.id) if session.started else path
     onward = f"; benchtui run --resume {path} goes on" if session.left else ""
     cases = amount(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{onward}"

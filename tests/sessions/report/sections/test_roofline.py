@@ -3,7 +3,7 @@
 from typing import Any
 
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import Work
+from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.document import markdown
 
 CPU = Peaks(
@@ -18,7 +18,7 @@ CPU = Peaks(
 
 def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:
     """A case whose step takes 100 ms."""
-    known = Work(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=gb * 5e8, **work)
+    known = StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=gb * 5e8, **work)
     return bench.case(size, 100.0, end={"work": known})
 
 
@@ -61,7 +61,7 @@ def test_a_session_that_counted_nothing_has_no_such_section(bench: Any, read: An
 
 def test_a_host_that_keeps_its_device_waiting_is_named(bench: Any, read: Any) -> None:
     gpu = Peaks(t=0.1, device="cuda:0", precision="fp16", flops_per_s=7e14, bytes_per_s=4e12)
-    work = Work(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
+    work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})
     section = read(markdown(bench.session(made, more=[gpu])))["Limits"]
     assert section.columns("Device at work (%)", "Held back by") == [["30.0", "host"]]
