@@ -128,7 +128,7 @@ class PreflightTask(Protocol):
 
 
 class Executor(Protocol):
-    """Where cases run."""
+    """Executor: runs cases on this machine or on several."""
 
     @property
     def host(self) -> Host:

@@ -1,8 +1,11 @@
 """The house rules that hold for the whole: what imports what, and what is installed."""
 
+import ast
+import re
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -106,6 +109,28 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     )
     (path,) = (copy / "dist").glob("*.whl")
     return zipfile.ZipFile(path)
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    riddles = re.compile(r"(What|How|Where|Which|Why|When|That|Who|Tells|Has|Is|So|Of|For|By|As|If)\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and (text := ast.get_docstring(node))
+        and riddles.match(text)
+        and getattr(node, "name", "") != "app"  # the help of the program
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_no_folder_holds_more_than_twelve_modules() -> None:
+    counts = Counter(path.parent for top in FOLDERS for path in (ROOT / top).rglob("*.py"))
+    assert {
+        str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > 13
+    } == {}  # with __init__.py
 
 
 def test_the_wheel_holds_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None:

@@ -27,7 +27,7 @@ _DRAWS = (torch.Tensor.normal_, torch.Tensor.uniform_)
 
 @dataclass(frozen=True, slots=True)
 class ModelLocation:
-    """Where configuration, tokenizer and, unless random, weights are loaded from."""
+    """Source of the configuration, the tokenizer and, unless random, the weights."""
 
     name: str
     path: str

@@ -36,7 +36,7 @@ FOUND, ENDS = "auto batch size of ", "the search for the batch size of "
 
 @dataclass(slots=True)
 class _Measured:
-    """What a case of a search has reported so far."""
+    """Results that a case of a search has reported so far."""
 
     config: Config
     times_ms: list[float] = field(default_factory=list)

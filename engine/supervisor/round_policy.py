@@ -20,7 +20,7 @@ PAUSE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Why a case is measured again, and the pause in seconds that lets the machine settle."""
+    """Repeat of a case: its reason, and the pause in seconds that lets the machine settle."""
 
     reason: str
     pause_s: float

@@ -23,7 +23,7 @@ NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadin
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a configuration is optimized for, and under which constraints."""
+    """Objective and constraints under which a configuration is chosen."""
 
     need: Need = "throughput"
     constraints: Constraints = NONE

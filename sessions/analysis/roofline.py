@@ -34,7 +34,7 @@ EITHER = "arithmetic or memory: caches may save some of the bytes"
 
 
 class PeakKey(NamedTuple):
-    """What the peaks of a case depend on."""
+    """Key of the peaks of a case: device, precision and threads."""
 
     device: str
     precision: str

@@ -141,7 +141,7 @@ class Session:
 
     @property
     def runtime(self) -> Runtime | None:
-        """What torch reports about the engine's machine."""
+        """Facts that torch reports about the engine's machine."""
         return self.machine.runtime
 
     @property

@@ -1,4 +1,4 @@
-"""What opens from the Monitor: case page, help, column dialog, clipboard."""
+"""Pages and dialogs opened from the Monitor: case page, help, columns, clipboard."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "q
 
 
 class EmptyScreen(Screen[None]):
-    """Tells the user how to start or open a session."""
+    """Page without a session, which says how to start or open one."""
 
     COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(

@@ -92,7 +92,7 @@ class Replay(Feed):
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """When and where the session was recorded, longest wording first."""
+        """Time and machine of the recording, longest wording first."""
         start = self.session.started
         if start is None:
             return ()

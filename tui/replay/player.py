@@ -131,7 +131,7 @@ class ReplayTarget:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a replay starts."""
+    """Start of a replay: speed and position."""
 
     speed: float = 1.0
     aim: ReplayTarget | None = None

@@ -45,7 +45,7 @@ How = Literal["detached", "stopped", "finished", "cut off", "closed", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class ExitReason:
-    """How the app ended, and on which session.
+    """Reason why the app ended, and the session it showed.
 
     ``detached``: the sweep continues. ``stopped``: the user stopped it. ``finished``: it was complete.
     ``cut off``: its engine is gone. ``closed``: no sweep was running. ``lost``: the terminal is gone.
