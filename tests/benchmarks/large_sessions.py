@@ -217,7 +217,7 @@ def timed(command: list[str | Path]) -> tuple[float, float]:
 FOLD = """
 import json, random, statistics, sys, time
 from pathlib import Path
-from benchtui.sessions.replay.timeline import Retelling, Timeline
+from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.tui.live.feed import Feed
 
 path, seeks = Path(sys.argv[1]), int(sys.argv[2])
@@ -239,7 +239,7 @@ else:
     while not timeline.complete:
         timeline.read()
     found = {"index s": time.perf_counter() - began}
-    telling, chance, took = Retelling(timeline), random.Random(2), []
+    telling, chance, took = ReplayCursor(timeline), random.Random(2), []
     for _ in range(seeks):
         t = chance.uniform(0, timeline.end_s)
         began = time.perf_counter()

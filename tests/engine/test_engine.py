@@ -374,7 +374,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 from benchtui.engine.executors.local import LocalExecutor
-from benchtui.engine.node.worker_processes import Processes
+from benchtui.engine.node.worker_processes import WorkerProcesses
 from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.sessions.sweep import Sweep
 
@@ -386,7 +386,7 @@ class Probe:
     def result(self, now_s):
         return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
 
-class OnCpu(Processes):
+class OnCpu(WorkerProcesses):
     def probe(self):
         return Probe(super().probe())
     def start(self, job):

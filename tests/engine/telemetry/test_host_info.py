@@ -36,8 +36,8 @@ def test_processors_count_only_where_this_process_may_run() -> None:
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.nvml import Absent
-print(describe_host(Absent("")).cpu_count)
+from benchtui.engine.telemetry.nvml import NvmlUnavailable
+print(describe_host(NvmlUnavailable("")).cpu_count)
 """
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("this operating system does not bind processes to processors")
