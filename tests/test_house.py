@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import textual.widgets
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "sessions", "themes", "tui")
@@ -124,6 +125,18 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
         and getattr(node, "name", "") != "app"  # the help of the program
     ]
     assert not found, "\n".join(found)
+
+
+def test_every_widget_that_the_stylesheet_names_exists() -> None:
+    sheet = re.sub(r"/\*.*?\*/|\{[^}]*\}", "", (ROOT / "tui" / "app.tcss").read_text(), flags=re.DOTALL)
+    named = set(re.findall(r"(?<![\w#.$-])[A-Z]\w+", sheet))
+    defined = {
+        node.name
+        for path in (ROOT / "tui").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {name for name in named - defined if not hasattr(textual.widgets, name)} == {"Screen"}
 
 
 def test_no_folder_holds_more_than_twelve_modules() -> None:
