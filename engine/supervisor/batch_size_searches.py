@@ -85,7 +85,7 @@ class BatchSizeSearches:
                 case = self._cases[event.case]
                 case.samples, case.gpu_uuid = event.samples_per_step, event.gpu_uuid
 
-    def retrace(self, record: Iterable[AnyRecord]) -> list[PendingSearchStep]:
+    def replay_record(self, record: Iterable[AnyRecord]) -> list[PendingSearchStep]:
         """Apply all recorded events; return the search steps that the session file doesn't contain yet."""
         owed: dict[str, PendingSearchStep] = {}
         known: set[int] = set()

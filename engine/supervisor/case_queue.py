@@ -58,7 +58,7 @@ class Queue:
         self._ran_out: list[Case] = []
         """Cases that ran out of memory."""
 
-    def take_up(self, session: Session) -> None:
+    def restore(self, session: Session) -> None:
         """Restore the queue from a recorded session. No case is running; the queue is not paused."""
         self.cases = [self._case(case.index, case.config) for case in session.cases]
         self._pending = {case.index for case in session.pending}
@@ -71,7 +71,7 @@ class Queue:
         """Pending cases, including those with further rounds, in the order in which they will start."""
         return [self.cases[index] for index in self._order.starting(self._pending, self._done)]
 
-    def know(self, runtimes: Mapping[str | None, Runtime]) -> None:
+    def set_runtimes(self, runtimes: Mapping[str | None, Runtime]) -> None:
         """Set the torch runtimes. Cases start only on nodes whose runtime has their device or is unknown."""
         self._runtimes = runtimes
 
@@ -100,11 +100,11 @@ class Queue:
         """Return whether a node can run a case, as far as its torch runtime is known."""
         return node.answers(case.config.machine) and self._missing(case, node) is None
 
-    def leave(self, name: str) -> None:
+    def remove_node(self, name: str) -> None:
         """Remove a lost node; nothing more starts there."""
         self.nodes = [node for node in self.nodes if node.name != name]
 
-    def nowhere(self, case: Case) -> str | None:
+    def unplaceable_reason(self, case: Case) -> str | None:
         """Return why no node can run a case; None if one can."""
         asked = [node for node in self.nodes if node.answers(case.config.machine)]
         if not asked:
@@ -115,7 +115,7 @@ class Queue:
     def again(self, index: int) -> bool:
         """Requeue a running case to repeat its round; return False if no node can run it."""
         turn = self.running[index]
-        if self.nowhere(turn.case):
+        if self.unplaceable_reason(turn.case):
             return False
         del self.running[index]
         self._pending.add(index)

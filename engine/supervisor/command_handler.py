@@ -21,7 +21,7 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
             _skip(scheduler, command.cases)
         case "drop":
             cases = [scheduler.queue.require_pending(index) for index in _named(command)]
-            scheduler.dismiss(cases, "skipped", "dropped by the user")
+            scheduler.end_pending(cases, "skipped", "dropped by the user")
         case "order":
             scheduler.queue.rearrange(_named(command))
             order = tuple(each.index for each in scheduler.queue.pending)
@@ -61,7 +61,7 @@ def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:
         if index in running:
             scheduler.end(index, "skipped", "skipped by the user")
         else:
-            scheduler.dismiss([scheduler.queue.cases[index]], "skipped", "skipped by the user")
+            scheduler.end_pending([scheduler.queue.cases[index]], "skipped", "skipped by the user")
 
 
 def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ class Rounds:
         self._ends: dict[int, list[CaseFinished]] = defaultdict(list)
         self._processes = 0
 
-    def take_up(self, session: Session) -> None:
+    def restore(self, session: Session) -> None:
         """Restore the finished rounds of a recorded session."""
         for case in session.cases:
             self._ends[case.index] = [as_end(each) for each in case.rounds]

@@ -47,11 +47,11 @@ class Scheduler:
         self._unskipped: list[tuple[Case, Case]] = []
         """Cases still to be skipped, each with the smaller one that ran out of memory; missing there too."""
 
-    def take_up(self, session: Session, record: Iterable[AnyRecord]) -> None:
+    def restore(self, session: Session, record: Iterable[AnyRecord]) -> None:
         """Restore the state of a recorded session. Both arguments include the resume event."""
-        self.queue.take_up(session)
-        self._rounds.take_up(session)
-        self._owed = self._sizes.retrace(record)
+        self.queue.restore(session)
+        self._rounds.restore(session)
+        self._owed = self._sizes.replay_record(record)
         self._unskipped = [
             (case, smaller)
             for case, smaller in self.queue.too_large()
@@ -75,7 +75,7 @@ class Scheduler:
         Skip cases that no node can run, add the repeats on each node, and catch up on what an interrupted
         session file lacks.
         """
-        self.queue.know(runtimes)
+        self.queue.set_runtimes(runtimes)
         self._refuse(self.queue.pending)
         self._repeat_on_each()
         for case, smaller in self._unskipped:
@@ -91,7 +91,7 @@ class Scheduler:
         for run in list(self._runs.values()):
             self._collect(run)
         if self.stopping:
-            self.dismiss(self.queue.pending, "interrupted", self.stopping)
+            self.end_pending(self.queue.pending, "interrupted", self.stopping)
         while turn := self.queue.next():
             again = self._anew.pop(turn.case.index, None)
             run = self._runs[turn.case.index] = RoundRun(turn, self._launch, self._rounds, again)
@@ -109,19 +109,19 @@ class Scheduler:
         for index in self._runs:
             self.end(index, "interrupted", "the engine gave up")
 
-    def lose(self, event: NodeLost) -> None:
+    def on_node_lost(self, event: NodeLost) -> None:
         """Record a lost node and end pending cases that only it could run. Its running cases end later."""
         self.log.write(event)
-        self.queue.leave(event.node)
-        left_over = [(case, why) for case in self.queue.pending if (why := self.queue.nowhere(case))]
+        self.queue.remove_node(event.node)
+        left_over = [(case, why) for case in self.queue.pending if (why := self.queue.unplaceable_reason(case))]
         for case, why in left_over:
-            self.dismiss([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
+            self.end_pending([case], "interrupted", f"{why} is left: {event.node} was the last, {event.reason}")
 
     def end(self, index: int, outcome: Outcome, reason: str) -> None:
         """End a running case."""
         self._runs[index].end(outcome, reason, self.log.now_s())
 
-    def dismiss(self, cases: Iterable[Case], outcome: Outcome, reason: str) -> None:
+    def end_pending(self, cases: Iterable[Case], outcome: Outcome, reason: str) -> None:
         """End pending cases without running them."""
         for case in self.queue.drop([case.index for case in cases]):
             end = CaseFinished(t=self.log.now_s(), case=case.index, outcome=outcome, reason=reason)
@@ -198,7 +198,7 @@ class Scheduler:
         """Skip a pending case that is no smaller than one that ran out of memory, unless it has ended."""
         if not self.queue.has_ended(case.index):
             size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
-            self.dismiss([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
+            self.end_pending([case], "skipped", f"{size} case {smaller.index}, which ran out of memory")
 
     def _search(self, end: CaseFinished) -> None:
         """Continue the search that a case belongs to."""
@@ -230,8 +230,8 @@ class Scheduler:
     def _refuse(self, cases: Iterable[Case]) -> None:
         """Skip cases that no node can run or whose options are invalid everywhere."""
         for case in cases:
-            if reason := case.skip or self.queue.nowhere(case):
-                self.dismiss([case], "skipped", reason)
+            if reason := case.skip or self.queue.unplaceable_reason(case):
+                self.end_pending([case], "skipped", reason)
 
 
 def _added_since(case: CaseState, smaller: CaseState) -> bool:

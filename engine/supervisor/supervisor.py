@@ -85,7 +85,7 @@ class Supervisor:
         self._rounds = Rounds(self._sweep.measure)
         self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
         if left:
-            self._scheduler.take_up(left.session, left.record())
+            self._scheduler.restore(left.session, left.record())
         self.resumed_s = resumed.t if resumed else None
         """Session time in seconds at which this engine resumes the session; None for a new session."""
         try:
@@ -229,7 +229,7 @@ class Supervisor:
     def _on_event(self, event: RunnerEvent) -> None:
         with suppress(OSError):  # the loop hits the same error at its next event and reports it
             if isinstance(event, NodeLost):
-                self._scheduler.lose(event)
+                self._scheduler.on_node_lost(event)
                 return
             self._log.write(event)
             if event.stood_still_s is not None:

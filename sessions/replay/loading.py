@@ -65,7 +65,7 @@ def reload_case(
     Raises:
         BenchtuiError: If the file can't be read any more.
     """
-    whole, there = copy(case), machine.unread()
+    whole, there = copy(case), machine.without_readings()
     whole.forget_steps()
     tail = Tail(path, position)
     try:

@@ -88,7 +88,7 @@ class CaseState:
         copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
         return copied
 
-    def begun_again(self) -> CaseState:
+    def reset_for_resume(self) -> CaseState:
         """Return the case reset for a resume: finished rounds are kept, everything after them is dropped."""
         turn = len(self.rounds)
         case = copy(self)
@@ -113,7 +113,7 @@ class CaseState:
         """Drop all steps once they aren't needed any more."""
         self._columns = None
 
-    def sum_up(self, figures: Metrics | None) -> None:
+    def replace_steps_with_metrics(self, figures: Metrics | None) -> None:
         """Replace the steps by their metrics."""
         self.figures = figures
         self.forget_steps()

@@ -49,7 +49,7 @@ class MachineState:
         for index, spans in self.held.items():
             self.held[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
 
-    def unread(self) -> Self:
+    def without_readings(self) -> Self:
         """Return the same machine without readings."""
         return replace(self, gpus={}, gpu_readings={}, held={}, trace=Trace(), begun_s=0.0)
 

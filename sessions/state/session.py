@@ -261,7 +261,7 @@ class Session:
         for index in event.cases:
             case = self._case(index)
             self.done -= case.finished is not None
-            self.cases[index] = case.begun_again()
+            self.cases[index] = case.reset_for_resume()
         self.finished, self.running, self.paused = None, [], False
 
     def _machine_event(self, event: MachineEvent) -> None:
@@ -352,7 +352,7 @@ class Session:
                         metrics,  # imports numpy, which is avoided where steps are kept
                     )
 
-                    case.sum_up(metrics(case))
+                    case.replace_steps_with_metrics(metrics(case))
 
     def _leave(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]

@@ -70,7 +70,7 @@ class Stage:
         self._cut = False
         if left:
             event = left.resumed(host)
-            self.scheduler.take_up(left.session, left.record())
+            self.scheduler.restore(left.session, left.record())
             self.log.write(event)
         self._tail = Tail(path)
         self.session = Session()

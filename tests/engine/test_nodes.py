@@ -87,7 +87,7 @@ def test_rounds_go_on_on_any_node() -> None:
 
 def test_a_case_starts_only_where_torch_has_its_device() -> None:
     queue = made(nodes("H100", "H100"), device=("cuda:0", "cpu"))
-    queue.know({"n1": Runtime(t=0.0, torch="2"), "n2": GPU})
+    queue.set_runtimes({"n1": Runtime(t=0.0, torch="2"), "n2": GPU})
     assert started(queue) == [(0, "n2"), (1, "n1")]
 
 
@@ -100,7 +100,7 @@ def test_what_no_node_has_is_skipped_with_the_reason(stage: Begin) -> None:
 def lose(sweep: Any, name: str) -> bool:
     """Lose a node with what runs there, as its executor would tell it."""
     there = [index for index, turn in sweep.scheduler.queue.running.items() if turn.node == name]
-    sweep.scheduler.lose(NodeLost(t=sweep.log.now_s(), node=name, reason="it burned"))
+    sweep.scheduler.on_node_lost(NodeLost(t=sweep.log.now_s(), node=name, reason="it burned"))
     for index in there:
         sweep.played[index].finish("failed", reason=f"{NODE_LOST_PREFIX}it burned")
     return bool(sweep.scheduler.advance())

@@ -133,7 +133,7 @@ class Feed:
     def _read(self, began_s: float) -> None:
         while self.problem is None:
             size = self._size()
-            self.cache.pass_by(self.session, self._tail.position)
+            self.cache.note_position(self.session, self._tail.position)
             events = self._tail.read(BATCH_BYTES)
             self._read_bytes = min(self._read_bytes + BATCH_BYTES, size)
             for event in events:

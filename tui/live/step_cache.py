@@ -74,7 +74,7 @@ class StepCache:
         """Abandon work still running in a thread."""
         self._closed = True
 
-    def pass_by(self, session: Session, position: FilePosition) -> None:
+    def note_position(self, session: Session, position: FilePosition) -> None:
         """Record the file position, if far enough past the last one. Evict old readings."""
         if self._spots and position.offset - self._spots[-1][1].offset < POSITION_SPACING_BYTES:
             return

@@ -122,7 +122,7 @@ def test_what_was_added_dropped_and_ordered_stays(stage: Begin, resume: Begin) -
     scheduler = sweep.scheduler
     sweep.finish(0)
     added = scheduler.plan(Config(device="cpu", batch_size=9), "added by the user")
-    scheduler.dismiss([scheduler.queue.cases[2]], "skipped", "dropped by the user")
+    scheduler.end_pending([scheduler.queue.cases[2]], "skipped", "dropped by the user")
     scheduler.queue.rearrange([4, added.index])
     sweep.log.write(
         OrderChanged(t=sweep.log.now_s(), cases=tuple(each.index for each in scheduler.queue.pending))

@@ -58,7 +58,7 @@ def test_step_times_grow_with_work_from_the_nearest_case() -> None:
 
 def test_a_case_whose_steps_were_let_go_of_says_the_same() -> None:
     kept, let_go = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
-    let_go.sum_up(metrics(let_go))
+    let_go.replace_steps_with_metrics(metrics(let_go))
     assert not let_go.steps_held
     known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, let_go))
     assert known is not None and found is not None

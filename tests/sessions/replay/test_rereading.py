@@ -29,7 +29,7 @@ def times(case: CaseState) -> tuple[list[float], list[float]]:
 
 def again(session: Session, index: int, path: Path, position: FilePosition | None = None) -> CaseState:
     case = session.cases[index]
-    case.sum_up(metrics(case))
+    case.replace_steps_with_metrics(metrics(case))
     assert not case.steps_held
     whole, _ = reload_case(case, session.ran_on(case), path, position or FilePosition())
     return whole

@@ -160,7 +160,7 @@ def test_the_cold_cost_is_what_the_first_step_takes_beyond_a_steady_one(bench: A
 def test_figures_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(ms=[1.0, 3.0])).cases
     found = metrics(case)
-    case.sum_up(found)
+    case.replace_steps_with_metrics(found)
     assert metrics(case) is found
 
 

@@ -24,7 +24,7 @@ def test_each_round_is_summed_up_by_its_own_steps(bench: Any) -> None:
 def test_rounds_that_were_summed_up_before_are_those(bench: Any) -> None:
     (case,) = bench.session(bench.case(rounds=[[10.0, 10.2, 10.4], [9.0] * 6])).cases
     before = rounds_of(case)
-    case.sum_up(metrics(case))
+    case.replace_steps_with_metrics(metrics(case))
     assert not len(case.measured)
     assert rounds_of(case) == before
 
