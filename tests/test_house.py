@@ -70,6 +70,12 @@ def test_help_loads_hardly_more_than_click() -> None:
     assert not names & {"torch", "textual", "rich", "msgspec", "numpy", "psutil", "pandas"}
 
 
+def test_the_commands_that_show_a_session_load_no_numpy() -> None:
+    names = loaded("import benchtui.tui.cli.watch, benchtui.tui.app")
+    assert "textual" in names
+    assert not names & {"numpy", "pandas", "torch"}
+
+
 def test_export_loads_no_torch(tmp_path: Path) -> None:
     fixture = ROOT / "tests" / "fixtures" / "comprehensive-report.json"
     names = loaded(

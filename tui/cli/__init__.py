@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
         """Import and return a command; None if there is none of this name."""
         if cmd_name not in COMMANDS and cmd_name != "open":
             return None
-        module, name, _ = COMMANDS.get(cmd_name, ("run", "open_app", ""))
+        module, name, _ = COMMANDS.get(cmd_name, ("watch", "open_app", ""))
         command = getattr(import_module(f"benchtui.tui.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
@@ -142,7 +142,7 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     looks = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), looks)
     if context.invoked_subcommand is None:
-        from benchtui.tui.cli.run import open_app  # imported on use, like any other command
+        from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 
         context.invoke(open_app, sweep=None, overrides=(), session_path=None, **looks)
 

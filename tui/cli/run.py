@@ -1,4 +1,4 @@
-"""``benchtui run``, ``benchtui SWEEP`` and ``benchtui plan``: start a sweep, or list what it would measure."""
+"""``benchtui run`` and ``benchtui plan``: run a sweep without the app, or list what it would measure."""
 
 import platform
 import signal
@@ -22,7 +22,6 @@ from benchtui.tui.cli.optimal import BestCaseOptions, objective_option, wanted_s
 from benchtui.tui.cli.options import (
     Resume,
     anyway_option,
-    ascii_option,
     complete_sweep,
     printable,
     resume_option,
@@ -30,11 +29,10 @@ from benchtui.tui.cli.options import (
     session_option,
     set_option,
     sweep_argument,
-    theme_option,
 )
 from benchtui.tui.cli.text import progress
 from benchtui.tui.cli.text.plan import plan_lines
-from benchtui.tui.cli.watch import require_terminal, show, start_engine
+from benchtui.tui.cli.watch import start_engine
 
 
 class RunOptions(BestCaseOptions, Resume):
@@ -104,26 +102,6 @@ def _stop(engine: "Engine") -> None:
     """Request the end of the sweep. The journal then records that it was stopped."""
     with suppress(BenchtuiError):  # an engine that is gone has already stopped
         engine.stop()
-
-
-@click.command("open", hidden=True)
-@sweep_argument
-@set_option
-@session_option
-@theme_option
-@ascii_option
-def open_app(
-    sweep: str | None,
-    overrides: tuple[str, ...],
-    session_path: Path | None,
-    theme: str | None,
-    ascii_only: bool,
-) -> None:
-    """Run a sweep and show it live."""
-    loaded = load_sweep(sweep, overrides) if sweep else None
-    require_terminal()
-    engine = start_engine(loaded, session_path) if loaded else None
-    show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``benchtui attach``, ``replay`` and ``demo``: watch a running sweep, or replay a recorded one."""
+"""``benchtui SWEEP``, ``attach``, ``replay`` and ``demo``: show a sweep or a recorded session in the app."""
 
 import gc
 import os
@@ -16,6 +16,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.exit_status import CASE_FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -27,10 +28,12 @@ from benchtui.tui.cli.options import (
     plain_option,
     printable,
     same_within_option,
+    session_option,
+    set_option,
     speed_option,
+    sweep_argument,
     theme_option,
 )
-from benchtui.tui.cli.text import progress
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 EXIT_MESSAGES = {
@@ -75,8 +78,6 @@ def show(
         return
     click.echo(printable(EXIT_MESSAGES[ending.how].format(path=ending.path)), err=True)
     if ending.how in ("finished", "stopped"):
-        from benchtui.sessions.state.session import Session  # only the exit status needs it
-
         sys.exit(exit_status_of(Session.load(ending.path)))
     sys.exit(CASE_FAILED if ending.how == "cut off" else 0)
 
@@ -85,6 +86,8 @@ def print_session(
     path: Path, engine: "Engine | None", speed: float | None = None, moment: str | None = None
 ) -> "Session":
     """Print a session's events as lines and return the session."""
+    from benchtui.tui.cli.text import progress  # numpy, which no screen waits for
+
     session = Session(keep_steps=False)
     for line in progress.lines(path, engine, session, progress.moment_to_session_time(path, moment), speed):
         click.echo(printable(line))
@@ -188,3 +191,23 @@ def demo(speed: float | None, **look: Unpack[AppearanceOptions]) -> None:
     """
     require_terminal()
     show(None, paths.demo_path(), Start(speed or 1.0), **look)
+
+
+@click.command("open", hidden=True)
+@sweep_argument
+@set_option
+@session_option
+@theme_option
+@ascii_option
+def open_app(
+    sweep: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    theme: str | None,
+    ascii_only: bool,
+) -> None:
+    """Run a sweep and show it live."""
+    loaded = load_sweep(sweep, overrides) if sweep else None
+    require_terminal()
+    engine = start_engine(loaded, session_path) if loaded else None
+    show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)
