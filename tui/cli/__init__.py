@@ -99,9 +99,7 @@ def _short(name: str, limit: int = 45) -> str:
 
 def main() -> None:
     """Run the command line and exit. User errors are printed as one line and set the exit status."""
-    from benchtui.sessions.errors import (
-        BenchtuiError,  # imported late to keep --help fast
-    )
+    from benchtui.sessions.errors import BenchtuiError  # imported late to keep --help fast
 
     _open_closed_streams()
     try:

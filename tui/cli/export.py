@@ -12,9 +12,10 @@ import click
 
 from benchtui.sessions import events
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
-from benchtui.sessions.errors import BenchtuiError  # keep imports light, as in ``cli``
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library import paths as library
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.options import (
     JudgingOptions,
@@ -28,8 +29,6 @@ from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
-    from benchtui.sessions.state.judging import VerdictSettings
-    from benchtui.sessions.state.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -49,7 +48,7 @@ class ExportOptions:
     figures: Path | None
     price: float | None
     """Price of an hour of the machine, in any currency."""
-    judging: "VerdictSettings"
+    judging: VerdictSettings
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
@@ -163,7 +162,7 @@ def _export_results(path: Path, wanted: ExportOptions) -> None:
         out.writelines(piece.encode() for piece in pieces)
 
 
-def _pictures(session: "Session", path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
+def _pictures(session: Session, path: Path, wanted: ExportOptions) -> "list[RenderedPlot]":
     """Return the plots, written to a folder if one is given. Print those without data to stderr."""
     from benchtui.sessions.plots import render  # import matplotlib only for plots
 
@@ -176,7 +175,7 @@ def _pictures(session: "Session", path: Path, wanted: ExportOptions) -> "list[Re
     return found
 
 
-def _pieces(session: "Session", wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
+def _pieces(session: Session, wanted: ExportOptions, found: "list[RenderedPlot]") -> Iterable[str]:
     """Return the text to write, the HTML page in chunks."""
     if wanted.form in ("csv", "json"):
         from benchtui.sessions.export import case_export  # import only what this format needs

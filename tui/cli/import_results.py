@@ -1,16 +1,12 @@
 """``benchtui import``: convert another tool's results to a session."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.tui.cli.options import printable
 from benchtui.tui.drawing.format import amount
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("import")

@@ -5,17 +5,18 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints
-from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, lengths, single_case_sweep
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import write_text
-from benchtui.sessions.sweep import UNKNOWN, toml_writer
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import UNKNOWN, Sweep, toml_writer
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.tui.cli.options import (
     baseline_option,
@@ -25,11 +26,6 @@ from benchtui.tui.cli.options import (
     same_within_option,
 )
 from benchtui.tui.cli.text import optimal as deciding
-
-if TYPE_CHECKING:
-    from benchtui.sessions.advice.objectives import Need, Objective
-    from benchtui.sessions.state.session import Session
-    from benchtui.sessions.sweep import Sweep
 
 NOTHING_FITS = 1
 
@@ -100,7 +96,7 @@ class _Limits(TypedDict):
 @click.option("--toml", "toml_path", metavar="FILE", help="Write a sweep of that one case; - is stdout.")
 def optimal(
     session: str,
-    need: "Need",
+    need: Need,
     steps: int | None,
     length: int | None,
     as_json: bool,
@@ -135,10 +131,10 @@ class BestCaseOptions(TypedDict):
     """Options that select the best case of a recorded session."""
 
     chosen: str | None
-    need: "Need"
+    need: Need
 
 
-def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[BestCaseOptions]) -> "Sweep":
+def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack[BestCaseOptions]) -> Sweep:
     """Return the sweep to run: the named one, or the best case of a session."""
     session = choice["chosen"]
     if (sweep is None) is (session is None):
@@ -149,14 +145,14 @@ def wanted_sweep(sweep: str | None, overrides: tuple[str, ...], **choice: Unpack
     return parse_sweep(text, f"{session}: its best case", overrides)
 
 
-def _by_length(objective: "Objective", lengths: tuple[int, ...]) -> list["Objective"]:
+def _by_length(objective: Objective, lengths: tuple[int, ...]) -> list[Objective]:
     """Split an objective by sequence length. Cases of different lengths do different work."""
     if objective.sequence_length or len(lengths) < 2:
         return [objective]
     return [replace(objective, sequence_length=length) for length in lengths]
 
 
-def _sweep_text(session: "Session", objective: "Objective", overrides: tuple[str, ...] = ()) -> str:
+def _sweep_text(session: Session, objective: Objective, overrides: tuple[str, ...] = ()) -> str:
     """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"cases of {session.start.source}, another tool, which benchtui can't run")
@@ -174,7 +170,7 @@ def _sweep_text(session: "Session", objective: "Objective", overrides: tuple[str
     return text
 
 
-def _require_named(session: "Session", sweep: "Sweep") -> None:
+def _require_named(session: Session, sweep: Sweep) -> None:
     """Raise BenchtuiError for a sweep from imported results that lack its model or dataset."""
     unsaid = [key for key in ("model", "dataset") if getattr(sweep, key) == UNKNOWN]
     if unsaid:

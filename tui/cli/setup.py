@@ -43,11 +43,8 @@ def list_themes() -> None:
 @click.command()
 def keys() -> None:
     """List what every key does, by the id under which config.toml can map it anew."""
-    from benchtui.tui.app import key_owners
-    from benchtui.tui.shell import (
-        keymap,  # imported late to keep start-up fast
-        settings,  # imported late to keep start-up fast
-    )
+    from benchtui.tui.app import key_owners  # Textual, which the other commands don't need
+    from benchtui.tui.shell import keymap, settings
 
     known, problems = settings.read(settings.path())
     owners = key_owners()

@@ -112,7 +112,7 @@ def _commands() -> Path:
 
 
 def _require_ray(nodes: int) -> None:
-
+    """Raise BenchtuiError if several nodes are requested and Ray is missing."""
     if nodes > 1 and find_spec("ray") is None:
         raise BenchtuiError(
             "--nodes: several need Ray, which isn't installed here: pip install 'benchtui[ray]'"

@@ -1,23 +1,20 @@
 """Text prompts of the Monitor: filter cases, add a case, export a report."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.clipboard import write_report
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.input_field import Prompt
 
 if TYPE_CHECKING:
     from benchtui.tui.monitor.screen import Monitor
-
-
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-
-from benchtui.sessions.errors import BenchtuiError
 
 TextHandler = Callable[[str], str]
 """Handler of typed text: returns a message to show, or an empty string."""
