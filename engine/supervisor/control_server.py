@@ -3,6 +3,7 @@
 Clients must not cost the engine an exception, many files or much CPU time: it is measuring.
 """
 
+import errno
 import os
 import selectors
 import socket
@@ -75,10 +76,11 @@ class ControlServer:
         for client in tuple(self._clients):
             self._drop(client)
         self._ignore(0.0)
-        self._socket.close()
+        # before the socket: one that refuses is taken for a dead engine's, and removed with its log
         if _identity(self._path) == self._made:
             with suppress(OSError):
                 self._path.unlink()
+        self._socket.close()
 
     def _listen(self, listening: socket.socket) -> None:
         self._socket, self._made = listening, _identity(self._path)
@@ -217,14 +219,24 @@ def _line(answer: Answer) -> bytes:
 
 
 def _listening(path: Path) -> socket.socket:
+    """Return a socket that listens at a path.
+
+    It gets its name only once it listens: until then it refuses, and another engine would remove it as stale.
+    """
     listening: socket.socket | None = None
+    temporary = path.with_suffix(".new")
     try:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listening.bind(str(path))
-        path.chmod(0o600)
+        listening.bind(str(temporary))
+        temporary.chmod(0o600)
         listening.listen()
         listening.setblocking(False)
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        temporary.rename(path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         if listening:
             listening.close()
         reason = error.strerror or error

@@ -275,6 +275,33 @@ def test_a_socket_that_is_removed_is_made_again(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_an_engine_that_starts_or_ends_is_not_taken_for_a_dead_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched(socket.socket):
+        """Has another process look for engines just before it listens, and once it is closed."""
+
+        def listen(self, *arguments: int) -> None:
+            client.running()
+            super().listen(*arguments)
+
+        def close(self) -> None:
+            super().close()
+            if not looking:
+                looking.append(True)
+                client.running()
+                looking.clear()
+
+    looking: list[bool] = []
+    log_path(ME).write_text("a warning of torch\n")
+    monkeypatch.setattr(socket, "socket", Watched)
+    served = Served()
+    assert send_command(socket_path(ME), Command(command="status")).id == ME
+    served.close()
+    assert log_path(ME).read_text() == "a warning of torch\n"
+    assert [path.name for path in runtime_folder().iterdir()] == [log_path(ME).name]
+
+
 def test_socket_and_folder_are_the_users_alone(server: Served) -> None:
     assert stat.S_IMODE(socket_path(ME).stat().st_mode) == 0o600
     assert stat.S_IMODE(runtime_folder().stat().st_mode) == 0o700
