@@ -106,6 +106,8 @@ class Effective(Record, frozen=True, kw_only=True):
     """Torch threads within one operation."""
     padding: str | None = None
     """``max`` or ``longest``, from the shapes of the batches; null while both would look the same."""
+    others: dict[str, str | int] = {}
+    """Actual values of the options without a field here, by the option's name; unknown ones are missing."""
 
 
 class Memory(Record, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from benchtui.engine.worker.step_cost import measure_step_cost
 from benchtui.engine.worker.timed_loop import Measured, Recorder, measure, warm_up
 from benchtui.engine.workloads import own
 from benchtui.engine.workloads.base import Workload
+from benchtui.engine.workloads.batches import limit_tokenizer_threads
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
@@ -110,6 +111,7 @@ class _Case:
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)
+        limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
 
     def _measure(self, device: Device, workload: Workload) -> tuple[CaseFinished, float]:
         """Warm up and measure. Return the case's end and the mean step time in seconds."""

@@ -1,11 +1,13 @@
 """Batches of token ids, tokenized from texts or drawn at random."""
 
+import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import psutil
 import torch
 from transformers import AutoTokenizer
 
@@ -31,6 +33,11 @@ class Batches(Protocol):
     data: Data
     marks: tuple[str, ...]
 
+    @property
+    def tokenizer_threads(self) -> int | None:
+        """Threads that tokenize a batch; None if nothing is tokenized."""
+        ...
+
     def draw(self, lap: Lap) -> dict[str, torch.Tensor]:
         """Return the network's inputs for the next batch, on the host, including the attention mask."""
         ...
@@ -42,7 +49,7 @@ class TextBatches:
     def __init__(self, place: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
         """Load texts and tokenizer. Raises BenchtuiError if either is unavailable."""
         texts = load_texts(dataset)
-        self._tokenizer = _tokenizer(place, side)
+        self._tokenizer, self.tokenizer_threads = _tokenizer(place, side)
         self._texts: Iterator[str] = cycle(texts.texts)
         self._batch_size = config.batch_size
         self._options = {
@@ -64,6 +71,8 @@ class TextBatches:
 class SyntheticBatches:
     """Random token ids from a seeded generator, in rows of full length. Nothing is tokenized."""
 
+    tokenizer_threads = None
+
     def __init__(self, vocabulary: int, config: Config) -> None:
         rows, shape = max(ROWS, config.batch_size), (config.batch_size, config.sequence_length)
         generator = torch.Generator().manual_seed(0)
@@ -80,7 +89,18 @@ class SyntheticBatches:
         return {"input_ids": ids, "attention_mask": self._mask}
 
 
-def _tokenizer(place: loading.ModelLocation, side: Side) -> Any:  # noqa: ANN401  (transformers chooses the class)
+def limit_tokenizer_threads(count: int) -> None:
+    """Set the number of threads that Rust tokenizers of this process will use; 0 keeps their default.
+
+    They read it at their first batch (Rayon's ``RAYON_NUM_THREADS``; tokenizers' ``TOKENIZERS_PARALLELISM``).
+    """
+    if count:
+        os.environ["RAYON_NUM_THREADS"] = str(count)
+        os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
+
+
+def _tokenizer(place: loading.ModelLocation, side: Side) -> tuple[Any, int]:
+    """Load the tokenizer; return it with the number of threads that it uses for a batch."""
     if place.source != "hub" and not _tokenizer_file_candidates(Path(place.path)):
         raise _no_tokenizer(place)
     tokenizer = loading.load(
@@ -89,12 +109,15 @@ def _tokenizer(place: loading.ModelLocation, side: Side) -> Any:  # noqa: ANN401
         lambda path, **options: AutoTokenizer.from_pretrained(path, padding_side=side, **options),
     )
     # transformers 5 creates an empty tokenizer if it finds no tokenizer files
+    before = psutil.Process().num_threads()
     known = set(tokenizer("the", add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
+    # the first text starts all threads that a Rust tokenizer will use; one in Python starts none
+    threads = max(1, psutil.Process().num_threads() - before)
     if not known:
         raise _no_tokenizer(place)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
+    return tokenizer, threads
 
 
 def _tokenizer_file_candidates(folder: Path) -> list[str]:

@@ -64,6 +64,7 @@ class NetworkTask:
             compiled=self._compiled(),
             threads=torch.get_num_threads(),
             padding="longest" if self._shorter else "max" if self._padded else None,
+            others=self._others(),
         )
 
     def count(self, done: StepOutput) -> StepCounts:
@@ -104,6 +105,10 @@ class NetworkTask:
         output = self._call(**inputs)
         self._called = True
         return output
+
+    def _others(self) -> dict[str, str | int]:
+        threads = self._batches.tokenizer_threads
+        return {} if threads is None else {"tokenizer_threads": threads}
 
     def _compiled(self) -> bool | None:
         if self._config.compile == "off":

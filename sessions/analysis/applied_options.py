@@ -6,6 +6,7 @@ from typing import Any
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep.options import BY_NAME, READ_BACK
 
 AUTOCAST = "amp-"
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
@@ -14,13 +15,23 @@ DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qin
 def was_applied(case: CaseState, option: str) -> bool | None:
     """Return whether an option, such as ``precision`` or ``threads``, was applied; None if unknown."""
     effective = case.effective
-    return None if effective is None else _CHECKS[option](getattr(case.config, option), effective)
+    return None if effective is None else _was_applied(option, case.config, effective)
 
 
 def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     """Return a mark for each option that was requested but not applied."""
-    wrong = [option for option, check in _CHECKS.items() if check(getattr(config, option), effective) is False]
+    wrong = [option for option in READ_BACK if _was_applied(option, config, effective) is False]
     return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)
+
+
+def _was_applied(option: str, config: Config, effective: Effective) -> bool | None:
+    requested = getattr(config, option)
+    if BY_NAME[option].free and requested == BY_NAME[option].default:
+        return True
+    if option in _CHECKS:
+        return _CHECKS[option](requested, effective)
+    actual = effective.others.get(option)
+    return None if actual is None else actual == requested
 
 
 def _precision(asked: str, effective: Effective) -> bool | None:
@@ -48,14 +59,10 @@ def _compile(asked: str, effective: Effective) -> bool | None:
 
 
 def _attention(asked: str, effective: Effective) -> bool | None:
-    if asked == "auto":
-        return True
     return None if effective.attention is None else effective.attention.startswith(asked)
 
 
 def _threads(asked: int, effective: Effective) -> bool | None:
-    if not asked:
-        return True
     return None if effective.threads is None else effective.threads == asked
 
 
@@ -70,6 +77,7 @@ _CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {
     "threads": _threads,
     "padding": _padding,
 }
+"""Checks of options whose actual value has a field of its own in ``Effective``."""
 
 
 def _bare(dtype: str) -> str:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import BY_NAME, SHOWN
+from benchtui.sessions.sweep.options import BY_NAME, NUMERIC, SHOWN
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
     from benchtui.sessions.stats.case_metrics import Distribution, Metrics
 
-Axis = Literal["batch_size", "sequence_length", "threads"]
-AXES: tuple[Axis, ...] = ("batch_size", "sequence_length", "threads")
-"""Numeric options."""
+AXES = tuple(reversed(NUMERIC))
+"""Numeric options, the batch size first."""
 
 WORDS = {name: BY_NAME[name].prefix for name in SHOWN}
 """Options in the order of a case's name, each with its prefix."""
@@ -111,7 +110,7 @@ class Chart:
     """A metric plotted over an axis."""
 
     figure: PlotMetric
-    axis: Axis
+    axis: str
     lines: tuple[Line, ...]
 
     @property
@@ -120,7 +119,7 @@ class Chart:
         return tuple(point for line in self.lines for point in line.points if point.value)
 
 
-def axes_of(plan: Iterable[Config]) -> tuple[Axis, ...]:
+def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
     """Return the numeric axes that have several values, or the batch size if none has."""
     configs = tuple(plan)
     found = tuple(axis for axis in AXES if len({getattr(config, axis) for config in configs}) > 1)
@@ -137,7 +136,7 @@ def figures_of(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMe
     )
 
 
-def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, axis: Axis) -> Chart:
+def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, axis: str) -> Chart:
     """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
@@ -151,7 +150,7 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, 
     return Chart(figure, axis, tuple(lines))
 
 
-def line_labels(configs: Sequence[Config], axis: Axis | None = None) -> list[str]:
+def line_labels(configs: Sequence[Config], axis: str | None = None) -> list[str]:
     """Label each configuration by the options that differ, except the axis; else by device and precision."""
     names = [name for name in WORDS if name != axis]
     shown = [name for name in names if len({getattr(config, name) for config in configs}) > 1]
@@ -165,11 +164,11 @@ def _words(config: Config, shown: Iterable[str]) -> Iterator[str]:
     return (f"{word}{value}" for word, value in values if value != "")
 
 
-def _others(config: Config, axis: Axis) -> tuple[object, ...]:
+def _others(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in WORDS if name != axis)
 
 
-def _point(case: CaseState, known: MetricsLookup, figure: PlotMetric, axis: Axis) -> Point:
+def _point(case: CaseState, known: MetricsLookup, figure: PlotMetric, axis: str) -> Point:
     metrics = known(case) if case.state in COUNTED_STATES else None
     return Point(case, getattr(case.config, axis), figure.of(case, metrics) if metrics else None)
 

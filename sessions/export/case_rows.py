@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.export.case_schema import ACTUAL, CaseRow, actual_column
 from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Memory
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
@@ -87,6 +87,7 @@ def _in_force(effective: Effective) -> Values:
         "attention_used": effective.attention,
         "compiled": effective.compiled,
         "threads_used": effective.threads,
+        **{actual_column(option.name): effective.others.get(option.name) for option in ACTUAL},
     }
 
 

@@ -5,10 +5,14 @@ their units: ``_ms``, ``_per_s``, ``_mb`` (10**6 bytes), ``_w``, ``_j``, ``_perc
 or an empty cell.
 """
 
+from typing import TYPE_CHECKING
 from typing import Annotated as A
 
 import msgspec
 from msgspec import Meta
+
+from benchtui.sessions.payloads import Effective
+from benchtui.sessions.sweep.options import OPTIONS, Option
 
 SCHEMA = 2
 # 1  2026-11: initial version.
@@ -20,20 +24,45 @@ Amount = int | None
 Figure = float | None
 
 
-class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One case of a session: requested options, outcome, and metrics if it succeeded."""
-
+class _Identity(msgspec.Struct, frozen=True, kw_only=True):
     case: A[int, Meta(description="Number in the session's plan, counted from 0.")]
     name: A[str, Meta(description="The options in one readable line.")]
-    machine: A[str, Meta(description="Nodes asked for: kind, label, resource or name; empty for any.")]
-    device: A[str, Meta(description="cpu or cuda:N.")]
-    precision: Text
-    attention: A[Text, Meta(description="As asked for; auto leaves the choice to transformers.")]
-    compile: A[Text, Meta(description="off or a mode of torch.compile.")]
-    threads: A[Amount, Meta(description="Of torch inside one operation; 0 leaves the choice to torch.")]
-    padding: A[Text, Meta(description="max: to the sequence length; longest: to the batch's longest sample.")]
-    sequence_length: A[Amount, Meta(description="Tokens a sample.")]
-    batch_size: Amount
+
+
+def _requested(option: Option) -> tuple[str, object]:
+    kind: object = Amount if option.numeric else Text if option.label_covers else str
+    return option.name, A[kind, Meta(description=option.help)]
+
+
+def _actual(option: Option) -> tuple[str, object]:
+    kind = Amount if option.numeric else Text
+    return actual_column(option.name), A[kind, Meta(description=f"{option.name} that was applied, read back.")]
+
+
+def actual_column(option: str) -> str:
+    """Return the column of an option's actual value, if the option is one of ``ACTUAL``."""
+    return f"{option}_used"
+
+
+ACTUAL = tuple(
+    option for option in OPTIONS if option.read_back and option.name not in Effective.__struct_fields__
+)
+"""Options whose actual value has a column named after the option."""
+if TYPE_CHECKING:
+    _Options = _Identity  # a type checker can't know the fields of a table
+else:
+    _Options = msgspec.defstruct(
+        "_Options",
+        [*map(_requested, OPTIONS), *map(_actual, ACTUAL)],
+        bases=(_Identity,),
+        frozen=True,
+        kw_only=True,
+    )
+
+
+class CaseRow(_Options, frozen=True, kw_only=True):
+    """One case of a session: requested options, outcome, and metrics if it succeeded."""
+
     again: A[bool, Meta(description="Whether it is the second case of an A/A pair.")]
     node: A[Text, Meta(description="Node of a cluster that it ran on; empty for this machine.")]
     outcome: A[str, Meta(description="ok, oom, skipped, failed, timeout, interrupted, running or queued.")]

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from benchtui.sessions.sweep.model import Axes, Config, Exclusion
-from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.options import AXES, Axes, Config, Exclusion
 
 Exclusions = tuple[Exclusion, ...]
 

@@ -1,4 +1,4 @@
-"""Sweep model: axes, measurement rules, run options and case options."""
+"""Sweep model: measurement rules, run options, and what a task needs beside the case options."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.options import LARGEST, Axes, Baseline, Config, Exclusion, Record, Size
 
 Weights = Literal["pretrained", "random"]
 Mode = Literal["latency", "throughput"]
@@ -21,10 +21,6 @@ SAMPLE = "sample"
 SYNTHETIC = "synthetic"
 """The generated dataset: random token ids, with no text behind them."""
 
-GRAPH_MODES = ("reduce-overhead", "max-autotune")
-"""Compile modes that replay CUDA graphs."""
-UNKNOWN = "unknown"
-"""Value of an option that an imported case's source doesn't state."""
 ALL_GPUS = "cuda:*"
 """Every GPU available to the measured processes; the engine expands it at start."""
 ALL_KINDS = "*"
@@ -32,134 +28,13 @@ ALL_KINDS = "*"
 
 _OWN = re.compile(r"(.+\.py):([^\W\d]\w*)")
 
-LARGEST = 10**9
-"""Largest value of a numeric option; anything larger is rejected as a likely typo."""
 MOST_CASES = 100_000
 """Largest number of cases in a sweep."""
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
-MOST_THREADS = 4096
 
-Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
-"""Integer of at least 1."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
 """Time in seconds."""
-
-
-class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base class of all data sent between processes or written to disk.
-
-    Option records override ``omit_defaults``: a version with other defaults then reads the same values.
-    """
-
-
-class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
-    """One cell of a sweep: the requested options of a case."""
-
-    machine: str = ""
-    """Cluster nodes that may run the case: a kind (``H100``), a label (``zone=a``), a resource, or one node's
-    name. Empty for any node, and for this machine."""
-    device: str
-    """``cpu`` or ``cuda:N``."""
-    precision: str = "fp32"
-    batch_size: Size = 1
-    """Samples per step."""
-    sequence_length: Size = 128
-    """Tokens per sample, after truncation and padding."""
-    attention: str = "auto"
-    """Attention implementation; ``auto`` lets transformers choose."""
-    compile: str = "off"
-    """``off`` or a mode of ``torch.compile``."""
-    repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
-    """1 for the second case of an A/A pair: the same case under another name."""
-    threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
-    """Torch threads within one operation; 0 lets torch choose."""
-    padding: str = "max"
-    """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
-    label: str = ""
-    """Name of an imported case in its tool's words, if that tool has other options than these.
-    The options here then mean nothing, except for the device."""
-
-    @property
-    def name(self) -> str:
-        """One-line name of the case, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
-
-        Machine, attention, threads and padding appear only if they were chosen.
-        """
-        if self.label:
-            return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
-        again = " again" if self.repeat else ""
-        return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
-
-    @property
-    def uses_cuda_graphs(self) -> bool:
-        """Whether its compile mode replays CUDA graphs, whose tensors have their own memory."""
-        return self.device != "cpu" and self.compile in GRAPH_MODES
-
-    @property
-    def family(self) -> str:
-        """One-line name shared by cases that differ only in batch size."""
-        return f"{self._choices} seq={self.sequence_length}"
-
-    @property
-    def _choices(self) -> str:
-        machine = f"{self.machine} " if self.machine else ""
-        attention = "" if self.attention == "auto" else f" attn={self.attention}"
-        threads = f" threads={self.threads}" if self.threads else ""
-        padding = "" if self.padding == "max" else f" pad={self.padding}"
-        return f"{machine}{self.device} {self.precision} compile={self.compile}{attention}{threads}{padding}"
-
-
-class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Expanded values of every axis; each combination is a case."""
-
-    machine: tuple[str, ...] = ("",)
-    device: tuple[str, ...] = ("cpu",)
-    precision: tuple[str, ...] = ("fp32",)
-    attention: tuple[str, ...] = ("auto",)
-    compile: tuple[str, ...] = ("off",)
-    threads: tuple[int, ...] = (0,)
-    padding: tuple[str, ...] = ("max",)
-    sequence_length: tuple[Size, ...] = (128,)
-    batch_size: tuple[Size, ...] = (1,)
-    batch_size_auto: bool = False
-    """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
-
-    @property
-    def count(self) -> int:
-        """Number of cases that the axes span; a batch size search counts as its first case."""
-        total = 1
-        for axis in AXES:
-            total *= len(getattr(self, axis))
-        return total
-
-
-class Baseline(Record, frozen=True, kw_only=True):
-    """Options that select the baseline case; an omitted option matches any value."""
-
-    machine: str | None = None
-    device: str | None = None
-    precision: str | None = None
-    batch_size: int | None = None
-    sequence_length: int | None = None
-    attention: str | None = None
-    compile: str | None = None
-    threads: int | None = None
-    padding: str | None = None
-
-    def matches(self, config: Config) -> bool:
-        """Return whether a case matches every option named here."""
-        return all(getattr(self, field) in (None, getattr(config, field)) for field in self.__struct_fields__)
-
-    @property
-    def named(self) -> dict[str, str | int]:
-        """Options named here, with their values."""
-        values = ((field, getattr(self, field)) for field in self.__struct_fields__)
-        return {field: value for field, value in values if value is not None}
-
-
-class Exclusion(Baseline, frozen=True, kw_only=True):
-    """Options that select cases to leave out of the plan; an omitted option matches any value."""
 
 
 class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -1,14 +1,30 @@
-"""Option table: one row per case option, from which names, parsers, labels and forms are derived.
+"""Case options: the table with one row per option, and the records whose fields they are.
 
-A new option is a row here, a field of ``Config`` and of ``Axes``, and the worker code that applies it.
+A new option is a row of ``OPTIONS`` and a field of ``Config``, ``Axes`` and ``Baseline`` here, and the worker
+code that applies it and reports the actual value (``Effective.others``). Everything else is derived from the
+table: parsers, names, labels, forms, columns, and the check whether the option was applied.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
 ATTENTIONS = ("auto", "eager", "sdpa", "flash")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 PADDINGS = ("max", "longest")
+GRAPH_MODES = ("reduce-overhead", "max-autotune")
+"""Compile modes that replay CUDA graphs."""
+UNKNOWN = "unknown"
+"""Value of an option that an imported case's source doesn't state."""
+
+LARGEST = 10**9
+"""Largest value of a numeric option; anything larger is rejected as a likely typo."""
+MOST_THREADS = 4096
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+"""Integer of at least 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +34,100 @@ class Option:
     name: str
     """Field name in ``Config`` and ``Axes``, and key in TOML."""
     help: str
-    """Meaning or allowed values, as the sweep editor shows them."""
+    """Meaning or allowed values, as the sweep editor and the export schema show them."""
     prefix: str = ""
-    """Prefix of the value in short labels, such as ``bs=``."""
+    """Prefix of the value in case names and short labels, such as ``bs=``."""
+    phrase: str = ""
+    """Value in words, for a heading of the report, such as ``{} threads``."""
     values: tuple[str, ...] = ()
     """All allowed values; empty for a number or a name."""
     numeric: bool = False
+    least: int = 1
+    most: int = LARGEST
+    """Smallest and largest value of a numeric option."""
     work: bool = False
     """Whether the value changes the work of a step; any other option changes how the same work is done."""
+    named: bool = False
+    """Whether every case name has it; any other option only if its value isn't the default."""
     label_covers: bool = True
     """Whether it is unknown for an imported case that has a label (``Config.label``)."""
     read_back: bool = False
     """Whether the worker reads back the value that was applied."""
+    free: bool = False
+    """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
+    of_texts: bool = False
+    """Whether it has no effect on synthetic tokens."""
+
+    @property
+    def default(self) -> str | int:
+        """Value if nothing is requested. The device of a case is always named; that of a sweep is ``cpu``."""
+        value: str | int = getattr(Axes(), self.name)[0]
+        return value
 
 
 OPTIONS = (
     Option("machine", "nodes of a cluster: H100, zone=a, a resource, * for every kind", label_covers=False),
-    Option("device", "cpu, cuda:N, cuda:* for all GPUs", label_covers=False),
-    Option("precision", "int8 on cpu alone, tf32 on cuda alone", values=PRECISIONS, read_back=True),
-    Option("attention", "auto: transformers chooses", "attn=", ATTENTIONS, read_back=True),
-    Option("compile", "off, or a mode of torch.compile", "compile=", COMPILE_MODES, read_back=True),
+    Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
+    Option("precision", "int8 on cpu alone, tf32 on cuda alone", values=PRECISIONS, named=True, read_back=True),
     Option(
-        "threads", "of torch inside one operation, 0: torch chooses", "threads=", numeric=True, read_back=True
+        "attention",
+        "auto: transformers chooses",
+        "attn=",
+        "attention {}",
+        values=ATTENTIONS,
+        read_back=True,
+        free=True,
     ),
-    Option("padding", "longest: to the batch's longest sample", "pad=", PADDINGS, read_back=True),
-    Option("sequence_length", "tokens a sample", "seq=", numeric=True, work=True),
-    Option("batch_size", "samples a step; auto: the largest that fits", "bs=", numeric=True, work=True),
+    Option(
+        "compile",
+        "off, or a mode of torch.compile",
+        "compile=",
+        "compile {}",
+        values=COMPILE_MODES,
+        named=True,
+        read_back=True,
+    ),
+    Option(
+        "threads",
+        "of torch inside one operation, 0: torch chooses",
+        "threads=",
+        "{} threads",
+        numeric=True,
+        least=0,
+        most=MOST_THREADS,
+        read_back=True,
+        free=True,
+    ),
+    Option(
+        "tokenizer_threads",
+        "of the tokenizer, 0: as many as torch's, 1: one text after the other",
+        "tok=",
+        "{} tokenizer threads",
+        numeric=True,
+        least=0,
+        most=MOST_THREADS,
+        read_back=True,
+        free=True,
+        of_texts=True,
+    ),
+    Option(
+        "padding",
+        "longest: to the batch's longest sample",
+        "pad=",
+        "padding {}",
+        values=PADDINGS,
+        read_back=True,
+        of_texts=True,
+    ),
+    Option("sequence_length", "tokens a sample", "seq=", "{:,} tokens", numeric=True, work=True, named=True),
+    Option(
+        "batch_size",
+        "samples a step; auto: the largest that fits",
+        "bs=",
+        numeric=True,
+        work=True,
+        named=True,
+    ),
 )
 """All options in plan order, outermost axis first."""
 
@@ -56,15 +140,132 @@ NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
 COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_covers)
 """Options that are unknown for an imported case with a label (``Config.label``)."""
-SHOWN = (
-    "machine",
-    "device",
-    "precision",
-    "compile",
-    "attention",
-    "threads",
-    "padding",
-    "sequence_length",
-    "batch_size",
-)
+_FIRST_SHOWN = ("machine", "device", "precision", "compile")
+SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 """All options in the order of case names and of the case table."""
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base class of all data sent between processes or written to disk.
+
+    Option records override ``omit_defaults``: a version with other defaults then reads the same values.
+    """
+
+
+class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
+    """One cell of a sweep: the requested options of a case."""
+
+    machine: str = ""
+    """Cluster nodes that may run the case: a kind (``H100``), a label (``zone=a``), a resource, or one node's
+    name. Empty for any node, and for this machine."""
+    device: str
+    """``cpu`` or ``cuda:N``."""
+    precision: str = "fp32"
+    batch_size: Size = 1
+    """Samples per step."""
+    sequence_length: Size = 128
+    """Tokens per sample, after truncation and padding."""
+    attention: str = "auto"
+    """Attention implementation; ``auto`` lets transformers choose."""
+    compile: str = "off"
+    """``off`` or a mode of ``torch.compile``."""
+    repeat: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    """1 for the second case of an A/A pair: the same case under another name."""
+    threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
+    """Torch threads within one operation; 0 lets torch choose."""
+    tokenizer_threads: Annotated[int, msgspec.Meta(ge=0, le=MOST_THREADS)] = 0
+    """Threads of the tokenizer; 0 for as many as ``threads``, 1 to tokenize one text after the other."""
+    padding: str = "max"
+    """Whether a batch is padded to the sequence length (``max``) or to its ``longest`` sample."""
+    label: str = ""
+    """Name of an imported case in its tool's words, if that tool has other options than these.
+    The options here then mean nothing, except for the device."""
+
+    @property
+    def name(self) -> str:
+        """One-line name of the case, such as ``cuda:0 fp16 compile=off bs=32 seq=128``.
+
+        Options that aren't always named appear only if their value isn't the default.
+        """
+        if self.label:
+            return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
+        again = " again" if self.repeat else ""
+        return f"{self._choices} bs={self.batch_size} seq={self.sequence_length}{again}"
+
+    @property
+    def uses_cuda_graphs(self) -> bool:
+        """Whether its compile mode replays CUDA graphs, whose tensors have their own memory."""
+        return self.device != "cpu" and self.compile in GRAPH_MODES
+
+    @property
+    def family(self) -> str:
+        """One-line name shared by cases that differ only in batch size."""
+        return f"{self._choices} seq={self.sequence_length}"
+
+    @property
+    def _choices(self) -> str:
+        return " ".join(
+            f"{prefix}{value}" for name, prefix, default in _NAMED if (value := getattr(self, name)) != default
+        )
+
+
+class Axes(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Expanded values of every axis; each combination is a case."""
+
+    machine: tuple[str, ...] = ("",)
+    device: tuple[str, ...] = ("cpu",)
+    precision: tuple[str, ...] = ("fp32",)
+    attention: tuple[str, ...] = ("auto",)
+    compile: tuple[str, ...] = ("off",)
+    threads: tuple[int, ...] = (0,)
+    tokenizer_threads: tuple[int, ...] = (0,)
+    padding: tuple[str, ...] = ("max",)
+    sequence_length: tuple[Size, ...] = (128,)
+    batch_size: tuple[Size, ...] = (1,)
+    batch_size_auto: bool = False
+    """Whether each combination of the other axes searches for the largest batch size that fits, from 1."""
+
+    @property
+    def count(self) -> int:
+        """Number of cases that the axes span; a batch size search counts as its first case."""
+        total = 1
+        for axis in AXES:
+            total *= len(getattr(self, axis))
+        return total
+
+
+class Baseline(Record, frozen=True, kw_only=True):
+    """Options that select the baseline case; an omitted option matches any value."""
+
+    machine: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    sequence_length: int | None = None
+    attention: str | None = None
+    compile: str | None = None
+    threads: int | None = None
+    tokenizer_threads: int | None = None
+    padding: str | None = None
+
+    def matches(self, config: Config) -> bool:
+        """Return whether a case matches every option named here."""
+        return all(getattr(self, field) in (None, getattr(config, field)) for field in self.__struct_fields__)
+
+    @property
+    def named(self) -> dict[str, str | int]:
+        """Options named here, with their values."""
+        values = ((field, getattr(self, field)) for field in self.__struct_fields__)
+        return {field: value for field, value in values if value is not None}
+
+
+class Exclusion(Baseline, frozen=True, kw_only=True):
+    """Options that select cases to leave out of the plan; an omitted option matches any value."""
+
+
+_NAMED = tuple(
+    (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
+    for name in SHOWN
+    if name in CHOICES
+)
+"""Choices in a case name: field, prefix, and the value that isn't shown."""

@@ -12,12 +12,10 @@ from benchtui.sessions.sweep.model import (
     MOST_CASES,
     SYNTHETIC,
     Case,
-    Config,
-    Exclusion,
     Measure,
     Sweep,
 )
-from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.options import AXES, OPTIONS, Config, Exclusion
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -121,6 +119,19 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
         return "int8 weights can't be trained"
     if sweep.task == "generate" and config.uses_cuda_graphs:
         return f"{config.compile} works through CUDA graphs, which need one shape; generating, the cache grows"
-    if sweep.dataset == SYNTHETIC and config.padding == "longest":
-        return "synthetic rows are all of full length; padding=longest would measure padding=max again"
+    if sweep.dataset == SYNTHETIC:
+        return _without_texts(config)
+    return None
+
+
+def _without_texts(config: Config) -> str | None:
+    """Return why an option has no effect on synthetic tokens, or None."""
+    for option in OPTIONS:
+        value = getattr(config, option.name)
+        if option.of_texts and value != option.default:
+            name = option.name
+            return (
+                "synthetic rows have no text to tokenize or pad;"
+                f" {name}={value} would measure {name}={option.default} again"
+            )
     return None

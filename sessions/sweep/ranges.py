@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
-from benchtui.sessions.sweep.model import LARGEST
+from benchtui.sessions.sweep.options import LARGEST
 
 T = TypeVar("T")
 

@@ -14,17 +14,11 @@ from benchtui.sessions.sweep import ranges
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
-    LARGEST,
     MOST_CASES,
     MOST_RETRIES,
     MOST_ROUNDS,
-    MOST_THREADS,
     TASKS,
-    Axes,
-    Baseline,
     Caches,
-    Config,
-    Exclusion,
     ExecutorKind,
     Generate,
     Measure,
@@ -36,7 +30,7 @@ from benchtui.sessions.sweep.model import (
     WhenLost,
     custom_task,
 )
-from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.sessions.sweep.options import LARGEST, OPTIONS, Axes, Baseline, Config, Exclusion, Option
 from benchtui.sessions.sweep.plan import included_configs
 
 Table = dict[str, Any]
@@ -301,8 +295,16 @@ def _batch_sizes(value: object, where: str) -> object:
     return AUTO
 
 
-def _threads(value: object, where: str) -> tuple[int, ...]:
-    return ranges.whole_numbers(value, where, ranges.Bounds(least=0, most=MOST_THREADS))
+def _numbers(option: Option) -> Parser:
+    bounds = ranges.Bounds(least=option.least, most=option.most)
+    return lambda value, where: ranges.whole_numbers(value, where, bounds)
+
+
+def _parser(option: Option) -> Parser:
+    """Return the parser of an axis."""
+    if option.name in _PARSERS:
+        return _PARSERS[option.name]
+    return _numbers(option) if option.numeric else _words(ranges.one_of(option.values))
 
 
 def _rate(value: object, where: str) -> float:
@@ -392,15 +394,10 @@ def _exclusions(value: object, where: str) -> tuple[Exclusion, ...]:
 _PARSERS: dict[str, Parser] = {
     "machine": _words(_machine_or_all),
     "device": _words(_device_or_all),
-    "threads": _threads,
-    "sequence_length": ranges.whole_numbers,
     "batch_size": _batch_sizes,
 }
-"""Parsers of options without a fixed list of values."""
-_AXES: dict[str, Parser] = {
-    option.name: _words(ranges.one_of(option.values)) if option.values else _PARSERS[option.name]
-    for option in OPTIONS
-}
+"""Parsers of options that are neither plain numbers nor words of a fixed list."""
+_AXES: dict[str, Parser] = {option.name: _parser(option) for option in OPTIONS}
 _ONE_CASE: dict[str, Parser] = {
     key: _single(parse)
     for key, parse in (

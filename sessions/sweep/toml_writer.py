@@ -9,7 +9,8 @@ import tomlkit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import ranges, toml_reader
-from benchtui.sessions.sweep.model import Exclusion, Record, Sweep
+from benchtui.sessions.sweep.model import Sweep
+from benchtui.sessions.sweep.options import Exclusion, Record
 from benchtui.sessions.sweep.toml_reader import Table
 
 Texts = Mapping[str, str]

@@ -7,7 +7,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -36,11 +36,9 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     if config.label:
         return config.name
     shown = (
-        ("attention", f"attention {config.attention}"),
-        ("compile", f"compile {config.compile}"),
-        ("threads", f"{config.threads or 'default'} threads"),
-        ("padding", f"padding {config.padding}"),
-        ("sequence_length", f"{config.sequence_length:,} tokens"),
+        (each.name, each.phrase.format(getattr(config, each.name) or "default"))
+        for each in OPTIONS
+        if each.phrase
     )
     return ", ".join(
         [
@@ -100,10 +98,13 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
 
 def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """Return the non-default values that weren't certainly applied: False for not applied, None for unknown."""
-    asked = {
-        "precision": result.config.precision not in ("fp32", UNKNOWN),
-        "compile": result.config.compile not in ("off", UNKNOWN),
-        "attention": result.config.attention != "auto",
-    }
-    found = ((option, was_applied(result.case, option)) for option, wanted in asked.items() if wanted)
-    return tuple((getattr(result.config, option), known) for option, known in found if not known)
+    found = (
+        (option, value, was_applied(result.case, option))
+        for option in READ_BACK
+        if (value := getattr(result.config, option)) not in (BY_NAME[option].default, UNKNOWN)
+    )
+    return tuple((_in_words(option, value), known) for option, value, known in found if not known)
+
+
+def _in_words(option: str, value: str | int) -> str:
+    return BY_NAME[option].phrase.format(value) if BY_NAME[option].numeric else str(value)

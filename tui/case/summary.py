@@ -137,10 +137,13 @@ def _read_back(case: CaseState) -> list[tuple[str, str, str, bool | None]]:
         "compile": compiled or "",
         "threads": "" if effective.threads is None else str(effective.threads),
         "padding": format.clean(effective.padding or ""),
+        **{option: format.clean(str(value)) for option, value in effective.others.items()},
     }
     words = {True: "in force", False: "not in force", None: "not read back"}
     return [
-        (option, said[option], words[so], so) for option in READ_BACK for so in (was_applied(case, option),)
+        (option, said.get(option, ""), words[so], so)
+        for option in READ_BACK
+        for so in (was_applied(case, option),)
     ]
 
 

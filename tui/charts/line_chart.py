@@ -6,7 +6,6 @@ from string import ascii_letters
 from benchtui.sessions.analysis.chart_series import (
     SAMPLES,
     WORDS,
-    Axis,
     Chart,
     MetricsLookup,
     PlotMetric,
@@ -42,7 +41,7 @@ class ChartSelection:
     """Selected metric, axis, line, x value, scale, and filter."""
 
     figure: PlotMetric = SAMPLES
-    axis: Axis = "batch_size"
+    axis: str = "batch_size"
     line: tuple[object, ...] = ()
     x: int | None = None
     logarithmic: bool = False

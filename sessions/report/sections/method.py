@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.compare.system_facts import Fact, facts
-from benchtui.sessions.payloads import Data
+from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sanitize import LONGEST_SAID, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -15,6 +15,7 @@ from benchtui.sessions.stats.ratios import MIN_EFFECT, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.sweep import SYNTHETIC, Measure, custom_task
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent
 from benchtui.sessions.text.labels import applied, series_title
 from benchtui.sessions.text.tables import Column, Table, table
@@ -68,9 +69,32 @@ def options(session: Session) -> Table | None:
     columns: tuple[Column[CaseState], ...] = (
         Column("Asked for", lambda case: series_title(case.config, kinds), right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
+        *(Column(_title(option), _other(option), right=False) for option in _others(found.values())),
         Column("In force", _all_in_force, right=False),
     )
     return table(columns, found.values())
+
+
+def _others(cases: Iterable[CaseState]) -> tuple[str, ...]:
+    """Return the options without a field in ``Effective`` that were requested and read back in any case."""
+    return tuple(
+        option.name
+        for option in OPTIONS
+        for each in [[case for case in cases if option.name in (case.effective or Effective()).others]]
+        if any(getattr(case.config, option.name) != option.default for case in each)
+    )
+
+
+def _title(option: str) -> str:
+    return option.replace("_", " ").capitalize()
+
+
+def _other(option: str) -> Callable[[CaseState], str | None]:
+    def cell(case: CaseState) -> str | None:
+        value = case.effective.others.get(option) if case.effective else None
+        return None if value is None else str(value)
+
+    return cell
 
 
 _EFFECTIVE = (
@@ -93,10 +117,15 @@ def _read_back(field: str) -> Callable[[CaseState], str | None]:
     return cell
 
 
+def _moot(case: CaseState, option: str) -> bool:
+    """Return whether an unknown option of texts has its default: it is unknown while it makes no difference."""
+    return BY_NAME[option].of_texts and getattr(case.config, option) == BY_NAME[option].default
+
+
 def _all_in_force(case: CaseState) -> str:
-    known = {option: was_applied(case, option) for option in ("precision", "compile", "attention")}
+    known = {option: was_applied(case, option) for option in READ_BACK}
     failed = [option for option, state in known.items() if state is False]
-    unknown = [option for option, state in known.items() if state is None]
+    unknown = [option for option, state in known.items() if state is None and not _moot(case, option)]
     if failed:
         return f"{listed(failed)}: {applied(False)}"
     return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)

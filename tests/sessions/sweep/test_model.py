@@ -177,6 +177,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "compile": "off",
         "repeat": 0,
         "threads": 0,
+        "tokenizer_threads": 0,
         "padding": "max",
         "label": "",
     }

@@ -1,0 +1,46 @@
+"""The option table and the records of its options agree, and what is derived from it covers every option."""
+
+import pytest
+
+from benchtui.sessions.analysis.applied_options import unapplied_options
+from benchtui.sessions.payloads import Effective
+from benchtui.sessions.sweep import Axes, Baseline, Config, Sweep, cases
+from benchtui.sessions.sweep.options import AXES, BY_NAME, OPTIONS, READ_BACK, SHOWN
+from benchtui.sessions.sweep.toml_reader import parse_sweep
+
+
+def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -> None:
+    assert set(Config.__struct_fields__) - {"repeat", "label"} == set(AXES) == set(SHOWN)
+    assert Axes.__struct_fields__ == (*AXES, "batch_size_auto")
+    assert set(Baseline.__struct_fields__) == set(AXES)
+
+
+def test_a_config_and_the_axes_have_the_same_defaults() -> None:
+    config = Config(device="cpu")
+    assert {name: getattr(config, name) for name in AXES} == {each.name: each.default for each in OPTIONS}
+
+
+def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> None:
+    assert all(each.prefix and each.phrase for each in OPTIONS if each.numeric and not each.work)
+
+
+@pytest.mark.parametrize("option", READ_BACK)
+def test_a_default_left_to_a_library_agrees_with_any_actual_value(option: str) -> None:
+    if BY_NAME[option].free:
+        assert unapplied_options(Config(device="cpu"), Effective(threads=7, others={option: 7})) == ()
+
+
+def test_an_option_without_a_check_of_its_own_is_compared_with_the_actual_value() -> None:
+    config = Config(device="cpu", tokenizer_threads=2)
+    assert unapplied_options(config, Effective(others={"tokenizer_threads": 2})) == ()
+    assert unapplied_options(config, Effective()) == ()
+    (mark,) = unapplied_options(config, Effective(others={"tokenizer_threads": 1}))
+    assert mark.startswith("tokenizer_threads 2 ")
+
+
+def test_options_of_texts_are_skipped_with_synthetic_tokens() -> None:
+    rules = ("dataset=synthetic", "padding=max,longest", "tokenizer_threads=0,2")
+    sweep: Sweep = parse_sweep('model = "m"', "test", rules)
+    reasons = [case.skip for case in cases(sweep)]
+    assert reasons[0] is None
+    assert all(reason and "no text to tokenize or pad" in reason for reason in reasons[1:])
