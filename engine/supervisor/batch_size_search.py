@@ -10,6 +10,7 @@ from math import ceil, inf, sqrt
 from statistics import fmean, stdev
 
 from benchtui.sessions.events import Outcome
+from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.sweep import LARGEST
 
 GAIN = 1.05
@@ -127,10 +128,9 @@ def rate(times_ms: Sequence[float], samples: int, least_block: int = 1) -> Rate 
     The noise is two standard errors of the mean, computed from the means of consecutive blocks of steps, since
     neighboring steps aren't independent (batch means: Law, Simulation Modeling and Analysis, section 9.5).
     """
-    total_ms = sum(times_ms)
-    if total_ms <= 0:
+    samples_per_s = per_second(samples * len(times_ms), sum(times_ms))
+    if samples_per_s is None:
         return None
-    samples_per_s = 1000 * samples * len(times_ms) / total_ms
     size = max(ceil(len(times_ms) / BLOCKS), least_block)
     means = [fmean(times_ms[at : at + size]) for at in range(0, len(times_ms) - size + 1, size)]
     if len(means) < LEAST_BLOCKS:

@@ -16,7 +16,7 @@ from benchtui.sessions.estimates.stop_rules import (
     least_steps,
     longest_s,
 )
-from benchtui.sessions.stats.case_metrics import median_ranks
+from benchtui.sessions.stats.quantiles import half_width_percent, median_interval, percentile
 from benchtui.sessions.sweep import Measure
 
 SETTLED_VALUES = 64
@@ -53,10 +53,7 @@ class RunningSpread:
     @property
     def interval_percent(self) -> float | None:
         """Half-width of the median's 95% interval, in percent of the median. None below 6 values."""
-        ranks = median_ranks(len(self.ordered))
-        if ranks is None or not (middle := self.ordered[len(self.ordered) // 2]):
-            return None
-        return 50 * (self.ordered[ranks[1]] - self.ordered[ranks[0]]) / middle
+        return half_width_percent(median_interval(self.ordered), percentile(self.ordered, 50))
 
     @property
     def settled(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from benchtui.sessions.stats.case_metrics import LEAST_FOR_P99
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.stats.results import Result
 
 

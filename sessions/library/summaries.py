@@ -26,6 +26,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import estimate_slowdown, mark_kind
 from benchtui.sessions.stats.evidence import rounds_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
+from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Record
 
@@ -227,9 +228,9 @@ def _rate(case: CaseState, rates: dict[int, float]) -> None:
     if case.state != "ok" or case.config.repeat or case.index in rates:
         return
     reported = case.finished.reported if case.finished else None
-    total_ms = sum(case.measured.wall_ms)
-    if total_ms:
-        rates[case.index] = 1000 * len(case.measured) * case.samples_per_step / total_ms
+    rate = per_second(len(case.measured) * case.samples_per_step or None, sum(case.measured.wall_ms))
+    if rate is not None:
+        rates[case.index] = rate
     elif reported and reported.samples_per_s is not None:
         rates[case.index] = reported.samples_per_s
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
-from benchtui.sessions.stats.case_metrics import LEAST_FOR_P95
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.labels import case_label

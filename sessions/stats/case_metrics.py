@@ -5,7 +5,7 @@ Throughput is a ratio of totals: everything processed over the time of all steps
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, isfinite, sqrt
+from math import isfinite
 
 import numpy as np
 
@@ -14,15 +14,18 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.evidence import repeats, rounds_of
 from benchtui.sessions.stats.outliers import outliers
+from benchtui.sessions.stats.quantiles import (
+    LEAST_FOR_INTERVAL,
+    LEAST_FOR_P90,
+    LEAST_FOR_P95,
+    LEAST_FOR_P99,
+    half_width_percent,
+    median_interval,
+    per_second,
+    percentile,
+)
 from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
-
-LEAST_FOR_INTERVAL = 6
-LEAST_FOR_P90 = 20
-LEAST_FOR_P95 = 40
-LEAST_FOR_P99 = 100
-"""Minimum number of steps for each of these. With fewer, a percentile is little more than one of the largest
-values, and is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,8 @@ class Distribution:
     @property
     def interval_percent(self) -> float | None:
         """Half-width of the 95% interval over the median, in percent."""
-        if self.low is None or self.high is None or not self.median:
-            return None
-        return 50 * (self.high - self.low) / self.median
+        known = None if self.low is None or self.high is None else (self.low, self.high)
+        return half_width_percent(known, self.median)
 
     @property
     def jitter_percent(self) -> float | None:
@@ -116,19 +118,19 @@ def distribution(values: Sequence[float]) -> Distribution | None:
 
 def _distribution(ordered: np.ndarray) -> Distribution:
     n = len(ordered)
-    low, high = _median_interval(ordered)
+    low, high = median_interval(ordered) or (None, None)
     return Distribution(
         n=n,
         mean=float(ordered.mean()),
-        median=_percentile(ordered, 50, 1),
-        p90=_percentile(ordered, 90, LEAST_FOR_P90),
-        p95=_percentile(ordered, 95, LEAST_FOR_P95),
-        p99=_percentile(ordered, 99, LEAST_FOR_P99),
+        median=percentile(ordered, 50, 1),
+        p90=percentile(ordered, 90, LEAST_FOR_P90),
+        p95=percentile(ordered, 95, LEAST_FOR_P95),
+        p99=percentile(ordered, 99, LEAST_FOR_P99),
         std=float(ordered.std(ddof=1)) if n > 1 else None,
         low=low,
         high=high,
         least=float(ordered[0]),
-        q3=_percentile(ordered, 75, LEAST_FOR_INTERVAL),
+        q3=percentile(ordered, 75, LEAST_FOR_INTERVAL),
         most=float(ordered[-1]),
     )
 
@@ -148,14 +150,14 @@ def _measured(case: CaseState) -> Metrics:
     ordered = _ordered(steps.wall_ms)
     rounds = rounds_of(case)
     latency = with_round_interval(_distribution(ordered), rounds)
-    total_s = latency.mean * latency.n / 1000
+    total_ms = latency.mean * latency.n
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     mean_power_w, energy_j = _power_and_energy(case)
     first_step_ms = next(iter(case.warmup.wall_ms or steps.wall_ms))
     rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
-    samples_per_s = _ratio(samples or None, total_s)
+    samples_per_s = per_second(samples or None, total_ms)
     low, high = _rate_interval(samples_per_s, rounds, case.samples_per_step)
     rounds_energy_j = _energy_by_round(case)
     energy = interval([Statistic(each) for each in rounds_energy_j])
@@ -166,8 +168,8 @@ def _measured(case: CaseState) -> Metrics:
         samples_per_s=samples_per_s,
         samples_per_s_low=low,
         samples_per_s_high=high,
-        tokens_per_s=_ratio(_total(steps.tokens, len(steps)), total_s),
-        padded_tokens_per_s=_ratio(_padded_tokens(case, samples), total_s),
+        tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
+        padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
         first_step_ms=first_step_ms,
         cold_cost_ms=_beyond(first_step_ms, latency.median),
         rounds_ms=rounds_ms,
@@ -182,7 +184,7 @@ def _measured(case: CaseState) -> Metrics:
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
-        new_tokens_per_s=_ratio(samples * new_tokens, total_s) if new_tokens else None,
+        new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
         loss=_last_loss(steps),
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
@@ -313,31 +315,3 @@ def _range_percent(rounds_ms: tuple[float, ...], middle_ms: float | None) -> flo
 
 def _ratio(amount: float | None, total: float) -> float | None:
     return amount / total if amount is not None and total > 0 else None
-
-
-def _percentile(ordered: np.ndarray, percent: float, least: int) -> float | None:
-    """Interpolate between the two nearest ranks, as ``numpy.percentile`` does; None for fewer than ``least``.
-
-    numpy's function would sort another copy of the values.
-    """
-    if len(ordered) < least:
-        return None
-    rank = (len(ordered) - 1) * percent / 100
-    below, above = ordered[floor(rank)], ordered[ceil(rank)]
-    return float(below + (above - below) * (rank - floor(rank)))
-
-
-def _median_interval(ordered: np.ndarray) -> tuple[float | None, float | None]:
-    """Return the 95% interval of the median from sorted values."""
-    ranks = median_ranks(len(ordered))
-    return (None, None) if ranks is None else (float(ordered[ranks[0]]), float(ordered[ranks[1]]))
-
-
-def median_ranks(n: int) -> tuple[int, int] | None:
-    """Return the ranks (from 0) that bound the median's 95% interval among n sorted values.
-
-    None below 6 values. The ranks follow from the normal approximation of the binomial distribution, which
-    assumes nothing about the shape of the times (Conover, Practical Nonparametric Statistics, section 3.2).
-    """
-    rank = floor((n + 1) / 2 - 0.98 * sqrt(n))
-    return None if rank < 1 else (rank - 1, n - rank)

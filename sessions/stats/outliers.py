@@ -4,7 +4,9 @@ from __future__ import annotations  # numpy is only a type here: ``usual`` works
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.stats.quantiles import SortedValues
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,16 +19,6 @@ How to Detect and Handle Outliers).
 """
 LEAST_DEVIATION = 0.001
 """Minimum deviation, as a share of the median. Times that agree to the clock's tick would have none."""
-
-
-class SortedValues(Protocol):
-    """Values in ascending order, accessed by index."""
-
-    def __getitem__(self, place: int, /) -> float:
-        """Return the value at an index, counted from 0."""
-
-    def __len__(self) -> int:
-        """Return the number of values."""
 
 
 def outliers(times_ms: Sequence[float], ordered: np.ndarray | None = None) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from math import ceil, exp, floor, log, sqrt
 from statistics import fmean
 from typing import Protocol
 
+from benchtui.sessions.stats.quantiles import value_at
 from benchtui.sessions.stats.student_t import quantile
 
 FAST_QUANTILE = 0.25
@@ -161,19 +162,13 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
 def _quantile(times_ms: Sequence[float], ordered: Ordered, share: float) -> Statistic:
     """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
     place = share * (len(ordered) - 1)
-    value = _at(ordered, place)
+    value = value_at(ordered, place)
     if len(ordered) < LEAST_STEPS or ordered[0] <= 0:
         return Statistic(value)
     one = sqrt(len(ordered) * share * (1 - share) * _inflation_of_share(times_ms, value, share))
     below = ordered[max(floor(place - WIDE * one), 0)]
     above = ordered[min(ceil(place + WIDE * one), len(ordered) - 1)]
     return Statistic(value, (log(above) - log(below)) / (2 * WIDE))
-
-
-def _at(ordered: Ordered, place: float) -> float:
-    """Interpolate linearly between two ranks, as numpy does by default."""
-    below, above = ordered[floor(place)], ordered[ceil(place)]
-    return float(below + (above - below) * (place - floor(place)))
 
 
 def _inflation_of_share(times_ms: Sequence[float], value: float, share: float) -> float:

@@ -1,24 +1,21 @@
 """Running statistics of step times: kept sorted, so that appending a batch is cheap.
 
-The results equal those of ``sessions.stats.case_metrics`` (a test compares them), which needs numpy: 0.1 s and
-15 MB that the UI can do without.
+Quantiles and intervals are those of the report (``sessions.stats.quantiles``), but without numpy, whose import
+takes 0.1 s and 15 MB.
 """
 
 from __future__ import annotations  # the module of Metrics imports numpy
 
 from collections.abc import Sequence
-from math import floor, sqrt
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.stats.outliers import inlier_range
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, half_width_percent, median_interval, percentile
 from benchtui.tui.drawing.array_ops import summed
 from benchtui.tui.live.sorted_samples import SortedSample
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
-
-LEAST_FOR_P99 = 100
-"""Minimum number of steps for a p99. With fewer it would be little more than the maximum."""
 
 
 class RunningStats:
@@ -54,26 +51,22 @@ class RunningStats:
     @property
     def median(self) -> float | None:
         """Median, or None if empty."""
-        return self._quantile(0.5) if self._ordered else None
+        return percentile(self._ordered, 50)
 
     @property
     def p99(self) -> float | None:
         """99th percentile, or None below 100 values."""
-        return self._quantile(0.99) if self.n >= LEAST_FOR_P99 else None
+        return percentile(self._ordered, 99, LEAST_FOR_P99)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95% interval of the median by order statistics (Conover, section 3.2), or None below 6 values."""
-        rank = floor((self.n + 1) / 2 - 0.98 * sqrt(self.n)) if self.n else 0
-        return (self._ordered[rank - 1], self._ordered[self.n - rank]) if rank >= 1 else None
+        """95% interval of the median, or None below 6 values."""
+        return median_interval(self._ordered)
 
     @property
     def interval_percent(self) -> float | None:
         """Half the width of the interval over the median, in percent."""
-        if self.interval is None or not self.median:
-            return None
-        low, high = self.interval
-        return 50 * (high - low) / self.median
+        return half_width_percent(self.interval, self.median)
 
     def below(self, value: float) -> int:
         """Return the number of values smaller than this one."""
@@ -90,12 +83,6 @@ class RunningStats:
             return 0
         low, high = self.usual
         return self.below(low) + self.n - self._ordered.up_to(high)
-
-    def _quantile(self, share: float) -> float:
-        place = share * (self.n - 1)
-        before = int(place)
-        after = min(before + 1, self.n - 1)
-        return self._ordered[before] + (place - before) * (self._ordered[after] - self._ordered[before])
 
 
 class SummaryStats:

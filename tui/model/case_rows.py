@@ -9,6 +9,7 @@ from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.quantiles import half_width_percent
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.sampling import interval
 from benchtui.sessions.sweep import Measure
@@ -148,7 +149,7 @@ class CaseRows:
         if bounds is None:
             return spread.interval_percent
         low, high = min(bounds.low, spread.median), max(bounds.high, spread.median)
-        return 50 * (high - low) / spread.median
+        return half_width_percent((low, high), spread.median)
 
     def needed(self, case: CaseState) -> StepsLeft | None:
         """Return what a case's round still needs. None for a fixed number of steps, or once ended."""

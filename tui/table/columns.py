@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.quantiles import per_second
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
@@ -36,8 +37,7 @@ def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
     if not steps:
         reported = case.finished.reported if case.finished else None
         return reported.samples_per_s if reported else None
-    samples = steps * case.samples_per_step
-    return 1000 * samples / total_ms if samples and total_ms else None
+    return per_second(steps * case.samples_per_step or None, total_ms)
 
 
 def p50_ms(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:

@@ -9,8 +9,9 @@ from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sanitize import LONGEST_SAID, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import LEAST_FOR_P90, LEAST_FOR_P99, metrics
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.noise import Noise, kind_of
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import MIN_EFFECT, latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS

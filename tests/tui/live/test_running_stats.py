@@ -2,10 +2,9 @@ import random
 
 import pytest
 
-from benchtui.sessions.stats.case_metrics import LEAST_FOR_P99 as LEAST
 from benchtui.sessions.stats.case_metrics import distribution
 from benchtui.sessions.stats.outliers import outliers
-from benchtui.tui.live.running_stats import LEAST_FOR_P99, RunningStats
+from benchtui.tui.live.running_stats import RunningStats
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 20, 99, 100, 101, 1000])
@@ -22,10 +21,6 @@ def test_figures_are_those_of_the_report(n: int) -> None:
     assert (spread.least, spread.most) == (known.least, known.most)
     assert spread.interval == (None if known.low is None else (known.low, known.high))
     assert spread.interval_percent == pytest.approx(known.interval_percent)
-
-
-def test_the_rule_for_p99_is_the_same() -> None:
-    assert LEAST_FOR_P99 == LEAST
 
 
 def test_nothing_says_nothing() -> None:
