@@ -1,4 +1,4 @@
-"""Quantiles, the interval of the median, and rates: one definition for report, screen and engine, without numpy."""
+"""Quantiles, interval of the median, and rates: one definition for report, screen and engine, without numpy."""
 
 from math import ceil, floor, sqrt
 from typing import Protocol
