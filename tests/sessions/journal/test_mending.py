@@ -45,7 +45,7 @@ def gone_on(path: Path, *more: AnyEvent) -> None:
         record.close()
 
 
-def test_cut_anywhere_it_goes_on_and_ends_as_one_array(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_file_cut_anywhere_can_be_resumed_and_ends_as_one_array(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     data = written(path, events)
     for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
@@ -58,7 +58,7 @@ def test_cut_anywhere_it_goes_on_and_ends_as_one_array(tmp_path: Path, events: l
         assert len(whole) == len(before) + 2
 
 
-def test_a_file_is_gone_on_with_again_and_again(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_file_can_be_resumed_repeatedly(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     written(path, events)
     for _ in range(3):
@@ -67,9 +67,7 @@ def test_a_file_is_gone_on_with_again_and_again(tmp_path: Path, events: list[Any
     assert read(path).events == [*events, *[AGAIN, END] * 3]
 
 
-def test_an_unfinished_line_that_ends_in_a_bracket_is_no_closed_file(
-    tmp_path: Path, events: list[AnyEvent]
-) -> None:
+def test_partial_line_ending_in_a_bracket_is_not_a_closed_file(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     torn = b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":[1.0,2.0]'
     path.write_bytes(written(path, events[:-1]) + torn)
@@ -77,7 +75,7 @@ def test_an_unfinished_line_that_ends_in_a_bracket_is_no_closed_file(
     assert read(path).events == [*events[:-1], AGAIN]
 
 
-def test_white_space_at_the_end_and_long_unfinished_lines_are_no_matter(
+def test_trailing_white_space_and_long_partial_lines_are_repaired(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "_PIECE", 7)
@@ -123,7 +121,7 @@ def killed_at(call: int, letters: int) -> dict[str, Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("ending", ["closed", "torn", "no comma"])
-def test_killed_anywhere_while_it_is_mended_it_is_read_and_gone_on_with(
+def test_file_survives_a_kill_anywhere_during_repair(
     tmp_path: Path, events: list[AnyEvent], ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s.json"
@@ -152,7 +150,7 @@ def test_killed_anywhere_while_it_is_mended_it_is_read_and_gone_on_with(
     assert seen == {"ended", "killed"}
 
 
-def test_a_disk_that_is_full_leaves_a_file_that_can_be_gone_on_with(
+def test_full_disk_leaves_a_resumable_file(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s.json"
@@ -175,16 +173,14 @@ def test_a_disk_that_is_full_leaves_a_file_that_can_be_gone_on_with(
     json.loads(path.read_text())
 
 
-def test_opening_a_file_to_go_on_changes_nothing(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_opening_a_file_to_resume_changes_nothing(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     data = written(path, events)
     gone_on(path)
     assert path.read_bytes() == data
 
 
-def test_a_file_that_is_being_written_is_refused_whoever_began_it(
-    tmp_path: Path, events: list[AnyEvent]
-) -> None:
+def test_file_being_written_is_rejected(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     first = Journal(path)
     first.append(events[0])
@@ -198,14 +194,16 @@ def test_a_file_that_is_being_written_is_refused_whoever_began_it(
 
 
 @pytest.mark.parametrize(("name", "said"), [("none.json", "No such file"), ("folder", "Is a directory")])
-def test_a_file_that_can_not_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
+def test_read_only_file_is_rejected(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(BenchtuiError, match=f"{name}: the session can't be written: {said}"):
         Journal(tmp_path / name, resumed=True)
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"event":"message","t":3', b'{"event":"message","t":3' + b" " * 400])
-def test_who_reads_a_record_on_sees_it_go_on(tmp_path: Path, events: list[AnyEvent], torn: bytes) -> None:
+def test_reader_of_a_cut_off_file_sees_the_resumed_events(
+    tmp_path: Path, events: list[AnyEvent], torn: bytes
+) -> None:
     """Also where what was read of an unfinished line has given its place to others since."""
     path = tmp_path / "s.json"
     data = written(path, events[:-1] if torn else events)
@@ -230,7 +228,7 @@ def test_who_reads_a_record_on_sees_it_go_on(tmp_path: Path, events: list[AnyEve
     tail.close()
 
 
-def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_persistently_broken_line_is_reported_with_its_number(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     data = written(path, events[:-1])
     path.write_bytes(data + b'{"event":')
@@ -246,14 +244,14 @@ def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events
     tail.close()
 
 
-def test_a_file_that_was_there_is_never_removed(tmp_path: Path) -> None:
+def test_existing_file_is_never_removed(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.touch()
     Journal(path, resumed=True).close()
     assert path.exists()
 
 
-def test_a_device_is_no_session_to_resume(tmp_path: Path) -> None:
+def test_device_cannot_be_resumed(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to("/dev/null")
     with pytest.raises(BenchtuiError, match="can't be written: a device, not a file"):

@@ -55,7 +55,7 @@ def held(t: float, *throttle: str | None, gpu: int = 0) -> Telemetry:
     return Telemetry(t=t, at_s=[t] * len(throttle), gpus=(readings,))
 
 
-def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Session) -> None:
+def test_starts_ends_rounds_and_messages_have_their_text(session: Session) -> None:
     marks = seen(
         session,
         start(2.0),
@@ -78,7 +78,7 @@ def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Sess
     ]
 
 
-def test_throttling_is_told_when_it_begins_and_again_after_it_has_ended(session: Session) -> None:
+def test_throttling_has_a_marker_each_time_it_begins(session: Session) -> None:
     marks = seen(
         session,
         held(1.0, "", None),
@@ -93,13 +93,13 @@ def test_throttling_is_told_when_it_begins_and_again_after_it_has_ended(session:
     ]
 
 
-def test_each_gpu_is_throttled_by_itself(session: Session) -> None:
+def test_each_gpu_has_its_own_throttling(session: Session) -> None:
     both = tuple(GpuReadings(index=index, throttle=["hw_thermal"]) for index in range(2))
     marks = seen(session, held(1.0, "hw_thermal", gpu=1), Telemetry(t=2.0, at_s=[2.0], gpus=both))
     assert [mark.text for mark in marks.all] == ["GPU 1: hw_thermal", "GPU 0: hw_thermal"]
 
 
-def test_outliers_stand_at_the_moment_at_which_their_steps_came(session: Session) -> None:
+def test_outliers_are_marked_when_their_steps_arrived(session: Session) -> None:
     usual = [10.0, 10.1, 10.2, 9.9, 10.0]
     marks = seen(
         session,
@@ -119,7 +119,7 @@ def test_outliers_stand_at_the_moment_at_which_their_steps_came(session: Session
     ]
 
 
-def test_outliers_of_a_round_that_was_repeated_do_not_count(session: Session) -> None:
+def test_outliers_of_a_repeated_round_do_not_count(session: Session) -> None:
     usual = [10.0, 10.1, 10.2, 9.9, 10.0]
     marks = seen(
         session,
@@ -133,11 +133,11 @@ def test_outliers_of_a_round_that_was_repeated_do_not_count(session: Session) ->
     assert [mark.t for mark in marks.all if mark.kind == "outlier"] == [5.0]
 
 
-def test_a_case_without_steps_has_no_outliers(session: Session) -> None:
+def test_case_without_steps_has_no_outliers(session: Session) -> None:
     assert len(seen(session, CaseFinished(t=1.0, case=0, outcome="skipped")).all) == 1
 
 
-def test_marks_before_and_after_a_moment(session: Session) -> None:
+def test_markers_before_and_after_a_moment_are_found(session: Session) -> None:
     messages = [Message(t=float(t), level="info", text=str(t)) for t in (1, 2, 2, 5)]
     marks = seen(session, *messages)
     found = {t: (marks.before(t), marks.after(t)) for t in (0.0, 1.0, 2.0, 4.0, 9.0)}
@@ -145,7 +145,7 @@ def test_marks_before_and_after_a_moment(session: Session) -> None:
     assert texts == {0.0: (None, "1"), 1.0: (None, "2"), 2.0: ("1", "5"), 4.0: ("2", "5"), 9.0: ("5", None)}
 
 
-def test_where_a_case_begins_and_where_it_ends_next(session: Session) -> None:
+def test_start_and_next_end_of_a_case_are_found(session: Session) -> None:
     marks = seen(
         session,
         start(2.0),

@@ -35,7 +35,7 @@ def again(session: Session, index: int, path: Path, position: FilePosition | Non
     return whole
 
 
-def test_steps_are_those_that_were_let_go_of(bench: Any, tmp_path: Path) -> None:
+def test_reloaded_steps_equal_the_evicted_ones(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     made = [bench.case(size, ms=10.0 * size, warmup_ms=[30.0, 20.0]) for size in (1, 2, 3)]
     session = written(path, bench.events(*made))
@@ -47,7 +47,7 @@ def test_steps_are_those_that_were_let_go_of(bench: Any, tmp_path: Path) -> None
     assert not session.cases[0].steps_held
 
 
-def test_a_spot_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
+def test_any_position_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0)))
     kept, tail = times(session.cases[1]), Tail(path)
@@ -58,7 +58,7 @@ def test_a_spot_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
     assert times(again(session, 1, path, position)) == kept
 
 
-def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path: Path) -> None:
+def test_repeated_round_has_only_its_last_steps(bench: Any, tmp_path: Path) -> None:
     path, config = tmp_path / "session.json", bench.case(1).config
     first, *_ = bench.events(bench.case(1), finished=None)
     steps = [Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=[10.0 + turn] * 8) for turn in (0, 1, 1)]
@@ -80,14 +80,14 @@ def test_a_round_that_was_repeated_has_only_its_last_steps(bench: Any, tmp_path:
     assert times(again(session, 0, path)) == kept
 
 
-def test_reading_ends_when_nobody_wants_it_any_more(bench: Any, tmp_path: Path) -> None:
+def test_reloading_stops_once_it_is_not_wanted(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0)))
     whole, there = reload_case(session.cases[0], session.machine, path, FilePosition(), lambda: False)
     assert times(whole) == ([], []) and there.newest_s == 0
 
 
-def test_a_file_that_was_taken_away_is_told(bench: Any, tmp_path: Path) -> None:
+def test_removed_file_is_an_error(bench: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     session = written(path, bench.events(bench.case(1, ms=10.0)))
     path.unlink()

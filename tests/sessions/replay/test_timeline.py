@@ -228,7 +228,7 @@ def courses(draw: Any) -> list[AnyEvent]:
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=courses(), data=st.data())
 @pytest.mark.usefixtures("small_pieces")
-def test_seeking_back_and_forth_equals_folding_up_to_the_moment(
+def test_seeking_equals_applying_all_events_up_to_the_moment(
     tmp_path: Path, events: list[AnyEvent], data: st.DataObject
 ) -> None:
     moments = st.one_of(st.sampled_from([event.t for event in events]), st.floats(-1, events[-1].t + 1))
@@ -260,7 +260,7 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
+def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
     ends = [go(telling, t).cases[0] for t in (450.0, 950.0, 450.0, 10.0, 450.0)]
@@ -270,7 +270,7 @@ def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_moments(tmp_path: Path) -> None:
+def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> None:
     events = Course.started()
     events += [CaseFinished(t=1.0, case=case, outcome="interrupted") for case in range(3)]
     events += [SessionFinished(t=1.0, outcome="interrupted")]
@@ -287,7 +287,7 @@ def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_momen
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_going_far_takes_few_pieces_and_going_on_keeps_the_session(long: Any) -> None:
+def test_seeking_far_reads_little_and_moving_on_keeps_the_session(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
     for t in (900.0, 3.0, 950.0):
@@ -301,7 +301,7 @@ def test_going_far_takes_few_pieces_and_going_on_keeps_the_session(long: Any) ->
     telling.close()
 
 
-def test_steps_lead_from_one_recorded_moment_to_the_next(long: Any) -> None:
+def test_stepping_moves_between_recorded_moments(long: Any) -> None:
     _, timeline = long
     found = [
         timeline.moment(t, by) for t, by in ((0.0, 1), (0.5, 1), (0.5, -1), (1.0, -1), (5.0, 3), (5.0, -3))
@@ -310,7 +310,7 @@ def test_steps_lead_from_one_recorded_moment_to_the_next(long: Any) -> None:
     assert (timeline.moment(3.0, -100), timeline.moment(3.0, 10_000)) == (0.0, 1000.0)
 
 
-def test_what_is_appended_later_is_read_on(tmp_path: Path, long: Any) -> None:
+def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
     events, _ = long
     path = written(tmp_path / "growing.json", events[:100])
     timeline = read(path)
@@ -329,7 +329,7 @@ def test_what_is_appended_later_is_read_on(tmp_path: Path, long: Any) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_broken_line_ends_the_line_of_time_with_a_word(tmp_path: Path, long: Any) -> None:
+def test_broken_line_ends_the_timeline_with_a_message(tmp_path: Path, long: Any) -> None:
     events, _ = long
     path = written(tmp_path / "broken.json", events[:50])
     with path.open("ab") as file:
@@ -345,6 +345,6 @@ def test_a_broken_line_ends_the_line_of_time_with_a_word(tmp_path: Path, long: A
     timeline.close()
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="can't be read"):
         Timeline(tmp_path / "none.json")

@@ -112,7 +112,7 @@ def written(path: Path, events: list[AnyEvent]) -> Path:
     return path
 
 
-def test_what_was_cut_short_waits_again_without_its_steps(whole: list[AnyEvent]) -> None:
+def test_cut_off_case_is_queued_again_without_its_steps(whole: list[AnyEvent]) -> None:
     until = next(at for at, event in enumerate(whole) if isinstance(event, Resumed)) + 1
     session = folded(whole[:until])
     assert session.finished is None and session.running == [] and session.done == 1
@@ -123,7 +123,7 @@ def test_what_was_cut_short_waits_again_without_its_steps(whole: list[AnyEvent])
     assert session.cases[1].started is None and session.cases[1].prepared is None
 
 
-def test_at_its_end_it_holds_what_a_session_without_the_pause_would(whole: list[AnyEvent]) -> None:
+def test_resumed_session_ends_like_an_uninterrupted_one(whole: list[AnyEvent]) -> None:
     for session in (folded(whole), folded(whole, keep_steps=False)):
         assert [case.state for case in session.cases] == ["ok", "ok", "ok", "skipped"]
         assert (session.done, session.left) == (4, 0)
@@ -132,7 +132,7 @@ def test_at_its_end_it_holds_what_a_session_without_the_pause_would(whole: list[
         assert [each and each.latency_ms.mean for each in figures] == [10.0, 20.0, 30.0, None]
 
 
-def test_rounds_that_ended_stay_with_their_steps_and_the_cut_one_goes(bench: Any) -> None:
+def test_finished_rounds_keep_their_steps_and_the_cut_off_one_is_dropped(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     first = [
         *start(0, 1.0),
@@ -151,14 +151,14 @@ def test_rounds_that_ended_stay_with_their_steps_and_the_cut_one_goes(bench: Any
     assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
 
 
-def test_a_case_that_waits_between_two_rounds_goes_on_waiting(bench: Any) -> None:
+def test_case_waiting_between_rounds_stays_queued(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [*start(0, 1.0), steps(0, 2.0, 1.0), RoundFinished(t=3.0, case=0, round=0), resumed(3.0)]
     case = folded([*made, *events]).cases[0]
     assert (case.state, len(case.measured), case.prepared is not None) == ("queued", 1, True)
 
 
-def test_a_pause_ends_and_what_was_told_first_of_the_machine_stays(bench: Any) -> None:
+def test_resume_ends_a_pause_and_keeps_the_original_machine_facts(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:1]
     session = folded(
         [
@@ -178,7 +178,7 @@ def test_a_pause_ends_and_what_was_told_first_of_the_machine_stays(bench: Any) -
     assert not session.paused
 
 
-def test_a_resume_of_a_newer_version_is_refused(bench: Any, tmp_path: Path) -> None:
+def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)
     path = written(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     for read in (Session.load, steps_format.recorded):
@@ -186,12 +186,12 @@ def test_a_resume_of_a_newer_version_is_refused(bench: Any, tmp_path: Path) -> N
             read(path)
 
 
-def test_a_resume_of_cases_that_are_not_there_is_refused(bench: Any) -> None:
+def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
     with pytest.raises(BenchtuiError, match="speaks of case 7, and its plan has 1 cases"):
         bench.session(bench.case(1), finished=None, more=(resumed(5.0, 7),))
 
 
-def test_exported_steps_are_those_that_count(whole: list[AnyEvent], tmp_path: Path) -> None:
+def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
     steps_format.write_csv(steps_format.recorded(written(tmp_path / "s.json", whole)), out)
     rows = list(csv.DictReader(out.getvalue().decode().splitlines()))
@@ -204,7 +204,7 @@ def test_exported_steps_are_those_that_count(whole: list[AnyEvent], tmp_path: Pa
     ]
 
 
-def test_exported_steps_keep_rounds_that_ended(bench: Any, tmp_path: Path) -> None:
+def test_exported_steps_include_finished_rounds(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
@@ -221,7 +221,7 @@ def test_exported_steps_keep_rounds_that_ended(bench: Any, tmp_path: Path) -> No
     assert [(batch.steps.round, batch.steps.wall_ms) for batch in found.batches()] == [(0, [1.0]), (1, [2.0])]
 
 
-def test_the_catalogue_counts_and_rates_it_as_one(bench: Any, tmp_path: Path) -> None:
+def test_summary_counts_a_resumed_session_as_one(bench: Any, tmp_path: Path) -> None:
     made = bench.events(*(bench.case(size) for size in (1, 2, 3, 4)), finished=None)[:2]
     found = summary(written(tmp_path / "s.json", [*made, *STOPPED, resumed(6.0, 1, 2, 3), *REST]))
     assert (found.outcome, found.counts, found.left) == ("completed", {"ok": 3, "skipped": 1}, 0)
@@ -230,7 +230,7 @@ def test_the_catalogue_counts_and_rates_it_as_one(bench: Any, tmp_path: Path) ->
     assert (stopped.outcome, stopped.left, stopped.cases) == ("interrupted", 3, 4)
 
 
-def test_the_catalogue_rates_rounds_from_before_and_after(bench: Any, tmp_path: Path) -> None:
+def test_summary_rates_rounds_from_before_and_after_the_resume(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
@@ -248,7 +248,7 @@ def test_the_catalogue_rates_rounds_from_before_and_after(bench: Any, tmp_path: 
     assert best is not None and best.samples_per_s == pytest.approx(1000 * 2 / 40)
 
 
-def test_earlier_sessions_are_learned_from_as_if_they_had_not_paused(whole: list[AnyEvent]) -> None:
+def test_history_learns_from_a_resumed_session_as_uninterrupted(whole: list[AnyEvent]) -> None:
     session, precedents = folded(whole), HistoryEstimator()
     precedents.learn(session)
     prediction = precedents.predict(CONFIGS[1], session.start.sweep)
@@ -256,7 +256,7 @@ def test_earlier_sessions_are_learned_from_as_if_they_had_not_paused(whole: list
     assert prediction.seconds is not None and prediction.seconds < 10
 
 
-def test_the_resume_is_a_moment_to_go_to(whole: list[AnyEvent]) -> None:
+def test_resume_has_a_replay_marker(whole: list[AnyEvent]) -> None:
     session, marks = Session(), Marks()
     for event in whole:
         session.apply(event)
@@ -266,7 +266,7 @@ def test_the_resume_is_a_moment_to_go_to(whole: list[AnyEvent]) -> None:
     assert marker_text(mark, session).startswith("resumed: 3 of 4 cases left, ")
 
 
-def test_outliers_of_steps_that_do_not_count_any_more_are_forgotten(bench: Any) -> None:
+def test_outliers_of_discarded_steps_are_dropped(bench: Any) -> None:
     usual = [10.0 + place % 5 / 100 for place in range(40)]
     session, marks = Session(), Marks()
     before = [*start(0, 1.0), steps(0, 2.0, *usual, 500.0, *usual), end(0, 3.0, "interrupted")]
@@ -281,7 +281,7 @@ def test_outliers_of_steps_that_do_not_count_any_more_are_forgotten(bench: Any) 
     assert found[-1] == [6.0]
 
 
-def test_a_case_is_held_against_the_peaks_of_its_part(bench: Any) -> None:
+def test_case_is_compared_with_the_peaks_of_its_part(bench: Any) -> None:
     made = bench.events(bench.case(1), bench.case(2), finished=None)[:2]
     work = StepCost(flops=1e9)
     peaks = [
@@ -304,7 +304,7 @@ def test_a_case_is_held_against_the_peaks_of_its_part(bench: Any) -> None:
     assert [each and each.peaks for each in found] == peaks
 
 
-def test_the_report_says_how_often_when_and_on_what_it_was_resumed(whole: list[AnyEvent]) -> None:
+def test_report_lists_each_resume_with_time_and_machine(whole: list[AnyEvent]) -> None:
     text = markdown(folded(whole))
     assert "once: 2026-11-21T12:00:00Z after 6 s" in text.replace("6.0 s", "6 s")
     assert "Resumed elsewhere" not in text
@@ -317,7 +317,7 @@ def test_the_report_says_how_often_when_and_on_what_it_was_resumed(whole: list[A
     assert "2 cases, from cpu fp32 compile=off bs=2 seq=128 on measured after" in told
 
 
-def test_the_report_says_which_cases_were_measured_on_both_sides(bench: Any) -> None:
+def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
@@ -332,7 +332,7 @@ def test_the_report_says_which_cases_were_measured_on_both_sides(bench: Any) -> 
     assert "no case has ended since" in markdown(folded([*made, *events[:-1]]))
 
 
-def test_messages_and_all_it_was_resumed_by_stay(whole: list[AnyEvent]) -> None:
+def test_messages_and_resumes_are_kept(whole: list[AnyEvent]) -> None:
     session = folded(
         [*whole[:2], Message(t=0.0, level="info", text="one"), *whole[2:], resumed(13.0), resumed(13.0)]
     )
