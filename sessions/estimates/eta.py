@@ -79,15 +79,15 @@ class StepTimeModel:
         if unsupported_reason(config):
             return Estimate(0.0)
         preparation_s = self._preparations_s / self._learned
-        steps = self._steps(measure)
+        steps = self.steps_per_round(measure)
         steps_s = measure.warmup * step.seconds + _measuring_s(steps, step.seconds, measure)
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
-    def _steps(self, measure: Measure) -> float:
+    def steps_per_round(self, measure: Measure) -> float:
         """Return the measured steps of a round: as planned, or the mean so far if the spread decides."""
         if not measure.until_auto and measure.until_percent is None:
             return measure.iterations
-        return max(least_steps(measure), self._measured / self._rounds)
+        return max(least_steps(measure), self._measured / max(self._rounds, 1))
 
 
 @dataclass(frozen=True, slots=True)
