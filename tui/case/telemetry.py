@@ -19,7 +19,7 @@ GAP = 4
 LABELS = 9
 """Cells left of a trace, for axis labels."""
 MOST_POINTS = 4000
-"""Approximate maximum number of readings drawn per trace. Longer traces are subsampled."""
+"""Maximum number of readings drawn per trace. Longer traces are subsampled."""
 
 TWO_COLUMN_WIDTH = 100
 """Width in cells from which two traces are drawn side by side."""
@@ -110,7 +110,9 @@ def _within(trace: Trace, names: tuple[str, str, str], span: tuple[float, float]
     key, label, unit = names
     column = trace.columns.get(key, ())
     start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
-    every = max(1, (end - start) // MOST_POINTS)
+    every = max(
+        1, -(-(end - start) // MOST_POINTS)
+    )  # rounded up: rounded down, twice as many would get through
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
     return Reading(label, unit, [trace.at_s[place] for place in places], [column[place] for place in places])
 
