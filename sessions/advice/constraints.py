@@ -88,19 +88,21 @@ def _most(constraints: Constraints, field: str) -> float | None:
 
 
 def _no_vram(result: Result) -> str:
-    return "no VRAM: it ran on cpu" if result.config.device == "cpu" else "no VRAM was read"
+    return "no VRAM: ran on the CPU" if result.config.device == "cpu" else "VRAM not measured"
 
 
 def _no_p99(result: Result) -> str:
     if not result.case.steps_measured:
-        return "no p99: its source kept no steps"
-    return f"no p99: {result.metrics.latency_ms.n:,} steps, where {LEAST_FOR_P99} are needed"
+        return "no p99: the source has no steps"
+    return f"no p99: {result.metrics.latency_ms.n:,} steps, {LEAST_FOR_P99} needed"
 
 
 KINDS = {
     "vram_mb": _Kind("VRAM", "MB", lambda result: result.case.device_memory_mb, _no_vram),
     "p99_ms": _Kind("p99", "ms", lambda result: result.metrics.latency_ms.p99, _no_p99),
-    "latency_ms": _Kind("a step", "ms", lambda result: result.typical_ms, lambda _: "no time of a step"),
-    "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "no power was read"),
+    "latency_ms": _Kind(
+        "step time", "ms", lambda result: result.typical_ms, lambda _: "step time not measured"
+    ),
+    "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "power not measured"),
 }
 """Constraints by field."""

@@ -139,8 +139,8 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
-SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "no throughput was read")
-STEP_TIME = CostMetric(step_ms, latency_ratio, "no time of a step was read")
-PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "no peak memory was read")
-ENERGY = CostMetric(_energy_j, energy_ratio, "no energy was read")
-JITTER = CostMetric(_jitter, steadiness_ratio, "no spread of its steps is known")
+SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured")
+STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured")
+PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured")
+ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
+JITTER = CostMetric(_jitter, steadiness_ratio, "jitter not known")

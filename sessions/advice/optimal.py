@@ -281,7 +281,7 @@ def _unfit(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCas
 def _lack(result: Result, objective: Objective) -> str | None:
     """Return which metric a case lacks to be ranked, or None."""
     if objective.steps is not None and job_ms(result, objective.steps) is None:
-        return "the cost of its first step isn't known: its source kept no steps"
+        return "cost of the first step unknown: the source has no steps"
     needed = cost_metrics(objective, [result])
     return next((each.lacking for each in needed if each.cost(result) is None), None)
 
@@ -307,7 +307,7 @@ def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)
-        raise BenchtuiError(f"{name}: a case of another tool, which benchtui can't run")
+        raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
     axes = msgspec.convert({axis: (getattr(config, axis),) for axis in AXES}, Axes)
     measure = structs.replace(sweep.measure, baseline=None, aa=False)
     return structs.replace(sweep, name=f"{sweep.name}-optimal", axes=axes, measure=measure, exclude=())

@@ -20,7 +20,7 @@ def was_applied(case: CaseState, option: str) -> bool | None:
 def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     """Return a mark for each option that was requested but not applied."""
     wrong = [option for option, check in _CHECKS.items() if check(getattr(config, option), effective) is False]
-    return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)
+    return tuple(f"{option} {getattr(config, option)}was requested but not applied" for option in wrong)
 
 
 def _precision(asked: str, effective: Effective) -> bool | None:

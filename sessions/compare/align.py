@@ -58,7 +58,7 @@ class AlignedCase:
         """The base's case, or the new one if the base has none."""
         found = self.base or self.new
         if found is None:
-            raise AssertionError("a row has a case on one side at least")
+            raise AssertionError("an aligned case needs a base or a new case")
         return found
 
     @property

@@ -13,7 +13,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
 
-SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Threads of torch")
+SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
 OTHER_PACKAGES = "Other packages"
 """System fact that lists many packages, which are compared one by one here."""

@@ -32,7 +32,7 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
         BenchtuiError: If the file is an input, through whatever links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
-        raise BenchtuiError(f"{path}: is a session, which is never overwritten")
+        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def output_file(
             file.flush()
             check_output(path, inputs)  # a session may have been started there meanwhile
     except FileExistsError as error:
-        raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
+        raise BenchtuiError(f"{path}: already exists and won't be overwritten") from error
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
 
@@ -140,7 +140,7 @@ def _without_waiting(path: str, flags: int) -> int:
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     except OSError as error:
         if error.errno == errno.ENXIO:
-            raise OSError(error.errno, "nothing reads from it", path) from error
+            raise OSError(error.errno, "no process is reading from it", path) from error
         raise
     os.set_blocking(descriptor, True)
     return descriptor

@@ -42,13 +42,13 @@ REQUIRED_NESTED = ("device", "batch_size", "metrics")
 MB_IN_MIB = 2**20 / 1e6
 
 _NO_LENGTH = (
-    "lines without sequence_length: their cases stand alone, in no series of batch sizes;"
-    " add the key to the lines to have them in one"
+    "lines without sequence_length: their cases aren't part of a series of batch sizes;"
+    " add the key to include them"
 )
-_OF_MEMORY = "memory: the runner counts in MiB; converted to MB of 10⁶ bytes"
-_OF_RATES = "throughput: the mean of the rates of single steps, not samples over time"
-_OF_ENERGY = "power and energy: of further batches, not of the timed ones"
-_OF_AUTOCAST = "mixed precision: the published runner sets autocast up and never enters it"
+_OF_MEMORY = "memory: converted from MiB, the runner's unit, to MB (10⁶ bytes)"
+_OF_RATES = "throughput: mean of the rates of single steps, not total samples over total time"
+_OF_ENERGY = "power and energy: measured on additional batches, not on the timed ones"
+_OF_AUTOCAST = "mixed precision: the published runner sets up autocast but never enters it"
 _QUOTED = ("dataset", "split", "warmup_runs", "smoke_test")
 """Keys without a field in a session, whose values are quoted in a note."""
 
@@ -285,7 +285,7 @@ def _agreed(said: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
         for name in _SystemInfo.__struct_fields__
     }
     unlike = tuple(
-        f"system_info.{name}: {len(values)} different ones in the file; left out"
+        f"system_info.{name}: {len(values)} different values in the file; ignored"
         for name, values in columns.items()
         if len(values) > 1
     )

@@ -36,7 +36,7 @@ def read_text(path: Path) -> str:
     try:
         return input_file.read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
-        raise BenchtuiError(f"{path}: not a text file in UTF-8") from error
+        raise BenchtuiError(f"{path}: not a UTF-8 text file") from error
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
 
@@ -78,7 +78,7 @@ def _malformed(text: str, said: str, first: int = 1) -> str:
     """Describe where text stops being JSON, by line and column counted from 1, and why."""
     match = _BYTE.search(said)
     if match is None:
-        read, why = text.rstrip(), "it ends in the middle"
+        read, why = text.rstrip(), "unexpected end of file"
     else:
         read = text.encode()[: int(match[1])].decode(errors="replace")
         why = said[: match.start()].removeprefix("JSON is malformed: ")
@@ -138,17 +138,19 @@ def ignored_fields_note(places: Iterable[str], remarks: Mapping[str, str] | None
         for place in dict.fromkeys(places)
     ]
     more = [f"{len(named) - MOST_UNTAKEN:,} more"] if len(named) > MOST_UNTAKEN else []
-    return (f"not taken over: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
+    return (f"ignored fields: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
 
 
 def common_value(values: Iterable[str], what: str, where: str) -> str:
     """Return the value that all share. Raises BenchtuiError if there are several, or none."""
     distinct = list(dict.fromkeys(values))
     if not distinct:
-        raise BenchtuiError(f"{where}: no measurement in it")
+        raise BenchtuiError(f"{where}: contains no measurements")
     if len(distinct) > 1:
         named = ", ".join(quoted(value) for value in distinct[:3])
-        raise BenchtuiError(f"{where}: {len(distinct)} {what} ({named}); a session has one: split the file")
+        raise BenchtuiError(
+            f"{where}: {len(distinct)} {what} ({named}); a session has only one, so split the file"
+        )
     return distinct[0]
 
 
@@ -159,7 +161,7 @@ def _explained(message: str, value: object) -> str:
     if match is None:
         return shortened(message)
     said = shortened(message[: match.start()])
-    place = match[1].removeprefix("$").removeprefix(".") or "the whole"
+    place = match[1].removeprefix("$").removeprefix(".") or "top level"
     if "missing required field" in said:
         return f"{place}: {said[0].lower()}{said[1:]}"
     return f"{place} {quoted(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"

@@ -120,10 +120,10 @@ def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterato
     first = tests[0]
     alike = [f"{name}={_value(first.get(name))}" for name in _options(tests) if name not in varied]
     if alike:
-        yield f"options of every test: {', '.join(alike)}"
+        yield f"options shared by all tests: {', '.join(alike)}"
     for name in ("cpu_info", "gpu_info", "build_commit"):
         if len({repr(test.get(name)) for test in tests}) > 1:
-            yield f"{name} differs between the tests; that of the first is taken"
+            yield f"{name} differs between the tests; using the first one"
     unknown = {name for test in tests for name in test if name.startswith(_FIGURES)} - set(_TOLD)
     yield from ignored_fields_note(
         ["model_size"] * any("model_size" in test for test in tests) + sorted(unknown)

@@ -261,7 +261,7 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
             return name, {name: _times_ms(targets[name])}
     known = [name for name, target in targets.items() if target.latency]
     raise BenchtuiError(
-        f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {quoted(known)}"
+        f"{where}: no latencies of {', '.join(_STEPS)}, or of prefill and decode; found {quoted(known)}"
     )
 
 

@@ -64,7 +64,7 @@ def read(path: Path, kind: str | None = None) -> Imported:
     text = read_text(path)
     found = IMPORTERS[kind or _recognised(text, path)].found(text, path)
     if not found.measurements:
-        raise BenchtuiError(f"{path}: no measurement in it")
+        raise BenchtuiError(f"{path}: contains no measurements")
     return found
 
 
@@ -73,13 +73,13 @@ def _recognised(text: str, path: Path) -> str:
     value = try_parse_json(text)
     value = try_parse_json(first) if value is None else value
     if isinstance(value, list) and value and isinstance(value[0], dict) and "event" in value[0]:
-        raise BenchtuiError(f"{path}: a session already, which needs no importing")
+        raise BenchtuiError(f"{path}: already a benchtui session; open it directly")
     for name, kind in IMPORTERS.items():
         if kind.fits(text, value):
             return name
     if value is None and first.lstrip().startswith(("{", "[")):
         parse_json(text, str(path))  # raises with the position of the error
-    raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(IMPORTERS)}")
+    raise BenchtuiError(f"{path}: {_nearest(text, value)}; supported formats: {', '.join(IMPORTERS)}")
 
 
 def _nearest(text: str, value: object) -> str:
@@ -92,5 +92,5 @@ def _nearest(text: str, value: object) -> str:
     nearest = max(shares, key=lambda name: shares[name][0])
     share, lacking = shares[nearest]
     if share < MIN_KEY_SHARE or not lacking:
-        return "not results of a known tool"
-    return f"results of {nearest} but for {', '.join(lacking)}"
+        return "not a supported format"
+    return f"looks like {nearest}, but lacks {', '.join(lacking)}"

@@ -68,7 +68,7 @@ def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
     try:
         return _events_of_sessions.decode(msgspec.json.encode(event))
     except msgspec.ValidationError as error:
-        raise BenchtuiError(f"{kind}: beyond what a session holds: {shortened(str(error))}") from error
+        raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
 
 
 def notes(found: Imported) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     )
     if found.runtime:
         yield found.runtime
-    when = f"; measured on {measured}" if measured else "; when it was measured isn't said"
+    when = f"; measured on {measured}" if measured else "; measurement time unknown"
     yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
     for note in notes(found):
         yield Message(t=0.0, level="info", text=note)
@@ -114,7 +114,7 @@ def _holes(found: Imported) -> Iterator[str]:
             *islice(lacking, MAX_NAMED_GAPS),
             *([f"{missing - MAX_NAMED_GAPS:,} more"] * (missing > MAX_NAMED_GAPS)),
         ]
-        yield f"not in the file, of all combinations of its options: {', '.join(named)}"
+        yield f"combinations of options missing from the file: {', '.join(named)}"
 
 
 def _sweep(found: Imported, name: str) -> Sweep:

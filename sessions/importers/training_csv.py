@@ -31,12 +31,12 @@ _MODES = {"def": "default", "ro": "reduce-overhead", "ma": "max-autotune"}
 _MODE = re.compile(r"_[TF]_(\w+?)_")
 _PADDINGS = {"max_length": "max", "longest": "longest"}
 _REMARKS = {
-    "compile_warmup_time": "the call of torch.compile, which compiles nothing",
-    "gpu_utilization_avg": "as nvidia-smi read it once after each step",
+    "compile_warmup_time": "time of calling torch.compile, which compiles nothing yet",
+    "gpu_utilization_avg": "read by nvidia-smi once after each step",
 }
-_OF_AMP = "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
+_OF_AMP = "precision: fp16 in the script is autocast with a GradScaler, imported as amp-fp16"
 _OF_RATES = (
-    "samples/s: tokens_per_sec over max_length; with short last batches that is below batch size over step time"
+    "samples/s: tokens_per_sec over max_length; short last batches lower it below batch size over step time"
 )
 
 
@@ -87,7 +87,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
         for row in reader:
             where = f"{path}, line {reader.line_num}"
             if None in row:
-                raise BenchtuiError(f"{where}: more values than the {len(reader.fieldnames or ())} columns")
+                raise BenchtuiError(f"{where}: more values than columns ({len(reader.fieldnames or ())})")
             rows.append((where, {key: value for key, value in row.items() if value}))
     except csv.Error as error:
         raise BenchtuiError(f"{path}, line {reader.line_num}: {error}") from error

@@ -17,7 +17,7 @@ from benchtui.sessions.files.input_file import open_plain
 _PIECE = 1 << 20
 _MOST_NAMES = 100
 _HEAD = 4096
-_REPLACED = "another file took its place"
+_REPLACED = "the file was replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class BackupCopy:
             OSError: If there is no copy, or no room for a file.
         """
         if self._file is None:
-            raise OSError("no copy")
+            raise OSError("no backup copy")
         saved, fd = _created_beside(path)
         try:
             for piece in _pieces(self._file.fileno(), os.fstat(self._file.fileno()).st_size):
@@ -93,7 +93,7 @@ def find_damage(fd: int, path: Path | None, size: int) -> str | None:
     if not now.st_nlink:
         return _REPLACED if path and path.exists() else "the file was removed"
     if now.st_size != size:
-        return "the file was truncated" if now.st_size < size else "something else wrote to the file"
+        return "the file was truncated" if now.st_size < size else "another process wrote to the file"
     return _REPLACED if path and is_at(fd, path) is False else None
 
 
@@ -140,7 +140,7 @@ def _created_beside(path: Path) -> tuple[Path, int]:
     for name in _names(path):
         with suppress(FileExistsError):
             return name, os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    raise OSError("no name is left")
+    raise OSError("no unused name left for a rescue file")
 
 
 def _names(path: Path) -> Iterator[Path]:

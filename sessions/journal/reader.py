@@ -171,7 +171,7 @@ class Tail:
             self._begun.append(data)
             if sum(map(len, self._begun)) > LONGEST_LINE:
                 where, most = f"{self._path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
-                self._broken = BenchtuiError(f"{where}: longer than {most}, which no event is")
+                self._broken = BenchtuiError(f"{where}: longer than {most}, the maximum for an event")
             return []
         lines = data.split(b"\n")
         lines[0] = b"".join((*self._begun, lines[0]))
@@ -292,13 +292,14 @@ def _foreign(body: bytes, where: str, error: Exception) -> AnyRecord:
     try:
         header = _header_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BenchtuiError(f"{where}: not an event of a session: {shortened(str(error))}") from error
+        raise BenchtuiError(f"{where}: not a session event: {shortened(str(error))}") from error
     if header.schema is not None and header.schema > SCHEMA:
         raise BenchtuiError(
-            f"{where}: written with schema {header.schema}; this version reads up to {SCHEMA}: update benchtui"
+            f"{where}: written with schema {header.schema},"
+            f" but this version reads up to schema {SCHEMA}; update benchtui"
         )
     if header.event in KNOWN_EVENTS:
-        raise BenchtuiError(f"{where}: a broken {header.event} event: {shortened(str(error))}")
+        raise BenchtuiError(f"{where}: invalid {header.event} event: {shortened(str(error))}")
     return Unknown(header.event, header.t, body)
 
 

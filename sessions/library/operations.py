@@ -54,7 +54,7 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     if wanted == session:
         return session
     if wanted.exists() or wanted.is_symlink():
-        raise BenchtuiError(f"{wanted.stem}: there is a session of this name already; give another")
+        raise BenchtuiError(f"{wanted.stem}: a session with this name already exists; choose another name")
     with _told(session, "can't be renamed"):
         session.rename(wanted)
         with suppress(FileNotFoundError):
@@ -83,7 +83,7 @@ def import_session(source: Path) -> Path:
     started = loading.load(source).start
     known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
     if known is not None:
-        raise BenchtuiError(f"{source}: this session is in the library already, as {known.path.stem}")
+        raise BenchtuiError(f"{source}: already in the library as {known.path.stem}")
     path = paths.free_path(paths.safe_name(source.stem) or "session")
     with (
         _told(source, "can't be copied into the library"),
@@ -102,8 +102,8 @@ def _named(name: str) -> Path:
     stem = name.strip().removesuffix(".json")
     if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
         raise BenchtuiError(
-            f"{name!r} can't be a session's name; letters, digits and - _ . may be in it, it doesn't begin with"
-            f" - or ., and it isn't {paths.LATEST!r}"
+            f"{name!r} is not a valid session name: use letters, digits, -, _ and ., don't begin with"
+            f" - or ., and don't use {paths.LATEST!r}"
         )
     return paths.folder() / f"{stem}.json"
 
@@ -111,16 +111,16 @@ def _named(name: str) -> Path:
 def _of_library(session: Path) -> Path:
     if session.absolute().parent != paths.folder().absolute():
         raise BenchtuiError(
-            f"{session}: not in the library, {paths.folder()}; only what is in it can be changed"
+            f"{session}: not in the library ({paths.folder()}); only its sessions can be changed"
         )
     if not session.is_file():
-        raise BenchtuiError(f"{session}: no such session; `benchtui sessions` lists them")
+        raise BenchtuiError(f"{session}: no such session; list them with `benchtui sessions`")
     return session
 
 
 def _at_rest(session: Path, running_paths: Collection[Path], done: str) -> None:
     if session.absolute() in running_paths:
-        raise BenchtuiError(f"{session.stem}: a sweep that runs can't be {done}; `benchtui stop` ends it")
+        raise BenchtuiError(f"{session.stem}: a running sweep can't be {done}; stop it with `benchtui stop`")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.labels import case_label, unverified_options
@@ -43,17 +43,17 @@ def speedups(facts: PlotData) -> Plan | SkippedPlot:
     found = places(facts)
     bases = [base.name for base in facts.baselines.values()]
     if not found:
-        return SkippedPlot("speedup", "no case beside the baseline has a throughput")
+        return SkippedPlot("speedup", "no case other than the baseline has a throughput")
     against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
     shown = found[:MOST_ROWS]
     labels = [_label(facts, each.result) for each in shown]
     more = _more(found, "fastest")
     caption = (
-        f"Samples per second at the typical step, over {style.label(against)}. {steps_said(facts.results)}"
+        f"Samples per second at the typical step, over {style.label(against)}. {step_counts(facts.results)}"
         f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_holes(facts)}{more}"
     )
     draw = partial(_draw_places, found=shown, labels=labels)
-    return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
+    return Plan("speedup", "Summary", "Speedup over the baseline", caption, draw, _height(shown))
 
 
 def places(facts: PlotData) -> list[Place]:
@@ -68,15 +68,15 @@ def compiling(facts: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of compile cost (first step beyond a steady one) and median step."""
     rows = compiled_and_not(facts)
     if not rows:
-        return SkippedPlot("compile", "no compiled case was measured with its steps")
+        return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
-    doubts_told = _doubtful(_label(facts, result) for result in shown)
+    doubts = _doubtful(_label(facts, result) for result in shown)
     caption = (
-        "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
-        f" it has to shorten; bars: 95% interval. {steps_said(rows)}{doubts_told}{more}"
+        "Left: time of the first step beyond a steady one, the cost of compiling. Right: median step, which"
+        f" compiling should shorten; bars: 95% interval. {step_counts(rows)}{doubts}{more}"
     )
     draw = partial(_draw_compiling, facts=facts, rows=shown)
-    return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
+    return Plan("compile", "Compile gain", "Compile cost and step time", caption, draw, _height(shown))
 
 
 def compiled_and_not(facts: PlotData) -> list[Result]:
@@ -100,7 +100,7 @@ def parts(facts: PlotData) -> Plan | SkippedPlot:
     kept = {result.case.index for result in fastest}
     shown = [result for result in rows if result.case.index in kept]
     more = _more(rows, "fastest")
-    caption = f"Shares of the mean step, whose time stands at the right. {steps_said(rows)}{more}"
+    caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
     draw = partial(_draw_parts, facts=facts, rows=shown)
     return Plan("parts", "Parts of a step", "Parts of a step", caption, draw, _height(shown) + 0.3)
 
@@ -124,7 +124,7 @@ def _more(found: Sequence[object], which: str) -> str:
 
 def _doubtful(labels: Iterable[str]) -> str:
     return (
-        f"{DOUBT}: an option wasn't verified to be in force."
+        f"{DOUBT}: an option wasn't verified as applied."
         if any(label.endswith(DOUBT) for label in labels)
         else ""
     )
@@ -163,7 +163,7 @@ def _draw_places(figure: "Figure", found: Sequence[Place], labels: Sequence[str]
     if wide:
         axes.set_xscale("log", base=2)
     _rows(axes, labels)
-    axes.set_xlabel(f"Throughput over the baseline's (×{', log scale' if wide else ''})")
+    axes.set_xlabel(f"Throughput relative to the baseline (×{', log scale' if wide else ''})")
 
 
 def _draw_compiling(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> None:

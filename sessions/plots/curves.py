@@ -7,7 +7,7 @@ from math import inf, log2
 from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.case_metrics import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
@@ -121,12 +121,14 @@ def _plan(facts: PlotData, figured: ToPoint, quantity: Quantity) -> Plan | Skipp
     if len(found) > MOST_LINES:
         more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
-        more += f" Markers and bars at up to {MOST_MARKS} batch sizes of a line, which passes through all."
+        more += (
+            f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
+        )
     return Plan(
         name=quantity.name,
         section="Performance metrics",
         title=f"{quantity.title} by batch size",
-        caption=f"{steps_said(facts.results)} {quantity.caption}{more}".strip(),
+        caption=f"{step_counts(facts.results)} {quantity.caption}{more}".strip(),
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
@@ -281,7 +283,7 @@ _THROUGHPUT = Quantity(
     "throughput",
     "Throughput",
     "Throughput (samples/s)",
-    "Bars: 95% interval; from three rounds on over the rounds, else within one process.",
+    "Bars: 95% interval, over the rounds if there are at least three, else within one process.",
     "no case has a throughput",
     "highest",
 )
@@ -289,7 +291,7 @@ _LATENCY = Quantity(
     "latency",
     "Latency",
     "Step (ms)",
-    f"Median step; bars from the fastest step to p95, or to the slowest below {LEAST_FOR_P95} steps.",
+    f"Median step; bars from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
     "no case was measured",
     "lowest",
 )
@@ -297,17 +299,17 @@ _MEMORY = Quantity(
     "memory",
     "Peak memory",
     "Peak memory (MB)",
-    "On a GPU what the framework allocated (with CUDA graphs: reserved), on a CPU resident memory of the"
+    "GPU: memory allocated by the framework (with CUDA graphs: reserved). CPU: resident memory of the"
     " worker. 1 MB is 1,000,000 bytes.",
-    "no case has a peak of memory",
+    "no case has a peak memory",
     "lowest",
 )
 _ENERGY = Quantity(
     "energy",
     "Energy per sample",
     "Energy (J/sample)",
-    "Over all measured steps; bars: 95% interval over rounds, from three on.",
-    "no case has an energy",
+    "Over all measured steps; bars: 95% interval over the rounds, if there are at least three.",
+    "no case has an energy reading",
     "lowest",
 )
 _JITTER = Quantity(
@@ -315,6 +317,6 @@ _JITTER = Quantity(
     "Jitter",
     "Jitter (%)",
     "Standard deviation of the steps over their mean.",
-    "no case has a spread between steps",
+    "no case has a jitter",
     "lowest",
 )

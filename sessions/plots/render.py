@@ -72,7 +72,7 @@ def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
+        raise BenchtuiError(f"{folder}: can't create the folder for the figures: {error.strerror}") from error
     for path, data in files:
         with output_file(path, inputs) as file:
             file.write(data)

@@ -54,10 +54,10 @@ def facts(session: Session) -> PlotData:
     return PlotData(session, results, varied(case.config for case in session.cases), bases)
 
 
-def steps_said(results: Sequence[Result]) -> str:
+def step_counts(results: Sequence[Result]) -> str:
     """Describe how many steps per case the plots are based on."""
     counts = sorted({result.metrics.latency_ms.n for result in results})
     if not counts or not counts[-1]:
-        return "The source kept no steps."
+        return "The source has no steps."
     few, many = counts[0], counts[-1]
-    return f"n = {few:,} steps a case." if few == many else f"n = {few:,} to {many:,} steps a case."
+    return f"n = {few:,} steps per case." if few == many else f"n = {few:,} to {many:,} steps per case."

@@ -40,7 +40,7 @@ def load(
             for events, torn in slices:
                 session.torn = torn
                 if not wanted():
-                    raise AbandonedError(f"{path}: not read to its end")
+                    raise AbandonedError(f"{path}: reading was abandoned")
                 for event in events:
                     apply(session, event)
     except AbandonedError:

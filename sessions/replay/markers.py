@@ -74,9 +74,7 @@ class Marks:
             case Resumed():
                 self._resumed(event, session)
             case NodeLost():
-                self.all.append(
-                    TimelineEvent(now_s, "error", text=f"node {event.node} is lost: {event.reason}")
-                )
+                self.all.append(TimelineEvent(now_s, "error", text=f"node {event.node} lost: {event.reason}"))
             case Message():
                 self.all.append(TimelineEvent(now_s, event.level, text=event.text))
 
@@ -89,7 +87,9 @@ class Marks:
         for count, t in _outliers(case, progress):
             insort(
                 self.all,
-                TimelineEvent(t, "outlier", case.index, f"{count} steps" if count > 1 else "a step"),
+                TimelineEvent(
+                    t, "outlier", case.index, f"{count} outlier steps" if count > 1 else "an outlier step"
+                ),
                 key=_t,
             )
         return True
@@ -136,7 +136,7 @@ class Marks:
         self._unexamined = deque(case for case in self._unexamined if case.index not in again)
         for case in (session.cases[index] for index in again):
             self._progress[case.index] = list(case.measured.told) if case.rounds else []
-        text = f"{session.left} of {len(session.cases)} cases left, {len(again)} begin again"
+        text = f"{session.left} of {len(session.cases)} cases left, {len(again)} restart"
         self.all.append(TimelineEvent(session.now_s, "resumed", text=text))
 
 
@@ -145,11 +145,11 @@ def marker_text(mark: TimelineEvent, session: Session) -> str:
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
     case = session.cases[mark.case]
-    does = {"begin": "begins", "round": "ends a round", "repeated": "is repeated"}.get(
+    does = {"begin": "starts", "round": "finished a round", "repeated": "is repeated"}.get(
         mark.kind, str(mark.kind)
     )
     if mark.kind == "outlier":
-        does = f"{mark.text} far off the others"
+        does = f"has {mark.text}"
     told = f": {mark.text}" if mark.text and mark.kind != "outlier" else ""
     return f"case {mark.case + 1} of {len(session.cases)} {does}{told}  ({case.name})"
 

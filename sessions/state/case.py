@@ -137,7 +137,7 @@ class CaseState:
     def name(self) -> str:
         """Readable name of the case's options; a rerun also names the number of the original case."""
         of = self.added.of if self.added else None
-        return self.config.name if of is None else f"{self.config.name} (case {of} again)"
+        return self.config.name if of is None else f"{self.config.name} (rerun of case {of})"
 
     @property
     def state(self) -> str:

@@ -58,7 +58,7 @@ class Columns:
         counted = (steps.tokens, steps.padded_tokens, steps.loss)
         columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
-            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
+            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
         _append(self.wall_ms, steps.wall_ms)

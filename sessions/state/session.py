@@ -250,7 +250,7 @@ class Session:
     def _session_started(self, event: SessionStarted) -> None:
         _require_known(event.schema)
         if self.started:
-            raise BenchtuiError("a second session_started event; a file holds one session")
+            raise BenchtuiError("second session_started event; a file contains one session")
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
@@ -278,7 +278,7 @@ class Session:
 
     def _node(self, name: str) -> NodeState:
         if name not in self.nodes:
-            raise BenchtuiError(f"the session speaks of node {quoted(name)}, which hasn't joined")
+            raise BenchtuiError(f"event for node {quoted(name)}, which hasn't joined the session")
         return self.nodes[name]
 
     def _node_event(self, event: NodeJoined | NodeLost) -> None:
@@ -310,7 +310,7 @@ class Session:
 
     def _case_added(self, event: CaseAdded) -> None:
         if event.case != len(self.cases):
-            raise BenchtuiError(f"case {event.case} is added where the next one is {len(self.cases)}")
+            raise BenchtuiError(f"case {event.case} added out of order; the next one is case {len(self.cases)}")
         if event.case >= MOST_CASES:
             raise BenchtuiError(f"more than {MOST_CASES:,} cases")
         for other in (event.of, event.after):
@@ -324,7 +324,7 @@ class Session:
 
     def _case(self, index: int) -> CaseState:
         if not 0 <= index < len(self.cases):
-            raise BenchtuiError(f"the session speaks of case {index}, and its plan has {len(self.cases)} cases")
+            raise BenchtuiError(f"event for case {index}, but the session has {len(self.cases)} cases")
         return self.cases[index]
 
     def _case_event(self, event: CaseEvent) -> None:
@@ -360,10 +360,12 @@ class Session:
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)
         if case.finished:
-            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
+            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had already ended")
         case.columns(event.phase).extend(event)
 
 
 def _require_known(schema: int) -> None:
     if schema > SCHEMA:
-        raise BenchtuiError(f"written with schema {schema}; this version reads up to {SCHEMA}: update benchtui")
+        raise BenchtuiError(
+            f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
+        )

@@ -16,7 +16,7 @@ PRECISIONS = {
     "bf16": "BF16",
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
-    "int8": "INT8 (dynamic quantisation)",
+    "int8": "INT8 (dynamic quantization)",
 }
 STATES = {
     "oom": "out of memory",

@@ -115,7 +115,7 @@ def why_unsure(ratio: Ratio) -> str | None:
         case None:
             return None
         case Doubt.NO_INTERVAL:
-            return "there is no interval to test it by"
+            return "there is no interval to test it with"
         case Doubt.WIDE:
             also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
             return f"{_wide(ratio)} is too wide to call{also}{_seen(ratio)}{_more(ratio)}"
@@ -234,7 +234,7 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
     if choice.verdict is Verdict.UNSURE:
         return f"The next is {second}: {value(choice.ahead)} ×{how}, but {why_unsure(choice.ahead)}"
     contrary = how or " at typical steps"
-    return f"The next is {second}: {times(choice.ahead)}{contrary}, which says the contrary of these figures"
+    return f"The next is {second}: {times(choice.ahead)}{contrary}, which contradicts these values"
 
 
 def sureness(choice: Decision) -> str:
@@ -242,13 +242,13 @@ def sureness(choice: Decision) -> str:
     if choice.runner_up is None or choice.ahead is None:
         return "the only case"
     if choice.ties:
-        return f"not told apart from {count(len(choice.ties), 'other')}"
+        return f"indistinguishable from {count(len(choice.ties), 'other')}"
     if choice.clear and choice.leader is None:
         return "clearly ahead of the next"
     if choice.tail and choice.verdict is Verdict.FASTER:
         return f"ahead of the next, but not in its slow steps ({choice.tail.name})"
     if choice.ahead.doubt is Doubt.NO_INTERVAL:
-        return "no interval to test its lead by"
+        return "no interval to test its lead with"
     return "its lead isn't established"
 
 
@@ -278,7 +278,7 @@ def _tied(choice: Decision, kinds: Sequence[str]) -> str:
     more = len(choice.ties) - len(labels)
     tied = listed([*labels, f"{more:,} more"] if more else labels)
     seen = _seen(choice.ahead) if choice.ahead and choice.verdict is Verdict.UNSURE else ""
-    return f"Not told apart from {tied}{seen}; it is the simplest of them"
+    return f"Indistinguishable from {tied}{seen}; it is the simplest of them"
 
 
 def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
@@ -290,7 +290,7 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
     asks = costs(leader, choice.best)
     more = f"; it would cost {asks}" if asks else ""
     rest = sum(row is not leader for row in choice.ties)
-    others = f"; {count(rest, 'more case')} can't be told apart either" if rest else ""
+    others = f"; {count(rest, 'more case')} can't be distinguished either" if rest else ""
     return f"{name} {_lead(ahead, _how(choice))}{more}{others}"
 
 
@@ -303,7 +303,7 @@ def _how(choice: Decision) -> str:
 def _lead(ahead: Ratio, how: str) -> str:
     """Describe the lead of a case over a simpler one that is ``ahead`` times as good."""
     leads = 0 < ahead.value < 1
-    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better figure"
+    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better value"
     if ahead.verdict is Verdict.SAME or ahead.doubt is Doubt.NO_INTERVAL:
         return f"{lead}, which is within {_share(ahead.same_within)}"
     return f"{lead}, which isn't established{_seen(ahead)}"
@@ -326,7 +326,7 @@ def _tail(choice: Decision) -> str:
 
 def _others(choice: Decision) -> str:
     unsure = count(choice.unsure, "case")
-    return f"; {unsure} further behind can't be told apart for sure" if choice.unsure else ""
+    return f"; {unsure} further behind can't be distinguished with certainty" if choice.unsure else ""
 
 
 def _more_memory(result: Result, baseline: Result | None) -> str | None:
@@ -343,7 +343,7 @@ def _compiling(result: Result) -> str | None:
     cold_ms = result.metrics.cold_cost_ms
     if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
         return None
-    return f"{number(cold_ms / 1000, 1)} s of compiling"
+    return f"{number(cold_ms / 1000, 1)} s of compile time"
 
 
 def _accuracy(result: Result) -> str | None:

@@ -191,7 +191,7 @@ def test_constraints_reject_cases_and_report_the_value(bench: Any) -> None:
     assert decision.runner_up is None
     assert [each.reason for each in decision.left_out] == [
         "VRAM 8,100 MB, over 8,000",
-        "no VRAM: it ran on cpu",
+        "no VRAM: ran on the CPU",
         "out of memory: CUDA out of memory",
         "unfinished",
     ]
@@ -203,10 +203,10 @@ def test_missing_metric_rejects_a_case(bench: Any) -> None:
     decision = decide(session, Objective(constraints=limits))
     assert decision.best is None
     (left,) = decision.left_out
-    assert left.reason == "no p99: 30 steps, where 100 are needed; no power was read"
+    assert left.reason == "no p99: 30 steps, 100 needed; power not measured"
     (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxed
     assert (alone.field, alone.value) == ("p99_ms", None)
-    assert decide(session, Objective("memory")).left_out[0].reason == "no peak memory was read"
+    assert decide(session, Objective("memory")).left_out[0].reason == "peak memory not measured"
 
 
 def test_tightest_constraint_is_listed_with_the_value_that_admits_a_case(bench: Any) -> None:
@@ -301,5 +301,5 @@ def test_single_case_sweep_contains_only_that_case() -> None:
 
 def test_imported_case_cannot_be_run() -> None:
     config = structs.replace(Config(device="unknown"), label="sleep 1")
-    with pytest.raises(BenchtuiError, match="sleep 1: a case of another tool"):
+    with pytest.raises(BenchtuiError, match="sleep 1: imported from another tool"):
         single_case_sweep(Sweep(name="s", model="m"), config)

@@ -77,7 +77,7 @@ LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(inde
         (replace(LARGE, hostname="spare", python="3.12.1"), ("Host: box → spare", "Python: 3.11.7 → 3.12.1")),
         (replace(LARGE, gpus=()), ("GPU 0: T4 → none",)),
         (replace(LARGE, packages={"numpy": "2.2"}), ("numpy: none → 2.2",)),
-        (replace(LARGE, container_cpus=2.0), ("Container's processors: none → 2.00",)),
+        (replace(LARGE, container_cpus=2.0), ("Container CPU limit: none → 2.00",)),
     ],
 )
 def test_changes_are_listed_but_unreadable_values_are_not(

@@ -11,7 +11,7 @@ from benchtui.sessions.library import paths as library
 
 ROOT = Path(__file__).parents[3]
 SESSION = b'[\n{"event":"session_started","t":0.0,'
-REFUSED = "is a session, which is never overwritten"
+REFUSED = "is a session; sessions are never overwritten"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_existing_file_is_kept_without_overwriting(tmp_path: Path) -> None:
     dangling.symlink_to(tmp_path / "none")
     write(path, b"one", over=False)
     for taken in (path, dangling):
-        with pytest.raises(BenchtuiError, match="exists already, and is not overwritten"):
+        with pytest.raises(BenchtuiError, match="already exists and won't be overwritten"):
             write(taken, b"two", over=False)
     assert (path.read_bytes(), (tmp_path / "none").exists()) == (b"one", False)
 
 
 def test_file_created_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
-    with pytest.raises(BenchtuiError, match="exists already"), output_file(path, over=False) as out:
+    with pytest.raises(BenchtuiError, match="already exists"), output_file(path, over=False) as out:
         out.write(b"late")
         path.write_bytes(b"early")
     assert [each.name for each in tmp_path.iterdir()] == ["report.md"]
@@ -165,7 +165,7 @@ def test_write_error_is_one_line(path: str, why: str, tmp_path: Path) -> None:
 def test_fifo_without_a_reader_is_an_error_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     check_output(tmp_path / "fifo", ())
-    with pytest.raises(BenchtuiError, match="nothing reads from it"):
+    with pytest.raises(BenchtuiError, match="no process is reading from it"):
         write(tmp_path / "fifo", b"text")
 
 
@@ -189,7 +189,7 @@ def test_device_is_written_directly() -> None:
 def test_document_overwrites_another_only_if_requested(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     write_text(path, "one", (), over=False)
-    with pytest.raises(BenchtuiError, match="exists already"):
+    with pytest.raises(BenchtuiError, match="already exists"):
         write_text(path, "two", (), over=False)
     assert path.read_text() == "one"
     write_text(path, "two", (), over=True)

@@ -85,13 +85,13 @@ def test_hyperfine_cpu_time_and_parameters_are_imported(imported: Any) -> None:
     (case,) = session.cases
     assert case.name == "work 4 threads=4"
     assert case.finished.environment.worker_cpu == pytest.approx(2.0)
-    assert session.messages[-1].text == "not taken over: results.seed"
+    assert session.messages[-1].text == "ignored fields: results.seed"
 
 
 def test_hyperfine_statistics_without_runs_are_listed_as_ignored(imported: Any) -> None:
     session = imported({"results": [{"command": "a", "mean": 0.5, "stddev": 0.1, "median": 0.4}]})
     assert measured(session)[0].metrics.latency_ms.mean == 500.0
-    assert session.messages[-1].text == "not taken over: results.stddev, results.median"
+    assert session.messages[-1].text == "ignored fields: results.stddev, results.median"
 
 
 def test_llama_bench_test_keeps_its_own_name(imported: Any) -> None:
@@ -115,17 +115,15 @@ def test_llama_bench_gpu_build_date_and_options_are_kept(imported: Any) -> None:
     assert session.start.measured == "2025-04-24T11:58:51Z"
     said = [message.text for message in session.messages[1:]]
     assert said == [
-        "options of every test: n_threads=8, n_gpu_layers=-1, n_batch=2048",
-        "not taken over: model_size, samples_ttft_ns",
+        "options shared by all tests: n_threads=8, n_gpu_layers=-1, n_batch=2048",
+        "ignored fields: model_size, samples_ttft_ns",
     ]
 
 
 def test_llama_bench_note_says_which_of_two_gpus_is_used(imported: Any) -> None:
     session = imported([TEST, TEST | {"n_prompt": 1, "gpu_info": "Another, Third"}])
     assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
-    assert "gpu_info differs between the tests; that of the first is taken" in [
-        m.text for m in session.messages
-    ]
+    assert "gpu_info differs between the tests; using the first one" in [m.text for m in session.messages]
 
 
 def test_llama_bench_jsonl_is_read_like_its_json(imported: Any) -> None:
@@ -151,7 +149,7 @@ def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optim
 
 def test_ignored_optimum_benchmark_fields_are_listed(imported: Any, optimum_file: Path) -> None:
     said = imported(optimum_file).messages[-1].text
-    assert said.startswith("not taken over: config.backend.")
+    assert said.startswith("ignored fields: config.backend.")
     assert "config.backend.seed" in said
     assert said.endswith("report.load_model")
 
@@ -239,7 +237,7 @@ def test_batch_and_new_tokens_are_derived_from_rates_of_a_report(imported: Any) 
     assert row.metrics.new_tokens_per_s == pytest.approx(64.0)
     assert row.metrics.time_per_output_token_ms.median == pytest.approx(900 / 31)
     assert row.case.finished.memory.peak_rss_mb == 7.0
-    assert session.messages[-1].text == "not taken over: report.load_model, report.per_token (62 latencies)"
+    assert session.messages[-1].text == "ignored fields: report.load_model, report.per_token (62 latencies)"
 
 
 def test_configured_batch_size_is_used_without_a_sequence_length(imported: Any, optimum_file: Path) -> None:
@@ -257,24 +255,24 @@ def test_calls_without_a_rate_have_unknown_samples(imported: Any) -> None:
 
 
 BROKEN = [
-    ("", "not results of a known tool; known are optimum-benchmark"),
-    ("{", "not valid JSON: line 1, column 2: it ends in the middle"),
-    ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: it ends in the middle"),
+    ("", "not a supported format; supported formats: optimum-benchmark"),
+    ("{", "not valid JSON: line 1, column 2: unexpected end of file"),
+    ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: unexpected end of file"),
     ('{\n "ä": 1,\n}', "not valid JSON: line 3, column 1: trailing comma in object"),
     ("[" * 100_000, "not valid JSON: nested too deeply"),
-    ("[1, 2]", "not results of a known tool"),
+    ("[1, 2]", "not a supported format"),
     (
         "name,precision,compile,batch_size,max_length,tokens_per_sec\n",
-        "of training-csv but for avg_step_time; known",
+        "looks like training-csv, but lacks avg_step_time; supported",
     ),
     (
         {"device": "cpu", "batch_size": 1, "latency_mean": 2},
-        "results of batch-sweep but for latency_ms_mean; known",
+        "looks like batch-sweep, but lacks latency_ms_mean; supported",
     ),
-    ({"device": "cpu", "metrics": {}}, "results of batch-sweep but for batch_size"),
-    ([{"n_prompt": 1, "n_gen": 0}], "results of llama-bench but for avg_ns"),
-    ({"results": [{"mean": 1.0}]}, "results of hyperfine but for command"),
-    ({"forward": {"latency": None}}, "results of optimum-benchmark but for memory"),
+    ({"device": "cpu", "metrics": {}}, "looks like batch-sweep, but lacks batch_size"),
+    ([{"n_prompt": 1, "n_gen": 0}], "looks like llama-bench, but lacks avg_ns"),
+    ({"results": [{"mean": 1.0}]}, "looks like hyperfine, but lacks command"),
+    ({"forward": {"latency": None}}, "looks like optimum-benchmark, but lacks memory"),
     ({"results": []}, "results []: expected `array` of length >= 1"),
     ({"results": [{"command": "a", "mean": "slow"}]}, "results[0].mean 'slow': expected `float`, got `str`"),
     (
@@ -283,7 +281,7 @@ BROKEN = [
     ),
     ([TEST | {"avg_ns": 0}], "test 1: avg_ns 0: expected `float` > 0"),
     ([TEST, TEST | {"n_prompt": 10**12}], "test 2: n_prompt 1000000000000: expected `int` <= "),
-    ([{"event": "session_started"}], "a session already"),
+    ([{"event": "session_started"}], "already a benchtui session"),
     (
         '{"device": "cpu", "batch_size": 1, "latency_ms_mean": 1}\n{half',
         "JSON: line 2, column 2: object keys must",
@@ -328,7 +326,7 @@ def test_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) ->
 def test_binary_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "binary"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BenchtuiError, match="not a text file in UTF-8"):
+    with pytest.raises(BenchtuiError, match="not a UTF-8 text file"):
         read(path)
 
 
@@ -348,7 +346,7 @@ def test_out_of_range_value_is_rejected_before_writing(tmp_path: Path) -> None:
     }
     (tmp_path / "r.json").write_bytes(msgspec.json.encode({"report": {"forward": target}, "config": config}))
     with pytest.raises(
-        BenchtuiError, match=r"beyond what a session holds: Expected `int` >= 0 - at `\$.host.cpu_count`"
+        BenchtuiError, match=r"value out of range for a session: Expected `int` >= 0 - at `\$.host.cpu_count`"
     ):
         write(read(tmp_path / "r.json"), tmp_path / "s.json")
     assert not (tmp_path / "s.json").exists()
@@ -356,5 +354,5 @@ def test_out_of_range_value_is_rejected_before_writing(tmp_path: Path) -> None:
 
 def test_file_with_all_keys_but_no_results_is_not_said_to_lack_keys(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(b'{"report":{"a":{"latency":null,"memory":null},"b":{"latency":null}}}')
-    with pytest.raises(BenchtuiError, match="not results of a known tool; known are"):
+    with pytest.raises(BenchtuiError, match="not a supported format; supported formats:"):
         read(tmp_path / "r.json")

@@ -58,7 +58,7 @@ def test_combinations_missing_from_the_table_are_listed(imported: Any, csv_file:
     assert [case.state for case in session.cases] == ["ok"] * 19
     assert session.finished.outcome == "completed"
     assert session.messages[-1].text == (
-        "not in the file, of all combinations of its options: cuda amp-fp16 compile=off bs=4 seq=768, "
+        "combinations of options missing from the file: cuda amp-fp16 compile=off bs=4 seq=768, "
         "cuda amp-fp16 compile=off bs=5 seq=768, cuda fp32 compile=default bs=1 seq=768, 8 more"
     )
     assert "skipped" not in markdown(session)
@@ -68,7 +68,8 @@ def test_fp16_of_the_script_is_autocast(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     assert session.start.sweep.axes.precision == ("amp-fp16", "fp32")
     assert (
-        session.messages[1].text == "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
+        session.messages[1].text
+        == "precision: fp16 in the script is autocast with a GradScaler, imported as amp-fp16"
     )
 
 
@@ -76,8 +77,9 @@ def test_ignored_columns_are_listed_with_their_range(imported: Any, csv_file: Pa
     session = imported(csv_file)
     said = [message.text for message in session.messages]
     assert (
-        "not taken over: compile_warmup_time (0 to 0.7619; the call of torch.compile, which compiles nothing), "
-        "gpu_utilization_avg (81.42 to 99.22; as nvidia-smi read it once after each step)"
+        "ignored fields: compile_warmup_time"
+        " (0 to 0.7619; time of calling torch.compile, which compiles nothing yet), "
+        "gpu_utilization_avg (81.42 to 99.22; read by nvidia-smi once after each step)"
     ) in said
     assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in said)
     assert "compile_warmup_time (0 to 0.7619" in markdown(session)
@@ -85,7 +87,7 @@ def test_ignored_columns_are_listed_with_their_range(imported: Any, csv_file: Pa
 
 def test_ignored_text_column_is_listed_without_a_range(imported: Any) -> None:
     session = imported(f"{HEAD},optimizer\na_F_def_,fp32,False,1,5,1,8,8,adamw\n", "training-csv")
-    assert session.messages[-1].text == "not taken over: optimizer"
+    assert session.messages[-1].text == "ignored fields: optimizer"
 
 
 def test_rate_that_contradicts_batch_size_and_step_is_marked(imported: Any) -> None:
@@ -117,8 +119,8 @@ HEAD = "name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max
         ("a,fp16,True,1,5,nan,1,8", "line 2: avg_step_time 'nan': expected `float` > 0"),
         ("a,fp16,maybe,1,5,1,1,8", "line 2: compile 'maybe': expected `bool`"),
         ("a,fp16,True,1,5,1,1", "missing required field `max_length`"),
-        ("a,fp16,True,1,5,1,1,8,9", "line 2: more values than the 8 columns"),
-        ("", "no measurement in it"),
+        ("a,fp16,True,1,5,1,1,8,9", "line 2: more values than columns (8)"),
+        ("", "contains no measurements"),
     ],
 )
 def test_invalid_row_is_reported_with_line_and_value(imported: Any, row: str, said: str) -> None:

@@ -184,11 +184,13 @@ def test_file_being_written_is_rejected(tmp_path: Path, events: list[AnyEvent]) 
     path = tmp_path / "s.json"
     first = Journal(path)
     first.append(events[0])
-    with pytest.raises(BenchtuiError, match=f"{path}: is being written by a running sweep; `benchtui attach"):
+    with pytest.raises(
+        BenchtuiError, match=f"{path}: in use by a running sweep; watch it with `benchtui attach"
+    ):
         Journal(path, resumed=True)
     first.close()
     second = Journal(path, resumed=True)
-    with pytest.raises(BenchtuiError, match="is being written by a running sweep"):
+    with pytest.raises(BenchtuiError, match="in use by a running sweep"):
         Journal(path, resumed=True)
     second.close()
 
@@ -196,7 +198,7 @@ def test_file_being_written_is_rejected(tmp_path: Path, events: list[AnyEvent]) 
 @pytest.mark.parametrize(("name", "said"), [("none.json", "No such file"), ("folder", "Is a directory")])
 def test_read_only_file_is_rejected(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(BenchtuiError, match=f"{name}: the session can't be written: {said}"):
+    with pytest.raises(BenchtuiError, match=f"{name}: can't open the session file for writing: {said}"):
         Journal(tmp_path / name, resumed=True)
 
 
@@ -238,7 +240,7 @@ def test_persistently_broken_line_is_reported_with_its_number(tmp_path: Path, ev
         file.write(b"nonsense},\n")
     number = data.count(b"\n") + 1
     for _ in range(2):
-        with pytest.raises(BenchtuiError, match=f"line {number}: not an event of a session"):
+        with pytest.raises(BenchtuiError, match=f"line {number}: not a session event"):
             tail.read(5)
             tail.read()
     tail.close()
@@ -254,6 +256,6 @@ def test_existing_file_is_never_removed(tmp_path: Path) -> None:
 def test_device_cannot_be_resumed(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to("/dev/null")
-    with pytest.raises(BenchtuiError, match="can't be written: a device, not a file"):
+    with pytest.raises(BenchtuiError, match="can't open the session file for writing: a device, not a file"):
         Journal(link, resumed=True)
     assert link.is_symlink()

@@ -113,7 +113,7 @@ def test_newer_schema_is_rejected_naming_both_versions(
     path = written(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3').replace(b'"plan":[', plan))
     with pytest.raises(
-        BenchtuiError, match=r"s\.json.* schema 3; this version reads up to 2: update benchtui$"
+        BenchtuiError, match=r"s\.json.* schema 3, but this version reads up to schema 2; update benchtui$"
     ):
         Session.load(path)
 
@@ -121,25 +121,25 @@ def test_newer_schema_is_rejected_naming_both_versions(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b'{"event":"message","t":1.0,"lev', "not an event of a session"),
-        (b'{"event":"message","t":1.0,"level":"loud","text":"x"},', "a broken message event"),
+        (b'{"event":"message","t":1.0,"lev', "not a session event"),
+        (b'{"event":"message","t":1.0,"level":"loud","text":"x"},', "invalid message event"),
         (
             b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":["1"]},',
-            r"a broken steps .*wall_ms\[0\]",
+            r"invalid steps .*wall_ms\[0\]",
         ),
-        (b'{"event":"steps","t":1.0,"case":-1,"phase":"measure","wall_ms":[]},', r"a broken steps .*\$\.case"),
-        (b'{"event":"message","t":NaN,"level":"info","text":"x"},', "not an event of a session"),
-        (b'{"event":"message","t":1e999,"level":"info","text":"x"},', "not an event of a session"),
+        (b'{"event":"steps","t":1.0,"case":-1,"phase":"measure","wall_ms":[]},', r"invalid steps .*\$\.case"),
+        (b'{"event":"message","t":NaN,"level":"info","text":"x"},', "not a session event"),
+        (b'{"event":"message","t":1e999,"level":"info","text":"x"},', "not a session event"),
         (
             b'{"event":"message","t":1.0,"level":"info","text":"\xff"},',
-            "not an event of a session|a broken message",
+            "not a session event|invalid message",
         ),
-        (b'{"event":7,"t":1.0},', "not an event of a session"),
-        (b'{"event":"new","t":-1.0},', "not an event of a session"),
-        (b"[[1]],", "not an event of a session"),
-        (b"\x1f\x8b\x00", "not an event of a session"),
-        (b"[" * 100_000, "not an event of a session"),
-        (b'{"event":"message","t":1.0,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"},", "not an event"),
+        (b'{"event":7,"t":1.0},', "not a session event"),
+        (b'{"event":"new","t":-1.0},', "not a session event"),
+        (b"[[1]],", "not a session event"),
+        (b"\x1f\x8b\x00", "not a session event"),
+        (b"[" * 100_000, "not a session event"),
+        (b'{"event":"message","t":1.0,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"},", "not a session event"),
     ],
     ids=range(13),
 )
@@ -183,10 +183,10 @@ def test_unreadable_file_is_named(tmp_path: Path) -> None:
 def test_session_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text("precious")
-    with pytest.raises(BenchtuiError, match=r"s\.json: exists already, and a session is never overwritten"):
+    with pytest.raises(BenchtuiError, match=r"s\.json: already exists; sessions are never overwritten"):
         Journal(path)
     assert path.read_text() == "precious"
-    with pytest.raises(BenchtuiError, match="the session can't be written there: No such file"):
+    with pytest.raises(BenchtuiError, match="can't create the session file: No such file"):
         Journal(tmp_path / "none" / "s.json")
 
 
@@ -331,7 +331,7 @@ def test_tail_counts_lines_across_reads(tmp_path: Path, events: list[AnyEvent]) 
     tail.read()
     with path.open("ab") as file:
         file.write(b"oops\n")
-    with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
+    with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not a session event"):
         tail.read()
     tail.close()
 
@@ -346,7 +346,9 @@ def test_tail_can_continue_from_the_position_of_another(tmp_path: Path, events: 
             given = before.read(size)
             with closing(Tail(path, before.position)) as after:
                 assert given + after.read() == events[:-1]
-                with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not an event"):
+                with pytest.raises(
+                    BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not a session event"
+                ):
                     after.read()
 
 
@@ -423,7 +425,7 @@ def test_too_many_added_cases_are_detected_anywhere_in_the_file(
     with pytest.raises(BenchtuiError, match="more than 1 cases"):
         reader.read(path)
     path.write_bytes(b"\n" * (200 + offset) + b'{"event":"case_added","t":1.0,"case":99999,"config":{}},\n')
-    with pytest.raises(BenchtuiError, match=r"not a session file|broken"):
+    with pytest.raises(BenchtuiError, match=r"not a session file|invalid"):
         reader.read(path)
 
 

@@ -41,7 +41,7 @@ def test_note_does_not_overwrite_a_session_through_a_link(record: Any) -> None:
     before = path.read_bytes(), other.read_bytes()
     for target in (path, other):
         path.with_suffix(".note").symlink_to(target)
-        with pytest.raises(BenchtuiError, match=r"a\.note: is a session, which is never overwritten"):
+        with pytest.raises(BenchtuiError, match=r"a\.note: is a session; sessions are never overwritten"):
             operations.write_note(path, "text")
         path.with_suffix(".note").unlink()
     assert (path.read_bytes(), other.read_bytes()) == before
@@ -62,7 +62,7 @@ def test_rename_also_renames_the_note(record: Any) -> None:
 )
 def test_invalid_name_is_rejected(record: Any, name: str) -> None:
     path = record("a.json")
-    with pytest.raises(BenchtuiError, match="can't be a session's name"):
+    with pytest.raises(BenchtuiError, match="is not a valid session name"):
         operations.rename(path, name, ())
     assert path.exists()
 
@@ -70,7 +70,7 @@ def test_invalid_name_is_rejected(record: Any, name: str) -> None:
 def test_existing_name_is_rejected(record: Any) -> None:
     one, other = record("a.json"), record("b.json")
     before = other.read_text()
-    with pytest.raises(BenchtuiError, match=r"^b: there is a session of this name already"):
+    with pytest.raises(BenchtuiError, match=r"^b: a session with this name already exists"):
         operations.rename(one, "b", ())
     assert one.exists() and other.read_text() == before
     assert operations.rename(one, "a", ()) == one
@@ -88,7 +88,7 @@ def test_delete_also_deletes_the_note(record: Any) -> None:
 def test_running_session_cannot_be_changed(record: Any) -> None:
     path = record("a.json")
     for act in (lambda: operations.delete(path, {path}), lambda: operations.rename(path, "b", {path})):
-        with pytest.raises(BenchtuiError, match="a sweep that runs can't be"):
+        with pytest.raises(BenchtuiError, match="a running sweep can't be"):
             act()
     assert path.exists()
 
@@ -113,7 +113,7 @@ def test_imported_session_is_copied_under_a_free_name(record: Any, tmp_path: Pat
     assert path == paths.folder() / "session-2.json"
     assert path.read_bytes() == source.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(BenchtuiError, match="is in the library already, as session-2"):
+    with pytest.raises(BenchtuiError, match="already in the library as session-2"):
         operations.import_session(source)
 
 

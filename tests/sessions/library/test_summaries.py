@@ -61,7 +61,7 @@ def test_cut_off_and_unreadable_sessions_are_labeled(bench: Any, record: Any) ->
     path.write_text(path.read_text() + '{"event":"steps"},\n')
     found = summary(path)
     assert found.outcome == "unreadable"
-    assert (found.reason or "").startswith("line 10: a broken steps event")
+    assert (found.reason or "").startswith("line 10: invalid steps event")
 
 
 def test_summary_is_cached(bench: Any, record: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,11 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
         "compile": "First step beyond a steady one (s)",
         "parts": "Share of the mean step (%)",
         "power": "Power (W)",
-        "speedup": "Throughput over the baseline's (×)",
+        "speedup": "Throughput relative to the baseline (×)",
     }
     for name, unit in units.items():
         assert unit in texts(found[name]), name
-        assert name == "power" or "n = 30 steps a case" in texts(found[name]).replace("\n", " "), name
+        assert name == "power" or "n = 30 steps per case" in texts(found[name]).replace("\n", " "), name
     assert "out of memory" in texts(found["throughput"])
 
 
@@ -108,12 +108,12 @@ def test_plot_without_data_is_skipped_with_a_reason(bench: Any) -> None:
     found, lacking = render_plots(bench.session(bench.case(1, 10.0)))
     assert list(named(found)) == ["throughput", "latency", "jitter"]
     assert {each.name: each.reason for each in lacking} == {
-        "speedup": "no case beside the baseline has a throughput",
-        "memory": "no case has a peak of memory",
-        "energy": "no case has an energy",
-        "compile": "no compiled case was measured with its steps",
+        "speedup": "no case other than the baseline has a throughput",
+        "memory": "no case has a peak memory",
+        "energy": "no case has an energy reading",
+        "compile": "no compiled case has recorded steps",
         "parts": "no case has timed parts",
-        "power": "no power was read",
+        "power": "power not measured",
     }
 
 
@@ -182,7 +182,7 @@ def test_parts_smaller_than_the_step_leave_a_rest(bench: Any) -> None:
 
 def test_cpu_power_is_computed_from_energy_differences(bench: Any) -> None:
     found = power_trace.curves(whole(bench))
-    assert [curve.label for curve in found] == ["GPU 0", "Processor packages"]
+    assert [curve.label for curve in found] == ["GPU 0", "CPU packages"]
     assert (list(found[1].at_s), list(found[1].power_w)) == ([2.0, 3.0], [50.0, 40.0])
 
 
@@ -264,8 +264,8 @@ def test_line_with_many_sizes_has_spaced_markers(bench: Any) -> None:
     assert curves.spread_out([4] * 60) == [59]
     session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
     found = named(render_plots(session)[0])
-    assert "Markers and bars at up to 50 batch sizes of a line" in found["throughput"].caption
-    assert "Markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
+    assert "markers and bars are at up to 50 of them" in found["throughput"].caption
+    assert "markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
 
 
 def test_devices_with_the_highest_power_are_drawn_without_warnings(
@@ -302,7 +302,7 @@ def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
         f"{name}.{kind}" for name in ("throughput", "latency", "jitter") for kind in ("svg", "png")
     }
     (tmp_path / "file").write_text("x")
-    with pytest.raises(BenchtuiError, match="file: the figures can't be written there"):
+    with pytest.raises(BenchtuiError, match="file: can't create the folder for the figures"):
         write(found, tmp_path / "file", ())
 
 

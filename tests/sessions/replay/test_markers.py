@@ -68,9 +68,9 @@ def test_starts_ends_rounds_and_messages_have_their_text(session: Session) -> No
     )
     name = "(cpu fp32 compile=off bs=1 seq=128)"
     assert [(mark.t, mark.kind, marker_text(mark, session)) for mark in marks.all] == [
-        (2.0, "begin", f"case 1 of 2 begins  {name}"),
-        (3.0, "round", f"case 1 of 2 ends a round  {name}"),
-        (4.0, "begin", f"case 1 of 2 begins  {name}"),
+        (2.0, "begin", f"case 1 of 2 starts  {name}"),
+        (3.0, "round", f"case 1 of 2 finished a round  {name}"),
+        (4.0, "begin", f"case 1 of 2 starts  {name}"),
         (5.0, "repeated", f"case 1 of 2 is repeated: throttled: sw_thermal  {name}"),
         (6.0, "oom", f"case 1 of 2 oom: 96 GB  {name}"),
         (6.0, "ok", "case 2 of 2 ok  (cpu fp32 compile=off bs=2 seq=128)"),
@@ -112,9 +112,9 @@ def test_outliers_are_marked_when_their_steps_arrived(session: Session) -> None:
     )
     told = [(mark.t, mark.kind, marker_text(mark, session).split("  ")[0]) for mark in marks.all]
     assert told == [
-        (1.0, "begin", "case 1 of 2 begins"),
-        (3.0, "outlier", "case 1 of 2 2 steps far off the others"),
-        (5.0, "outlier", "case 1 of 2 a step far off the others"),
+        (1.0, "begin", "case 1 of 2 starts"),
+        (3.0, "outlier", "case 1 of 2 has 2 outlier steps"),
+        (5.0, "outlier", "case 1 of 2 has an outlier step"),
         (6.0, "ok", "case 1 of 2 ok"),
     ]
 

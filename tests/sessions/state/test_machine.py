@@ -79,7 +79,7 @@ def test_each_node_and_the_engine_have_their_own_readings(session: Session) -> N
     "event", [Runtime(t=1.0, torch="2", node="n9"), NodeLost(t=1.0, node="n9", reason="r")]
 )
 def test_node_that_never_joined_is_rejected(session: Session, event: Any) -> None:
-    with pytest.raises(BenchtuiError, match="speaks of node 'n9', which hasn't joined"):
+    with pytest.raises(BenchtuiError, match="event for node 'n9', which hasn't joined the session"):
         session.apply(event)
 
 

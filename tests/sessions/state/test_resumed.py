@@ -182,12 +182,12 @@ def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> No
     made = bench.events(bench.case(1), finished=None)
     path = written(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     for read in (Session.load, steps_format.recorded):
-        with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 2"):
+        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
             read(path)
 
 
 def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
-    with pytest.raises(BenchtuiError, match="speaks of case 7, and its plan has 1 cases"):
+    with pytest.raises(BenchtuiError, match="event for case 7, but the session has 1 cases"):
         bench.session(bench.case(1), finished=None, more=(resumed(5.0, 7),))
 
 

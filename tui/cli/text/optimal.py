@@ -116,7 +116,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
     yield f"  {times(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
-            f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
+            f"  {decision.leader.name} has the better value, by a lead that isn't established or is within"
             f" {100 * ahead.same_within:.2g}%; the simpler case is chosen"
         )
     if decision.tail is not None:
@@ -125,7 +125,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("  can't be told apart from the best:", others)
+    yield from _listed("  can't be distinguished from the best:", others)
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
