@@ -23,17 +23,17 @@ def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     return tuple(f"{option} {getattr(config, option)}was requested but not applied" for option in wrong)
 
 
-def _precision(asked: str, effective: Effective) -> bool | None:
-    if asked.startswith(AUTOCAST):
-        return _autocast(DTYPES.get(asked.removeprefix(AUTOCAST)), effective)
-    kept = "float32" if asked == "tf32" else DTYPES.get(asked)
+def _precision(requested: str, effective: Effective) -> bool | None:
+    if requested.startswith(AUTOCAST):
+        return _autocast(DTYPES.get(requested.removeprefix(AUTOCAST)), effective)
+    kept = "float32" if requested == "tf32" else DTYPES.get(requested)
     if kept is None or effective.weights_dtype is None:
         return None
     if _bare(effective.weights_dtype) != kept or effective.autocast_dtype is not None:
         return False
-    if asked == "tf32":
+    if requested == "tf32":
         return effective.tf32
-    return not (asked == "fp32" and effective.tf32)
+    return not (requested == "fp32" and effective.tf32)
 
 
 def _autocast(dtype: str | None, effective: Effective) -> bool | None:
@@ -43,24 +43,24 @@ def _autocast(dtype: str | None, effective: Effective) -> bool | None:
     return None if effective.output_dtype is None else False
 
 
-def _compile(asked: str, effective: Effective) -> bool | None:
-    return None if effective.compiled is None else effective.compiled is (asked != "off")
+def _compile(requested: str, effective: Effective) -> bool | None:
+    return None if effective.compiled is None else effective.compiled is (requested != "off")
 
 
-def _attention(asked: str, effective: Effective) -> bool | None:
-    if asked == "auto":
+def _attention(requested: str, effective: Effective) -> bool | None:
+    if requested == "auto":
         return True
-    return None if effective.attention is None else effective.attention.startswith(asked)
+    return None if effective.attention is None else effective.attention.startswith(requested)
 
 
-def _threads(asked: int, effective: Effective) -> bool | None:
-    if not asked:
+def _threads(requested: int, effective: Effective) -> bool | None:
+    if not requested:
         return True
-    return None if effective.threads is None else effective.threads == asked
+    return None if effective.threads is None else effective.threads == requested
 
 
-def _padding(asked: str, effective: Effective) -> bool | None:
-    return None if effective.padding is None else effective.padding == asked
+def _padding(requested: str, effective: Effective) -> bool | None:
+    return None if effective.padding is None else effective.padding == requested
 
 
 _CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {

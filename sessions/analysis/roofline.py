@@ -128,8 +128,8 @@ def _without(peaks: Peaks, over: set[str]) -> Peaks:
 
 
 def _step_ms(case: CaseState) -> float | None:
-    if case.figures:
-        return (case.figures.device_ms or case.figures.latency_ms).median
+    if case.metrics:
+        return (case.metrics.device_ms or case.metrics.latency_ms).median
     times_ms = case.measured.device_ms or case.measured.wall_ms
     return median(times_ms) if times_ms else None
 

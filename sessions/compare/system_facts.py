@@ -27,10 +27,10 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
 
 def system(session: Session) -> tuple[Fact, ...]:
     """Return the facts of machine, GPUs and software. What couldn't be read is listed with its reason."""
-    return described(session.start.host, session.runtime)
+    return machine_facts(session.start.host, session.runtime)
 
 
-def described(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
+def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     """Return the facts of a machine, its GPUs and its software."""
     return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
 

@@ -34,12 +34,12 @@ def write_note(session: Path, text: str) -> None:
     Raises:
         BenchtuiError: If the session is elsewhere, or the note can't be written.
     """
-    path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
+    path, line = _note_path(_require_in_library(session)), " ".join(text.split())[:MOST_NOTE]
     if line:
         with output_file(path, private=True) as file:
             file.write(f"{line}\n".encode())
         return
-    with _told(path, "the note can't be removed"):
+    with _os_errors_as(path, "the note can't be removed"):
         path.unlink(missing_ok=True)
 
 
@@ -49,13 +49,13 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     Raises:
         BenchtuiError: If the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
     """
-    _at_rest(_of_library(session), running_paths, "renamed")
-    wanted = _named(name)
+    _require_not_running(_require_in_library(session), running_paths, "renamed")
+    wanted = _path_for_name(name)
     if wanted == session:
         return session
     if wanted.exists() or wanted.is_symlink():
         raise BenchtuiError(f"{wanted.stem}: a session with this name already exists; choose another name")
-    with _told(session, "can't be renamed"):
+    with _os_errors_as(session, "can't be renamed"):
         session.rename(wanted)
         with suppress(FileNotFoundError):
             _note_path(session).rename(_note_path(wanted))
@@ -68,8 +68,8 @@ def delete(session: Path, running_paths: Collection[Path]) -> None:
     Raises:
         BenchtuiError: If the session is elsewhere, or running (in ``running_paths``).
     """
-    _at_rest(_of_library(session), running_paths, "deleted")
-    with _told(session, "can't be deleted"):
+    _require_not_running(_require_in_library(session), running_paths, "deleted")
+    with _os_errors_as(session, "can't be deleted"):
         session.unlink()
         _note_path(session).unlink(missing_ok=True)
 
@@ -86,7 +86,7 @@ def import_session(source: Path) -> Path:
         raise BenchtuiError(f"{source}: already in the library as {known.path.stem}")
     path = paths.free_path(paths.safe_name(source.stem) or "session")
     with (
-        _told(source, "can't be copied into the library"),
+        _os_errors_as(source, "can't be copied into the library"),
         open_plain(source) as file,
         output_file(path, over=False, private=True) as copy,
     ):
@@ -98,7 +98,7 @@ def _note_path(session: Path) -> Path:
     return session.with_suffix(".note")
 
 
-def _named(name: str) -> Path:
+def _path_for_name(name: str) -> Path:
     stem = name.strip().removesuffix(".json")
     if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
         raise BenchtuiError(
@@ -108,7 +108,7 @@ def _named(name: str) -> Path:
     return paths.folder() / f"{stem}.json"
 
 
-def _of_library(session: Path) -> Path:
+def _require_in_library(session: Path) -> Path:
     if session.absolute().parent != paths.folder().absolute():
         raise BenchtuiError(
             f"{session}: not in the library ({paths.folder()}); only its sessions can be changed"
@@ -118,13 +118,13 @@ def _of_library(session: Path) -> Path:
     return session
 
 
-def _at_rest(session: Path, running_paths: Collection[Path], done: str) -> None:
+def _require_not_running(session: Path, running_paths: Collection[Path], done: str) -> None:
     if session.absolute() in running_paths:
         raise BenchtuiError(f"{session.stem}: a running sweep can't be {done}; stop it with `benchtui stop`")
 
 
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
+def _os_errors_as(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:

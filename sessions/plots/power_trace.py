@@ -45,9 +45,9 @@ class Span:
     ran_out: bool
 
 
-def power(facts: PlotData) -> Plan | SkippedPlot:
+def power(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of every device's power over time."""
-    found, spans = curves(facts.session), windows(facts.session)
+    found, spans = curves(data.session), windows(data.session)
     if not found:
         return SkippedPlot("power", "power not measured")
     shown = strongest(found)

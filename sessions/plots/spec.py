@@ -47,7 +47,7 @@ class SkippedPlot:
     reason: str
 
 
-def facts(session: Session) -> PlotData:
+def plot_data(session: Session) -> PlotData:
     """Collect the data for plots. Raises BenchtuiError if the session has no first event."""
     results = measured(session)
     bases = baselines(results, session.start.sweep.measure.baseline)

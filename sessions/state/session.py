@@ -150,9 +150,9 @@ class Session:
         return self.machine.gpus
 
     @property
-    def held(self) -> dict[int, list[ThrottleSpan]]:
+    def throttle_spans(self) -> dict[int, list[ThrottleSpan]]:
         """Throttle spans of the GPUs in the engine's machine."""
-        return self.machine.held
+        return self.machine.throttle_spans
 
     @property
     def host(self) -> Trace:
@@ -271,7 +271,7 @@ class Session:
             case NodeJoined() | NodeLost():
                 self._node_event(event)
             case _:
-                self._machine_of(event.node).told(event, again=bool(self.resumed))
+                self._machine_of(event.node).apply(event, resumed=bool(self.resumed))
 
     def _machine_of(self, node: str | None) -> MachineState:
         return self.machine if node is None else self._node(node)
@@ -285,17 +285,17 @@ class Session:
         if isinstance(event, NodeLost):
             self._node(event.node).lost = event
             for case in [each for each in self.running if each.node == event.node]:
-                self._set_back(self._case(case.index))
+                self._requeue(self._case(case.index))
         elif event.node in self.nodes:
             node = self.nodes[event.node]
             node.joined, node.lost = event, None
         else:
             self.nodes[event.node] = NodeState(joined=event)
 
-    def _set_back(self, case: CaseState) -> None:
+    def _requeue(self, case: CaseState) -> None:
         """Set a case back to waiting because its node was lost."""
-        case.lost = case.resting = True
-        self._leave(case)
+        case.lost = case.between_rounds = True
+        self._remove_running(case)
 
     def _queue_event(self, event: QueueEvent) -> None:
         match event:
@@ -331,22 +331,22 @@ class Session:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started, case.resting, case.lost = event, False, False
+                case.started, case.between_rounds, case.lost = event, False, False
                 if all(each is not case for each in self.running):
                     self.running.append(case)
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
                 case.repeated += (event,)
-                case.drop(event.round)
+                case.drop_from_round(event.round)
             case RoundFinished():
                 case.rounds += (event,)
-                case.resting = True
-                self._leave(case)
+                case.between_rounds = True
+                self._remove_running(case)
             case CaseFinished():
                 self.done += case.finished is None
                 case.finished = event
-                self._leave(case)
+                self._remove_running(case)
                 if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
                     from benchtui.sessions.stats.case_metrics import (
                         metrics,  # imports numpy, which is avoided where steps are kept
@@ -354,7 +354,7 @@ class Session:
 
                     case.replace_steps_with_metrics(metrics(case))
 
-    def _leave(self, case: CaseState) -> None:
+    def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]
 
     def _steps(self, event: Steps) -> None:

@@ -90,7 +90,7 @@ def applied(known: bool | None) -> str:
     return {True: "yes", False: "no", None: "not verified"}[known]
 
 
-def pair_in_force(pair: Comparison, option: str) -> bool | None:
+def pair_applied(pair: Comparison, option: str) -> bool | None:
     """Return whether both cases of a pair ran with the requested option; None if unknown."""
     both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:
@@ -100,10 +100,10 @@ def pair_in_force(pair: Comparison, option: str) -> bool | None:
 
 def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """Return the non-default values that weren't certainly applied: False for not applied, None for unknown."""
-    asked = {
+    requested = {
         "precision": result.config.precision not in ("fp32", UNKNOWN),
         "compile": result.config.compile not in ("off", UNKNOWN),
         "attention": result.config.attention != "auto",
     }
-    found = ((option, was_applied(result.case, option)) for option, wanted in asked.items() if wanted)
+    found = ((option, was_applied(result.case, option)) for option, wanted in requested.items() if wanted)
     return tuple((getattr(result.config, option), known) for option, known in found if not known)

@@ -157,7 +157,7 @@ FULL: tuple[AnyEvent, ...] = (
         compiling=Compiling(graphs=2, graph_breaks=1, recompiles=1, unsteady=(3,)),
         marks=("throttled: sw_thermal",),
     ),
-    CaseAdded(t=5.5, case=4, config=Config(device="cpu"), why="again", of=0, after=0),
+    CaseAdded(t=5.5, case=4, config=Config(device="cpu"), why="round_trip", of=0, after=0),
     OrderChanged(t=5.5, cases=(4, 1)),
     Paused(t=5.5),
     Continued(t=5.5),
@@ -207,7 +207,7 @@ text = st.text(st.characters(exclude_categories=["Cs"]))
 times_ms = st.floats(0, 1e18)
 
 
-def again(event: AnyEvent) -> AnyEvent:
+def round_trip(event: AnyEvent) -> AnyEvent:
     found: AnyEvent = msgspec.json.decode(msgspec.json.encode(event), type=AnyEvent)
     return found
 
@@ -219,7 +219,7 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("event", FULL, ids=lambda event: type(event).__name__)
 def test_event_survives_a_round_trip(event: AnyEvent) -> None:
-    assert again(event) == event
+    assert round_trip(event) == event
 
 
 def test_every_event_has_an_example() -> None:
@@ -244,13 +244,13 @@ def test_any_steps_survive_a_round_trip(data: st.DataObject) -> None:
         tokens=st.none() | column(st.integers(0, 10**18)),
     )
     event = data.draw(steps)
-    assert again(event) == event
+    assert round_trip(event) == event
 
 
 @given(text, text)
 def test_any_text_survives_a_round_trip(reason: str, line: str) -> None:
     event = CaseFinished(t=0.0, case=0, outcome="failed", reason=reason, stderr_line=line)
-    assert again(event) == event
+    assert round_trip(event) == event
     assert b"\n" not in msgspec.json.encode(event)
 
 

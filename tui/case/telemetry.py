@@ -84,19 +84,21 @@ def trace_lines(
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]
     lines = [line((words, "muted"))]
-    if machine.begun_s > span[0]:
+    if machine.readings_from_s > span[0]:
         lines.append(
-            line((f"those before {machine.begun_s:,.1f} s can be read again once it has ended", "muted"))
+            line(
+                (f"those before {machine.readings_from_s:,.1f} s can be read again once it has ended", "muted")
+            )
         )
     for at in range(0, len(drawn), across):
         lines += [BLANK, *_beside(drawn[at : at + across], each)]
-    return lines if gpu is None else [*lines, *_held(machine.held.get(gpu, ()), span, width, symbols)]
+    return lines if gpu is None else [*lines, *_held(machine.throttle_spans.get(gpu, ()), span, width, symbols)]
 
 
 def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
     """Return whether all readings of a case are in memory. True until it ends: it can't be reloaded before."""
     span = measured_span(case, now_s)
-    return case.finished is None or span is None or machine.begun_s <= span[0]
+    return case.finished is None or span is None or machine.readings_from_s <= span[0]
 
 
 def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:

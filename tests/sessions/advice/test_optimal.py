@@ -24,7 +24,7 @@ def vram(allocated: float, reserved: float | None = None) -> dict[str, Any]:
 
 
 def steadier(middle_ms: float) -> list[float]:
-    """30 times within a tenth of what ``spread`` has."""
+    """Return 30 times with a tenth of the spread of ``spread``."""
     return [middle_ms * (1 + 0.001 * (place / 29 - 0.5)) for place in range(30)]
 
 
@@ -71,7 +71,7 @@ SIMPLER = (
     ({"ms": 10.0, "precision": "fp32"}, {"ms": 9.95, "precision": "bf16"}),
     ({"ms": 10.0, "attention": "auto"}, {"ms": 9.95, "attention": "eager"}),
 )
-"""Two cases that can't be told apart, the simpler one first: no compiler, memory, step, options."""
+"""Two indistinguishable cases, the simpler one first: no compilation, memory, step, options."""
 
 
 @pytest.mark.parametrize(("simple", "leader"), SIMPLER)
@@ -94,7 +94,7 @@ def test_simpler_of_indistinguishable_cases_is_chosen(
 
 
 def test_noisy_leader_does_not_tie_two_cases_that_differ(bench: Any) -> None:
-    """The one with the least memory isn't told apart from the leader, and is surely slower than the second."""
+    """The case with the least memory is indistinguishable from the leader, but slower than the second."""
 
     def made(rounds_ms: tuple[float, ...], megabytes: float, threads: int) -> Any:
         times = [[ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)] for ms in rounds_ms]
@@ -117,7 +117,7 @@ def test_established_lead_is_not_given_up_for_a_simpler_case(bench: Any) -> None
 
 
 def test_longer_tail_is_reported_and_the_lead_is_not_clear(bench: Any) -> None:
-    """Steps of 10 ms of which each twentieth takes 300, against steps of 12."""
+    """Steps of 10 ms, every twentieth of 300 ms, against steps of 12 ms."""
     long = [300.0 if place % 20 == 19 else 10.0 + place % 7 / 100 for place in range(200)]
     short = [12.0 + place % 7 / 100 for place in range(200)]
     cases = bench.case(1, rounds=[long] * 3, ms=long, threads=2), bench.case(1, rounds=[short] * 3, ms=short)
@@ -137,8 +137,8 @@ def test_tail_is_p90_with_too_few_steps_for_p99(bench: Any) -> None:
 
 
 def test_steadiest_case_needs_several_rounds_to_be_distinguished(bench: Any) -> None:
-    def jittery(share: float, turn: int) -> list[float]:
-        return [10.0 * (1 + (share + 0.001 * turn) * (place * 7 % 30 / 29 - 0.5)) for place in range(30)]
+    def jittery(share: float, round_index: int) -> list[float]:
+        return [10.0 * (1 + (share + 0.001 * round_index) * (place * 7 % 30 / 29 - 0.5)) for place in range(30)]
 
     def made(share: float, rounds: int, **options: Any) -> Any:
         times = [jittery(share, turn) for turn in range(rounds)]
@@ -189,7 +189,7 @@ def test_constraints_reject_cases_and_report_the_value(bench: Any) -> None:
     decision = decide(session, Objective(constraints=Constraints(vram_mb=8000.0)))
     assert decision.best.config.batch_size == 1
     assert decision.runner_up is None
-    assert [each.reason for each in decision.left_out] == [
+    assert [each.reason for each in decision.rejected] == [
         "VRAM 8,100 MB, over 8,000",
         "no VRAM: ran on the CPU",
         "out of memory: CUDA out of memory",
@@ -202,11 +202,11 @@ def test_missing_metric_rejects_a_case(bench: Any) -> None:
     limits = Constraints(p99_ms=50.0, power_w=300.0)
     decision = decide(session, Objective(constraints=limits))
     assert decision.best is None
-    (left,) = decision.left_out
+    (left,) = decision.rejected
     assert left.reason == "no p99: 30 steps, 100 needed; power not measured"
-    (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxed
+    (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxations
     assert (alone.field, alone.value) == ("p99_ms", None)
-    assert decide(session, Objective("memory")).left_out[0].reason == "peak memory not measured"
+    assert decide(session, Objective("memory")).rejected[0].reason == "peak memory not measured"
 
 
 def test_tightest_constraint_is_listed_with_the_value_that_admits_a_case(bench: Any) -> None:
@@ -215,7 +215,7 @@ def test_tightest_constraint_is_listed_with_the_value_that_admits_a_case(bench: 
         bench.case(8, 40.0, device="cuda:0", end=vram(9000.0)),
     )
     decision = decide(session, Objective(constraints=Constraints(vram_mb=2000.0, latency_ms=20.0)))
-    (relaxed,) = decision.relaxed
+    (relaxed,) = decision.relaxations
     assert (relaxed.field, relaxed.value, relaxed.result.config.batch_size) == ("vram_mb", 3000.0, 1)
     again = Objective(constraints=Constraints(vram_mb=relaxed.value, latency_ms=20.0))
     assert decide(session, again).best.config.batch_size == 1
@@ -224,7 +224,7 @@ def test_tightest_constraint_is_listed_with_the_value_that_admits_a_case(bench: 
 def test_no_constraint_is_listed_if_two_exclude_every_case(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)))
     decision = decide(session, Objective(constraints=Constraints(vram_mb=1.0, latency_ms=1.0)))
-    assert (decision.best, decision.relaxed) == (None, ())
+    assert (decision.best, decision.relaxations) == (None, ())
 
 
 def test_first_step_decides_a_short_job(bench: Any) -> None:
@@ -281,13 +281,13 @@ def test_only_cases_of_the_given_sequence_length_are_candidates(bench: Any) -> N
     assert lengths(session) == (128, 512)
     decision = decide(session, Objective(sequence_length=512))
     assert decision.best.config.sequence_length == 512
-    assert (decision.runner_up, decision.left_out) == (None, ())
+    assert (decision.runner_up, decision.rejected) == (None, ())
 
 
 def test_session_without_a_measured_case_has_no_best_case(bench: Any) -> None:
     decision = decide(bench.session(bench.case(1, outcome="failed", end={"reason": "no"})), Objective())
     assert decision.best is None
-    assert [each.reason for each in decision.left_out] == ["failed: no"]
+    assert [each.reason for each in decision.rejected] == ["failed: no"]
 
 
 def test_single_case_sweep_contains_only_that_case() -> None:

@@ -1,4 +1,4 @@
-"""What counts as odd, and what doesn't."""
+"""What counts as an anomaly, and what doesn't."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_drifting_steps_are_an_anomaly(bench: Any) -> None:
 
 
 def test_drift_is_searched_within_each_round(bench: Any) -> None:
-    """Rounds that differ are noise between rounds, which has its own figure, and no drift."""
+    """Rounds that differ are noise between rounds, which has its own metric, not drift."""
     assert not found(bench, bench.case(1, rounds=(noisy(10.0, 60), noisy(12.0, 60))))
     rising = [10 + 2 * place / 99 for place in range(100)]
     (only,) = found(bench, bench.case(1, rounds=(noisy(11.0, 60), rising)))

@@ -3,12 +3,12 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.chart_series import (
-    FIGURES,
     LATENCY,
+    PLOT_METRICS,
     SAMPLES,
+    available_metrics,
     axes_of,
     chart,
-    figures_of,
     line_labels,
 )
 from benchtui.sessions.stats.case_metrics import metrics
@@ -76,16 +76,16 @@ def test_newest_value_of_a_rerun_case_counts(bench: Any) -> None:
 
 def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
     plain = bench.session(bench.case(1, 5.0)).cases
-    names = [figure.name for figure in figures_of(plain, metrics)]
+    names = [figure.name for figure in available_metrics(plain, metrics)]
     assert names == ["samples/s", "tokens/s", "latency p50"]
     generated = bench.session(
         bench.case(
             1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}
         )
     ).cases
-    assert "time to first token" in [figure.name for figure in figures_of(generated, metrics)]
-    assert [figure.name for figure in figures_of([], metrics)] == ["samples/s"]
-    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+    assert "time to first token" in [figure.name for figure in available_metrics(generated, metrics)]
+    assert [figure.name for figure in available_metrics([], metrics)] == ["samples/s"]
+    assert len({figure.name for figure in PLOT_METRICS}) == len(PLOT_METRICS)
 
 
 def test_labels_name_the_options_that_differ(bench: Any) -> None:

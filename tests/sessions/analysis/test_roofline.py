@@ -21,7 +21,7 @@ CPU = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9, bytes_per_
 
 
 def found(bench: Any, work: StepCost | None, *peaks: Peaks, **options: Any) -> Limit | None:
-    """The limit of a case whose median step takes 100 ms."""
+    """Return the roofline of a case whose median step takes 100 ms."""
     case = bench.case(**{"ms": [90.0, 100.0, 110.0], "end": {"work": work}} | options)
     return limit(bench.session(case).cases[0], peaks)
 
@@ -64,7 +64,7 @@ def test_bound_is_named_if_the_counts_are_unambiguous(
     ("busy_ms", "share", "bound"), [(19.0, 0.475, "host"), (36.0, 0.9, "arithmetic"), (50.0, 1.0, "arithmetic")]
 )
 def test_case_with_an_idle_device_is_host_bound(bench: Any, busy_ms: float, share: float, bound: str) -> None:
-    """By the device's clock the median step takes 40 ms, whatever the host's says."""
+    """The device's clock counts: by it, the median step takes 40 ms."""
     gpu = Peaks(t=0.0, device="cuda:0", precision="fp16", flops_per_s=1e12, bytes_per_s=1e12)
     columns = {"device_ms": [40.0, 40.0, 41.0]}
     options = {"device": "cuda:0", "precision": "amp-fp16", "threads": 4, "columns": columns}
@@ -116,7 +116,7 @@ def test_peaks_of_another_precision_or_thread_count_are_ignored(bench: Any) -> N
 
 
 def sound(bench: Any, *works: StepCost, peaks: tuple[Peaks, ...] = (CPU,), **options: Any) -> tuple[Peaks, ...]:
-    """The peaks that no case exceeded, of cases whose steps take 100 ms."""
+    """Return the peaks that no case exceeded, with cases whose steps take 100 ms."""
     made = [bench.case(size, 100.0, end={"work": each}, **options) for size, each in enumerate(works, 1)]
     return sound_peaks(bench.session(*made).cases, peaks)
 

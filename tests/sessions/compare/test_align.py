@@ -195,7 +195,7 @@ def test_number_of_sessions_is_limited_to_the_letters(bench: Any, amount: int) -
 
 
 def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> PairwiseComparison:
-    """A case of 10 ms against one of 9, in two sessions; in the second the peaks are so many times as high."""
+    """Compare a case of 10 ms with one of 9 ms in a session whose peaks are higher by these factors."""
     rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
     sides = []
     for name, ms in (("base", 10.0), ("new", 9.0)):
@@ -225,18 +225,18 @@ def test_difference_explained_by_machine_speed_is_unsure(
 ) -> None:
     (row,) = paced(bench, flops, copies).rows
     assert row.verdict is verdict
-    assert row.pace == (pace and pytest.approx(pace))
+    assert row.machine_speedup == (pace and pytest.approx(pace))
 
 
 def test_peaks_are_not_compared_across_software_versions(bench: Any) -> None:
     (row,) = paced(bench, 1.2, 1.2, torch="2.14.0").rows
-    assert (row.verdict, row.pace) == (Verdict.FASTER, None)
+    assert (row.verdict, row.machine_speedup) == (Verdict.FASTER, None)
 
 
 @pytest.mark.parametrize(
-    ("flops", "copies", "said"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
+    ("flops", "copies", "mark"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
 )
-def test_row_reports_the_machine_speed_ratio(bench: Any, flops: float, copies: float, said: str | None) -> None:
+def test_row_reports_the_machine_speed_ratio(bench: Any, flops: float, copies: float, mark: str | None) -> None:
     (row,) = paced(bench, flops, copies).rows
     assert row.pair is not None
-    assert own_marks(row, row.pair, "B") == said
+    assert own_marks(row, row.pair, "B") == mark

@@ -57,10 +57,10 @@ def test_step_time_is_scaled_by_work_from_the_nearest_case() -> None:
 
 
 def test_case_with_evicted_steps_gives_the_same_estimate() -> None:
-    kept, let_go = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
-    let_go.replace_steps_with_metrics(metrics(let_go))
-    assert not let_go.steps_held
-    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, let_go))
+    kept, evicted = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
+    evicted.replace_steps_with_metrics(metrics(evicted))
+    assert not evicted.steps_in_memory
+    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, evicted))
     assert known is not None and found is not None
     assert found.seconds == pytest.approx(known.seconds) == pytest.approx(3.0 + 25 * 0.02)
 

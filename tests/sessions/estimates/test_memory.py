@@ -18,7 +18,7 @@ def allocated(mb: float) -> Memory:
 
 @pytest.fixture
 def forecast() -> MemoryForecast:
-    """500 MB fixed and 10 MB a sample of 128 tokens."""
+    """Return a forecast with 500 MB fixed and 10 MB per sample of 128 tokens."""
     forecast = MemoryForecast()
     for size in (1, 2, 4):
         forecast.learn(gpu(size), allocated(500 + 10 * size))

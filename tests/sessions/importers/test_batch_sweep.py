@@ -60,15 +60,20 @@ def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) 
         15.56,
         514.72,
     )
-    said = row.case.finished.reported
-    assert (said.latency_median_ms, said.latency_p90_ms, said.latency_p95_ms, said.latency_p99_ms) == (
+    reported = row.case.finished.reported
+    assert (
+        reported.latency_median_ms,
+        reported.latency_p90_ms,
+        reported.latency_p95_ms,
+        reported.latency_p99_ms,
+    ) == (
         15.5444,
         15.7156,
         15.8712,
         16.1824,
     )
-    assert said.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
-    assert (said.mean_power_w, said.energy_j) == (216.24, 33.6469)
+    assert reported.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
+    assert (reported.mean_power_w, reported.energy_j) == (216.24, 33.6469)
 
 
 def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Path) -> None:
@@ -107,19 +112,19 @@ def test_earliest_timestamp_is_the_measurement_time(imported: Any, runner_file: 
 
 def test_ignored_fields_are_listed_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
-    said = "\n".join(message.text for message in session.messages)
-    assert "ignored fields: dataset (glue/sst2), split (validation), warmup_runs (5), " in said
-    assert "metrics.gpu_latency_ms_p95, " in said
-    assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in said
-    assert "metrics.latency_ms_mean" not in said
+    texts = "\n".join(message.text for message in session.messages)
+    assert "ignored fields: dataset (glue/sst2), split (validation), warmup_runs (5), " in texts
+    assert "metrics.gpu_latency_ms_p95, " in texts
+    assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in texts
+    assert "metrics.latency_ms_mean" not in texts
     assert "- **Import**: ignored fields: dataset (glue/sst2)" in markdown(session)
 
 
 def test_misleading_field_names_of_the_runner_are_noted(runner_file: Path) -> None:
-    said = "\n".join(notes(read(runner_file)))
-    assert "converted from MiB" in said
-    assert "mean of the rates of single steps" in said
-    assert "sets up autocast but never enters it" in said
+    texts = "\n".join(notes(read(runner_file)))
+    assert "converted from MiB" in texts
+    assert "mean of the rates of single steps" in texts
+    assert "sets up autocast but never enters it" in texts
 
 
 def test_mixed_precision_on_a_cpu_is_fp32(imported: Any, runner_file: Path) -> None:
@@ -141,16 +146,16 @@ def test_energy_of_the_other_device_is_ignored_and_listed(imported: Any, runner_
     value["metrics"] |= {"cpu_energy_j": 5.0, "cpu_avg_power_w": 40.0}
     session = imported(lines(value))
     assert session.cases[0].finished.reported.mean_power_w == 216.24
-    said = session.messages[-1].text
-    assert "metrics.cpu_avg_power_w, metrics.cpu_energy_j" in said
+    note = session.messages[-1].text
+    assert "metrics.cpu_avg_power_w, metrics.cpu_energy_j" in note
 
 
 def test_missing_combinations_are_listed_and_not_planned(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     assert len(session.cases) == 10
-    said = session.messages[-1].text
-    assert said.startswith("combinations of options missing from the file: cuda amp-fp16 compile=off bs=64")
-    assert said.endswith("7 more")
+    note = session.messages[-1].text
+    assert note.startswith("combinations of options missing from the file: cuda amp-fp16 compile=off bs=64")
+    assert note.endswith("7 more")
 
 
 def test_missing_metric_is_reported_with_its_place(imported: Any, runner_file: Path) -> None:

@@ -113,8 +113,8 @@ def test_llama_bench_gpu_build_date_and_options_are_kept(imported: Any) -> None:
     assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
     assert session.start.host.packages == {"llama.cpp": "5163 8cf427ff"}
     assert session.start.measured == "2025-04-24T11:58:51Z"
-    said = [message.text for message in session.messages[1:]]
-    assert said == [
+    texts = [message.text for message in session.messages[1:]]
+    assert texts == [
         "options shared by all tests: n_threads=8, n_gpu_layers=-1, n_batch=2048",
         "ignored fields: model_size, samples_ttft_ns",
     ]
@@ -148,10 +148,10 @@ def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optim
 
 
 def test_ignored_optimum_benchmark_fields_are_listed(imported: Any, optimum_file: Path) -> None:
-    said = imported(optimum_file).messages[-1].text
-    assert said.startswith("ignored fields: config.backend.")
-    assert "config.backend.seed" in said
-    assert said.endswith("report.load_model")
+    note = imported(optimum_file).messages[-1].text
+    assert note.startswith("ignored fields: config.backend.")
+    assert "config.backend.seed" in note
+    assert note.endswith("report.load_model")
 
 
 def test_configured_dtype_is_the_precision(imported: Any, optimum_file: Path) -> None:
@@ -299,12 +299,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), BROKEN, ids=[said for _, said in BROKEN])
-def test_invalid_input_is_reported_with_file_place_and_value(imported: Any, content: object, said: str) -> None:
+@pytest.mark.parametrize(("content", "expected"), BROKEN, ids=[expected for _, expected in BROKEN])
+def test_invalid_input_is_reported_with_file_place_and_value(
+    imported: Any, content: object, expected: str
+) -> None:
     with pytest.raises(BenchtuiError) as caught:
         imported(content)
     text = str(caught.value)
-    assert said in text
+    assert expected in text
     assert "source" in text
     assert "\n" not in text
 

@@ -75,13 +75,13 @@ def test_fp16_of_the_script_is_autocast(imported: Any, csv_file: Path) -> None:
 
 def test_ignored_columns_are_listed_with_their_range(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
-    said = [message.text for message in session.messages]
+    texts = [message.text for message in session.messages]
     assert (
         "ignored fields: compile_warmup_time"
         " (0 to 0.7619; time of calling torch.compile, which compiles nothing yet), "
         "gpu_utilization_avg (81.42 to 99.22; read by nvidia-smi once after each step)"
-    ) in said
-    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in said)
+    ) in texts
+    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in texts)
     assert "compile_warmup_time (0 to 0.7619" in markdown(session)
 
 
@@ -113,7 +113,7 @@ HEAD = "name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         ("a,fp16,True,0,5,1,1,8", "line 2: batch_size '0': expected `int` >= 1"),
         ("a,fp16,True,1,5,nan,1,8", "line 2: avg_step_time 'nan': expected `float` > 0"),
@@ -123,10 +123,10 @@ HEAD = "name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max
         ("", "contains no measurements"),
     ],
 )
-def test_invalid_row_is_reported_with_line_and_value(imported: Any, row: str, said: str) -> None:
+def test_invalid_row_is_reported_with_line_and_value(imported: Any, row: str, expected: str) -> None:
     with pytest.raises(BenchtuiError, match="source") as caught:
         imported(f"{HEAD}\n{row}\n", "training-csv")
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

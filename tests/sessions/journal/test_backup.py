@@ -1,4 +1,4 @@
-"""A session that is saved beside a file that others have damaged."""
+"""Rescue of a session whose file others have damaged."""
 
 import errno
 import json
@@ -20,7 +20,7 @@ def message(text: str) -> Message:
 
 def test_damage_found_before_the_last_event_is_reported_before_it(tmp_path: Path) -> None:
     path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
-    log = SessionLog(Journal(path, spare=True))
+    log = SessionLog(Journal(path, backup=True))
     log.tell("one")
     os.truncate(path, 0)
     log.write(SessionFinished(t=2.0, outcome="completed"))
@@ -45,7 +45,7 @@ def test_damaged_file_without_a_backup_is_an_error_and_kept(tmp_path: Path) -> N
 
 def test_full_disk_drops_the_backup_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, write, full = tmp_path / "s.json", os.write, [True]
-    journal = Journal(path, spare=True)
+    journal = Journal(path, backup=True)
     journal.append(message("one"))
 
     def refuse(fd: int, data: bytes) -> int:
@@ -69,7 +69,7 @@ def test_full_disk_drops_the_backup_first(tmp_path: Path, monkeypatch: pytest.Mo
 def test_rescue_uses_a_free_name_and_readers_find_it(tmp_path: Path) -> None:
     path, taken = tmp_path / "s.json", tmp_path / "s.rescued.json"
     taken.write_text('[\n{"event":"message","t":0.0,"level":"info","text":"of another session"},\n')
-    journal = Journal(path, spare=True)
+    journal = Journal(path, backup=True)
     journal.append(message("one"))
     tail = Tail(path)
     assert [event.text for event in tail.read() if isinstance(event, Message)] == ["one"]

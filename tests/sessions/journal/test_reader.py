@@ -33,7 +33,7 @@ def events(bench: Any) -> list[AnyEvent]:
     return made
 
 
-def written(path: Path, events: list[AnyEvent]) -> Path:
+def write_session(path: Path, events: list[AnyEvent]) -> Path:
     record = Journal(path)
     for event in events:
         record.append(event)
@@ -46,7 +46,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     whole = json.loads(path.read_text())
     lines = lines_of(path)
     assert [lines[0], *lines[-2:]] == [b"[", b"]", b""]
@@ -66,11 +66,11 @@ def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, e
 
 
 def test_unfinished_file_is_read(tmp_path: Path, events: list[AnyEvent]) -> None:
-    assert read(written(tmp_path / "s.json", events[:-1])) == reader.Recording([*events[:-1]], torn=False)
+    assert read(write_session(tmp_path / "s.json", events[:-1])) == reader.Recording([*events[:-1]], torn=False)
 
 
 def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = written(tmp_path / "s.json", events).read_bytes()
+    data = write_session(tmp_path / "s.json", events).read_bytes()
     cut = tmp_path / "cut.json"
     closing = data.index(b"\n]\n")
     for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
@@ -85,7 +85,7 @@ def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events:
 
 
 def test_file_cut_within_its_first_event_is_not_a_session(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = written(tmp_path / "s.json", events).read_bytes()
+    data = write_session(tmp_path / "s.json", events).read_bytes()
     cut = tmp_path / "cut.json"
     for size in range(data.index(b"\n", 2) + 1):
         cut.write_bytes(data[:size])
@@ -94,14 +94,14 @@ def test_file_cut_within_its_first_event_is_not_a_session(tmp_path: Path, events
 
 
 def test_unknown_event_is_kept_as_written(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     lines = lines_of(path)
     path.write_bytes(b"\n".join([*lines[:3], NEWER + b",", *lines[3:]]))
     assert read(path).events == [*events[:2], Unknown("case_moved", 5.0, NEWER), *events[2:]]
 
 
 def test_unknown_field_is_ignored(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().replace(b'"t":', b'"weather":{"rain":[1]},"t":'))
     assert read(path).events == events
 
@@ -110,7 +110,7 @@ def test_unknown_field_is_ignored(tmp_path: Path, events: list[AnyEvent]) -> Non
 def test_newer_schema_is_rejected_naming_both_versions(
     tmp_path: Path, events: list[AnyEvent], plan: bytes
 ) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3').replace(b'"plan":[', plan))
     with pytest.raises(
         BenchtuiError, match=r"s\.json.* schema 3, but this version reads up to schema 2; update benchtui$"
@@ -146,7 +146,7 @@ def test_newer_schema_is_rejected_naming_both_versions(
 def test_broken_line_is_reported_with_its_number(
     tmp_path: Path, events: list[AnyEvent], line: bytes, why: str
 ) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     lines = lines_of(path)
     path.write_bytes(b"\n".join([*lines[:4], line, *lines[4:]]))
     with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
@@ -168,7 +168,7 @@ def test_file_of_another_kind_is_rejected(tmp_path: Path, text: str) -> None:
 
 def test_session_must_begin_with_session_started(tmp_path: Path, events: list[AnyEvent]) -> None:
     with pytest.raises(BenchtuiError, match="should begin with a session_started event"):
-        read(written(tmp_path / "s.json", events[1:]))
+        read(write_session(tmp_path / "s.json", events[1:]))
 
 
 def test_unreadable_file_is_named(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_end_of_case_and_session_is_synced_to_disk(
     synced: list[bytes] = []
     path = tmp_path / "s.json"
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(lines_of(path)[-2]))
-    written(path, events[:-1])
+    write_session(path, events[:-1])
     assert [json.loads(line.rstrip(b","))["case"] for line in synced] == [0, 1]
     record = Journal(tmp_path / "t.json")
     record.append(SessionFinished(t=0.0, outcome="completed"))
@@ -291,15 +291,15 @@ def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> No
     record.append(events[-1])
     record.close()
     assert len(json.loads(path.read_text())) == 402
-    told = [event for event in read(path).events if isinstance(event, Message)]
+    messages = [event for event in read(path).events if isinstance(event, Message)]
     for number in range(4):
-        assert [event.t for event in told if event.text.startswith(f"{number} ")] == [
+        assert [event.t for event in messages if event.text.startswith(f"{number} ")] == [
             float(n) for n in range(100)
         ]
 
 
 def test_tail_returns_each_event_once_and_waits_for_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = written(tmp_path / "s.json", events).read_bytes()
+    data = write_session(tmp_path / "s.json", events).read_bytes()
     path = tmp_path / "growing.json"
     found: list[list[reader.AnyRecord]] = []
     with path.open("wb", buffering=0) as file:
@@ -315,7 +315,7 @@ def test_tail_returns_each_event_once_and_waits_for_whole_lines(tmp_path: Path, 
 
 
 def test_tail_reads_no_more_than_requested(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     first = path.read_bytes().index(b"\n", 2) + 1
     tail = Tail(path)
     assert (tail.read(first - 1), tail.torn) == ([], True)
@@ -325,7 +325,7 @@ def test_tail_reads_no_more_than_requested(tmp_path: Path, events: list[AnyEvent
 
 
 def test_tail_counts_lines_across_reads(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events[:-1])
+    path = write_session(tmp_path / "s.json", events[:-1])
     tail = Tail(path)
     tail.read(10)
     tail.read()
@@ -337,7 +337,7 @@ def test_tail_counts_lines_across_reads(tmp_path: Path, events: list[AnyEvent]) 
 
 
 def test_tail_can_continue_from_the_position_of_another(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events[:-1])
+    path = write_session(tmp_path / "s.json", events[:-1])
     whole = path.stat().st_size
     with path.open("ab") as file:
         file.write(b"oops\n")
@@ -378,14 +378,14 @@ def test_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None:
 
 def test_newline_in_a_text_is_escaped(tmp_path: Path, events: list[AnyEvent]) -> None:
     odd = Message(t=1.0, level="error", text="a\nb\r\n\u2028 \x1b[31m ]\n")
-    path = written(tmp_path / "s.json", [events[0], odd])
+    path = write_session(tmp_path / "s.json", [events[0], odd])
     assert path.read_bytes().count(b"\n") == 3
     assert b"\x1b" not in path.read_bytes()
     assert read(path).events[1] == odd
 
 
 def test_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = written(tmp_path / "s.json", events)
+    path = write_session(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().rstrip())
     tail = Tail(path)
     assert tail.read() == read(path).events == events

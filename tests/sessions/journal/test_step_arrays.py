@@ -1,4 +1,4 @@
-"""Long lines of steps, held against msgspec's decoding of the same."""
+"""Decoding of long ``steps`` lines, compared with that of msgspec."""
 
 import io
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ STEPS = st.builds(
 
 
 def listed(event: reader.AnyRecord | None) -> Any:
-    """An event with its arrays as lists."""
+    """Return an event with its arrays as lists."""
     plain = msgspec.json.encode(event, enc_hook=list)
     return msgspec.json.decode(plain, type=Steps) if isinstance(event, Steps) else event
 

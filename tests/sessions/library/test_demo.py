@@ -1,4 +1,4 @@
-"""The session that comes with benchtui is a real one, small, and names no folder of the machine."""
+"""The bundled demo session: real, small, and without paths of the machine that recorded it."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_demo_can_be_replayed_to_any_moment() -> None:
     timeline = Timeline(demo_path())
     while not timeline.complete:
         timeline.read()
-    while timeline.marks.examine():
+    while timeline.marks.find_outliers():
         pass
     telling = ReplayCursor(timeline)
     done = []

@@ -11,7 +11,7 @@ from benchtui.sessions.library import operations, paths
 
 @pytest.fixture
 def record(home: Path, bench: Any) -> Any:
-    """Writes a session into the library, or elsewhere."""
+    """Return a function that writes a session to the library, or elsewhere."""
 
     def write(name: str, folder: Path | None = None, id: str = "abc") -> Path:
         path = (folder or paths.folder()) / name

@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 21, 10, 5, 9)  # noqa: DTZ001  (shown as it is)
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The library's folder, in a place of its own; the working folder is another."""
+    """Return the library folder in a temporary place. The working directory is another one."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data" / "benchtui" / "sessions"
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def record(bench: Any) -> Any:
-    """Writes a session into the library."""
+    """Return a function that writes a session to the library."""
 
     def write(
         name: str, created: str = "2026-11-21T10:00:00Z", *, id: str = "abc", finished: bool = True

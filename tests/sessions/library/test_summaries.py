@@ -13,7 +13,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 
 @pytest.fixture
 def record(bench: Any, tmp_path: Path) -> Any:
-    """Writes a session file of these cases."""
+    """Return a function that writes a session file of given cases."""
 
     def write(*made: Any, name: str = "s.json", **options: Any) -> Path:
         journal = Journal(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Figures of hand-made sessions: what they show, and that text of a session stays text."""
+"""Plots of hand-made sessions: their contents, and that text of a session is drawn literally."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ PNG = b"\x89PNG\r\n"
 
 
 def whole(bench: Any, **options: Any) -> Session:
-    """A session with the data for every figure."""
+    """Return a session with the data for every plot."""
     end = {
         "memory": Memory(peak_rss_mb=500.0),
         "energy": Energy(energy_j=30.0, mean_power_w=100.0, source="counter"),
@@ -53,7 +53,7 @@ def whole(bench: Any, **options: Any) -> Session:
 
 
 def texts(picture: RenderedPlot) -> str:
-    """All text of a drawing, as a reader sees it."""
+    """Return all text of a plot, as a reader sees it."""
     root = ElementTree.fromstring(picture.svg)
     return "\n".join(text for each in root.iter() if (text := (each.text or "").strip()))
 
@@ -151,7 +151,7 @@ def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
     known = facts(
         bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
     )
-    found = bars.places(known)
+    found = bars.case_speedups(known)
     assert [(place.result.config.batch_size, place.sure) for place in found] == [
         (4, True),
         (2, True),

@@ -319,7 +319,7 @@ def test_marks_stand_at_the_top(bench: Any, read: Read) -> None:
     assert [text.split(":")[0] for text in title(document).paragraphs[1:]] == ["Sample text", "Random weights"]
     assert title(document).paragraphs[1].endswith("1 of 2 cases.")
     assert title(document).paragraphs[2].endswith("all 2 cases.")
-    assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
+    assert document["Every case"].columns("Markers") == [["sample text"], ["–"]]
 
 
 def test_a_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:

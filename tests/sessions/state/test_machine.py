@@ -1,4 +1,4 @@
-"""What a session knows of each machine that it ran on."""
+"""State of each machine that a session ran on."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ CONFIG = Config(machine="H100", device="cuda:0")
 
 
 def joined(node: str, **fields: Any) -> NodeJoined:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "t": 0.0,
         "host": Host(hostname=node),
         "kind": "H100",
         "clock_offset_s": -3.5,
     } | fields
-    return NodeJoined(node=node, **told)
+    return NodeJoined(node=node, **values)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from benchtui.sessions.sweep import Config
 
 @pytest.fixture
 def session(bench: Any) -> Session:
-    """A session of two planned cases that has just begun."""
+    """Return a session of two planned cases that has just started."""
     made: Session = bench.session(
         bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
     )
@@ -153,23 +153,23 @@ def test_dropping_a_round_restores_every_column() -> None:
         "loss": [1.5, None],
     }
     dropped, kept = Columns(), Columns()
-    for turn in range(3):
-        event = steps(wall_ms=[1.0, 2.0], round=turn, **whole)
+    for round_index in range(3):
+        event = steps(wall_ms=[1.0, 2.0], round=round_index, **whole)
         dropped.extend(event)
-        if turn == 0:
+        if round_index == 0:
             kept.extend(event)
-    dropped.drop(1)
+    dropped.drop_from_round(1)
     for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
         assert getattr(dropped, name) == getattr(kept, name), name
     assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
-    dropped.drop(0)
+    dropped.drop_from_round(0)
     assert {len(dropped), len(dropped.loss), len(dropped.padded_tokens)} == {0}
 
 
 def test_peaks_are_kept_in_measurement_order(session: Session) -> None:
-    told = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
-    session.apply_all(told)
-    assert session.peaks == told
+    peaks = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
+    session.apply_all(peaks)
+    assert session.peaks == peaks
 
 
 @pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
@@ -196,8 +196,8 @@ def test_prefix_equals_a_case_with_only_those_steps(count: int) -> None:
         whole.extend(event)
         if place < count:
             part.extend(event)
-    assert whole.first(part.sizes()) == part
-    assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
+    assert whole.prefix(part.sizes()) == part
+    assert [whole.of_round(round_index) for round_index in range(4)] == [2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])
@@ -326,7 +326,7 @@ def test_inconsistent_events_are_reported_with_the_file(tmp_path: Path, recorded
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to everything within a JSON value."""
+    """Yield the path of everything within a JSON value."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         yield (*path, key)
@@ -348,7 +348,7 @@ def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     ids=repr,
 )
 def test_untrusted_file_is_read_or_rejected(tmp_path: Path, recorded: list[Any], hostile: Any) -> None:
-    """Warnings are errors here, so that an overflow within the figures shows."""
+    """Warnings are errors in tests, so an overflow in the metrics fails the test."""
     refused = 0
     for path in places(recorded):
         try:
@@ -367,8 +367,10 @@ def test_case_waits_between_rounds_and_a_repeated_round_counts_once(bench: Any) 
     session = bench.session(bench.case(1), finished=None)
     session.cases[0].finished = None
 
-    def steps(turn: int, wall_ms: list[float]) -> Steps:
-        return Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=wall_ms, parts_ms={"f": wall_ms})
+    def steps(round_index: int, wall_ms: list[float]) -> Steps:
+        return Steps(
+            t=1.0, case=0, phase="measure", round=round_index, wall_ms=wall_ms, parts_ms={"f": wall_ms}
+        )
 
     session.apply_all(
         [
@@ -429,7 +431,7 @@ def test_cases_are_added_to_the_plan(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "expected"),
     [
         (added(3), "case 3 added out of order; the next one is case 2"),
         (added(1), "case 1 added out of order; the next one is case 2"),
@@ -438,8 +440,8 @@ def test_cases_are_added_to_the_plan(session: Session) -> None:
         (OrderChanged(t=1.0, cases=(0, 7)), "event for case 7, but the session has 2 cases"),
     ],
 )
-def test_impossible_queue_change_is_rejected(session: Session, event: AnyEvent, said: str) -> None:
-    with pytest.raises(BenchtuiError, match=said):
+def test_impossible_queue_change_is_rejected(session: Session, event: AnyEvent, expected: str) -> None:
+    with pytest.raises(BenchtuiError, match=expected):
         session.apply(event)
     assert len(session.cases) == 2 and numbers(session) == [0, 1]
 
@@ -490,7 +492,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 @pytest.mark.parametrize("name", ["comprehensive-report.json", "quick-cpu.json"])
 def test_metrics_and_report_are_the_same_without_the_steps(name: str) -> None:
-    """Steps that were summed up and let go of leave nothing out of what is made of them."""
+    """Replacing steps by their metrics loses nothing in the report."""
     whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, keep_steps=False)
     assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
     assert markdown(summed) == markdown(whole)
