@@ -1,9 +1,28 @@
-"""Sanitizing of untrusted text: one line, visible characters only, limited length."""
+"""Sanitizing of untrusted text: one line, visible characters only, limited length.
+
+``replace_unprintable`` is the only rule on characters. Every output applies it with its own replacements:
+files and errors through ``visible``, Markdown in ``text.markdown``, the screen in ``tui.drawing.format`` and
+the command line in ``tui.cli.options``.
+"""
 
 LONGEST_VALUE = 80
 """Maximum characters of a value in a message."""
-LONGEST_SAID = 300
+LONGEST_MESSAGE = 300
 """Maximum characters of a library's message about a value."""
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def replace_unprintable(text: str, *, space: str = " ", other: str = REPLACEMENT) -> str:
+    """Replace white space except the plain space, and every other character that isn't printable.
+
+    These are the characters that can control a terminal, break a line, or reverse or hide text: control and
+    format characters, separators, surrogates and unassigned code points (see ``str.isprintable``).
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else space if character.isspace() else other for character in text
+    )
 
 
 def visible(text: str, longest: int | None = None) -> str:
@@ -11,7 +30,7 @@ def visible(text: str, longest: int | None = None) -> str:
 
     Text longer than ``longest`` characters ends in an ellipsis.
     """
-    line = "".join(letter if letter.isprintable() else _stand_in(letter) for letter in text).strip()
+    line = replace_unprintable(text).strip()
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
@@ -21,10 +40,7 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def shortened(said: str) -> str:
+def shortened(message: str) -> str:
     """Shorten a library's message to its beginning and end, since it may quote a value in full."""
-    return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID // 2]}…{said[-LONGEST_SAID // 2 :]}"
-
-
-def _stand_in(letter: str) -> str:
-    return " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}"
+    half = LONGEST_MESSAGE // 2
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]}…{message[-half:]}"

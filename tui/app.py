@@ -20,7 +20,7 @@ from textual.screen import Screen
 from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock, Feed
@@ -361,7 +361,7 @@ def run_app(
     """
     if theme is not None and (refusal := user_themes.unknown_reason(theme)):
         raise BenchtuiError(f"theme {refusal}")
-    here = AppContext.here(judging or LEFT_TO_THE_SWEEP)
+    here = AppContext.here(judging or SWEEP_DEFAULTS)
     app = BenchtuiApp(here, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
     return app.run(mouse=False) or ExitReason("closed")
 

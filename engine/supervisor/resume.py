@@ -31,7 +31,7 @@ class ResumableSession:
             NothingLeftError: if no case is left to run.
             BenchtuiError: if it can't be read or written, or can't be resumed.
         """
-        self.journal = Journal(path, resumed=True, spare=True)
+        self.journal = Journal(path, resumed=True, backup=True)
         """Open for appending; nothing is written yet."""
         self._path = path
         self._how = how

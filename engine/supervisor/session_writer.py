@@ -41,7 +41,7 @@ class SessionLog:
     def write(self, event: AnyEvent) -> None:
         """Append an event with long texts cut; raise RecordError if the disk is full or gone."""
         try:
-            if harm := self._journal.save_from_harm():  # before the event, which may be the last
+            if harm := self._journal.check_damage():  # before the event, which may be the last
                 said = (
                     f"{harm.path}: {harm.what} while the sweep runs; the whole session goes on in {harm.saved}"
                 )

@@ -77,7 +77,7 @@ class Supervisor:
         # before the file: otherwise a session could remain that nobody can reach
         self._control = ControlServer(session_id, self._loop, self._on_command)
         try:
-            journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, spare=True), 0.0)
+            journal, at_s = (left.journal, left.session.now_s) if left else (Journal(path, backup=True), 0.0)
             self._log = SessionLog(journal, at_s, log_path(session_id))
         except BenchtuiError:
             self._control.close()

@@ -25,7 +25,7 @@ NONE = Constraints()
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
+class Relaxation:
     """A constraint that would admit a case if only this one were relaxed."""
 
     field: str
@@ -42,65 +42,71 @@ class _Kind:
 
     what: str
     unit: str
-    figure: Callable[[Result], float | None]
-    lacking: Callable[[Result], str]
+    metric: Callable[[Result], float | None]
+    missing_reason: Callable[[Result], str]
 
 
 def violations(result: Result, constraints: Constraints) -> list[str]:
     """Return a reason for each constraint that a case violates. A missing metric is a violation."""
-    return [reason for field in KINDS if (reason := _broken(result, constraints, field))]
+    return [reason for field in KINDS if (reason := _violation(result, constraints, field))]
 
 
-def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxed, ...]:
+def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxation, ...]:
     """Return each constraint that alone excludes all of these cases, the nearest to admitting one first."""
-    found = (_relaxed(rows, constraints, field) for field in KINDS)
-    return tuple(sorted((each for each in found if each), key=lambda each: _excess(each, constraints)))
+    found = (_relaxation(rows, constraints, field) for field in KINDS)
+    return tuple(sorted((each for each in found if each), key=lambda each: _distance(each, constraints)))
 
 
-def _broken(result: Result, constraints: Constraints, field: str) -> str | None:
-    kind, most = KINDS[field], _most(constraints, field)
+def _violation(result: Result, constraints: Constraints, field: str) -> str | None:
+    kind, most = KINDS[field], _limit(constraints, field)
     if most is None:
         return None
-    value = kind.figure(result)
+    value = kind.metric(result)
     if value is None:
-        return kind.lacking(result)
+        return kind.missing_reason(result)
     return f"{kind.what} {value:,.6g} {kind.unit}, over {most:,.6g}" if value > most else None
 
 
-def _relaxed(rows: Sequence[Result], constraints: Constraints, field: str) -> Relaxed | None:
-    if _most(constraints, field) is None:
+def _relaxation(rows: Sequence[Result], constraints: Constraints, field: str) -> Relaxation | None:
+    if _limit(constraints, field) is None:
         return None
     without = replace(constraints, **{field: None})
     passing = [row for row in rows if not violations(row, without)]
-    known = [(value, row) for row in passing if (value := KINDS[field].figure(row)) is not None]
+    known = [(value, row) for row in passing if (value := KINDS[field].metric(row)) is not None]
     if not passing:
         return None
-    return Relaxed(field, *min(known, key=lambda pair: pair[0])) if known else Relaxed(field, None, passing[0])
+    return (
+        Relaxation(field, *min(known, key=lambda pair: pair[0]))
+        if known
+        else Relaxation(field, None, passing[0])
+    )
 
 
-def _excess(each: Relaxed, constraints: Constraints) -> float:
-    return inf if each.value is None else each.value / (_most(constraints, each.field) or 1.0)
+def _distance(each: Relaxation, constraints: Constraints) -> float:
+    return inf if each.value is None else each.value / (_limit(constraints, each.field) or 1.0)
 
 
-def _most(constraints: Constraints, field: str) -> float | None:
+def _limit(constraints: Constraints, field: str) -> float | None:
     most: float | None = getattr(constraints, field)
     return most
 
 
 def _no_vram(result: Result) -> str:
-    return "no VRAM: it ran on cpu" if result.config.device == "cpu" else "no VRAM was read"
+    return "no VRAM: ran on the CPU" if result.config.device == "cpu" else "VRAM not measured"
 
 
 def _no_p99(result: Result) -> str:
     if not result.case.steps_measured:
-        return "no p99: its source kept no steps"
-    return f"no p99: {result.metrics.latency_ms.n:,} steps, where {LEAST_FOR_P99} are needed"
+        return "no p99: the source has no steps"
+    return f"no p99: {result.metrics.latency_ms.n:,} steps, {LEAST_FOR_P99} needed"
 
 
 KINDS = {
     "vram_mb": _Kind("VRAM", "MB", lambda result: result.case.device_memory_mb, _no_vram),
     "p99_ms": _Kind("p99", "ms", lambda result: result.metrics.latency_ms.p99, _no_p99),
-    "latency_ms": _Kind("a step", "ms", lambda result: result.typical_ms, lambda _: "no time of a step"),
-    "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "no power was read"),
+    "latency_ms": _Kind(
+        "step time", "ms", lambda result: result.typical_ms, lambda _: "step time not measured"
+    ),
+    "power_w": _Kind("power", "W", lambda result: result.metrics.mean_power_w, lambda _: "power not measured"),
 }
 """Constraints by field."""

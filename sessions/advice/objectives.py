@@ -40,7 +40,7 @@ class CostMetric:
     cost: Callable[[Result], float | None]
     ratio: Callable[[Result, Result], Ratio | None]
     """Cost of the first case over that of the second."""
-    lacking: str
+    missing_reason: str
 
 
 def job_ms(result: Result, steps: int) -> float | None:
@@ -71,9 +71,9 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
             return shared_metrics((sample, step, PEAK_MEMORY, ENERGY), results)
 
 
-def shared_metrics(figures: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
+def shared_metrics(metrics: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """Return the metrics that every result has."""
-    return tuple(each for each in figures if all(each.cost(row) is not None for row in results))
+    return tuple(each for each in metrics if all(each.cost(row) is not None for row in results))
 
 
 def _sample_ms(result: Result) -> float | None:
@@ -102,7 +102,9 @@ def memory_mb(result: Result) -> float | None:
 def _job_step(steps: int) -> CostMetric:
     """Return the metric for the time of a whole job."""
     return CostMetric(
-        lambda row: job_ms(row, steps), lambda base, new: _job_ratio(base, new, steps, 1.0), STEP_TIME.lacking
+        lambda row: job_ms(row, steps),
+        lambda base, new: _job_ratio(base, new, steps, 1.0),
+        STEP_TIME.missing_reason,
     )
 
 
@@ -116,7 +118,7 @@ def _job_sample(steps: int) -> CostMetric:
     def ratio(base: Result, new: Result) -> Ratio | None:
         return _job_ratio(base, new, steps, new.metrics.samples_per_step / base.metrics.samples_per_step)
 
-    return CostMetric(cost, ratio, SAMPLE_TIME.lacking)
+    return CostMetric(cost, ratio, SAMPLE_TIME.missing_reason)
 
 
 def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio | None:
@@ -139,8 +141,8 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
-SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "no throughput was read")
-STEP_TIME = CostMetric(step_ms, latency_ratio, "no time of a step was read")
-PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "no peak memory was read")
-ENERGY = CostMetric(_energy_j, energy_ratio, "no energy was read")
-JITTER = CostMetric(_jitter, steadiness_ratio, "no spread of its steps is known")
+SAMPLE_TIME = CostMetric(_sample_ms, throughput_ratio, "throughput not measured")
+STEP_TIME = CostMetric(step_ms, latency_ratio, "step time not measured")
+PEAK_MEMORY = CostMetric(memory_mb, memory_ratio, "peak memory not measured")
+ENERGY = CostMetric(_energy_j, energy_ratio, "energy not measured")
+JITTER = CostMetric(_jitter, steadiness_ratio, "jitter not known")

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.advice.constraints import Relaxed, nearest_relaxations, violations
+from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
 from benchtui.sessions.advice.objectives import (
     PEAK_MEMORY,
     SAMPLE_TIME,
@@ -89,8 +89,8 @@ class Decision:
     """Percentile at which the best case's slow steps are longer than the runner-up's, if they are."""
     fit: tuple[Result, ...]
     """Cases that meet the constraints."""
-    left_out: tuple[RejectedCase, ...]
-    relaxed: tuple[Relaxed, ...]
+    rejected: tuple[RejectedCase, ...]
+    relaxations: tuple[Relaxation, ...]
     """Constraints that alone exclude all cases, the nearest miss first. Empty if there is a best case."""
 
     @property
@@ -117,14 +117,14 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     """
     known = measured(session) if results is None else results
     rows = [row for row in known if objective.sequence_length in (None, row.config.sequence_length)]
-    able = [row for row in rows if _lack(row, objective) is None]
+    able = [row for row in rows if _missing_metric(row, objective) is None]
     fit = [row for row in able if not violations(row, objective.constraints)]
-    figures = cost_metrics(objective, fit)
-    costs = sorted(((_cost(row, figures), row) for row in fit), key=lambda each: each[0])
+    metrics = cost_metrics(objective, fit)
+    costs = sorted(((_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
     ranked = [row for _, row in costs]
     leader = ranked[0] if ranked else None
     near = _undecided(
-        [row for cost, row in costs if row is leader or _near(cost, row, *costs[0], figures)], figures
+        [row for cost, row in costs if row is leader or _near(cost, row, *costs[0], metrics)], metrics
     )
     best = simplest(near) if near else None
     runner_up = next((row for row in ranked if row is not best), None)
@@ -132,27 +132,27 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
         objective=objective,
         best=best,
         runner_up=runner_up,
-        ahead=_ahead(runner_up, best, figures) if best and runner_up else None,
+        ahead=_ahead(runner_up, best, metrics) if best and runner_up else None,
         ties=tuple(row for row in near if row is not best),
         leader=None if leader is best else leader,
-        unsure=_unsure(ranked, near, best, figures) if best else 0,
+        unsure=_unsure(ranked, near, best, metrics) if best else 0,
         tail=_tail(best, runner_up, objective.need) if best and runner_up else None,
         fit=tuple(fit),
-        left_out=(*_unfit(rows, objective), *_not_measured(session, objective)),
-        relaxed=() if ranked else nearest_relaxations(able, objective.constraints),
+        rejected=(*_rejected(rows, objective), *_not_measured(session, objective)),
+        relaxations=() if ranked else nearest_relaxations(able, objective.constraints),
     )
 
 
 def _unsure(
-    ranked: Iterable[Result], near: Iterable[Result], best: Result, figures: Sequence[CostMetric]
+    ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
 ) -> int:
     """Count the cases, besides those near the leader, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
-    apart = (_ahead(row, best, figures) for row in ranked if row.case.index not in tied)
+    apart = (_ahead(row, best, metrics) for row in ranked if row.case.index not in tied)
     return sum(ratio.verdict is Verdict.UNSURE for ratio in apart)
 
 
-def _undecided(near: list[Result], figures: Sequence[CostMetric]) -> list[Result]:
+def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
     """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
     Simplest cases that another clearly beats are dropped: two cases that can't be distinguished from a noisy
@@ -163,7 +163,7 @@ def _undecided(near: list[Result], figures: Sequence[CostMetric]) -> list[Result
         best = simplest(left) if left else None
         if best is None or best is near[0]:
             return left
-        others = (_ahead(best, row, figures) for row in near if row is not best)
+        others = (_ahead(best, row, metrics) for row in near if row is not best)
         if not any(ratio.verdict is Verdict.FASTER for ratio in others):
             return left
         left = [row for row in left if row is not best]
@@ -185,16 +185,16 @@ def simplest(rows: Sequence[Result]) -> Result:
     return left[0]
 
 
-def _cost(row: Result, figures: Sequence[CostMetric]) -> float:
+def _cost(row: Result, metrics: Sequence[CostMetric]) -> float:
     """Return the cost of a case as one number, the product of its metrics."""
-    return prod(figure.cost(row) or 0.0 for figure in figures)
+    return prod(metric.cost(row) or 0.0 for metric in metrics)
 
 
-def _near(cost: float, row: Result, least: float, leader: Result, figures: Sequence[CostMetric]) -> bool:
+def _near(cost: float, row: Result, least: float, leader: Result, metrics: Sequence[CostMetric]) -> bool:
     """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
     if not cost < (1 + NEAR) * least:
         return False  # rules out most cases without their ratio, which is a hundred times as slow
-    ahead = _ahead(row, leader, figures)
+    ahead = _ahead(row, leader, metrics)
     most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
@@ -241,7 +241,7 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
     A metric that some of the results lack is ignored.
     """
     known = shared_metrics((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
-    costs = sorted(([figure.cost(row) or 0.0 for figure in known], place) for place, row in enumerate(results))
+    costs = sorted(([metric.cost(row) or 0.0 for metric in known], place) for place, row in enumerate(results))
     kept: list[tuple[list[float], int]] = []
     for cost, place in costs:  # in this order, no case beats an earlier one
         if not any(_beats(other, cost) for other, _ in kept):
@@ -249,9 +249,9 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
     return tuple(sorted((results[place] for _, place in kept), key=lambda row: SAMPLE_TIME.cost(row) or 0.0))
 
 
-def _ahead(base: Result, new: Result, figures: Sequence[CostMetric]) -> Ratio:
+def _ahead(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
     """Return the ratio in favor of the new case, bounded if every metric is."""
-    parts = [figure.ratio(base, new) or Ratio(1.0) for figure in figures]
+    parts = [metric.ratio(base, new) or Ratio(1.0) for metric in metrics]
     if len(parts) == 1:
         return parts[0]
     return Ratio(
@@ -270,20 +270,20 @@ def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     return reduce(mul, known) if known and len(known) == len(parts) else None
 
 
-def _unfit(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCase]:
+def _rejected(rows: Sequence[Result], objective: Objective) -> Iterator[RejectedCase]:
     for row in rows:
-        lack = _lack(row, objective)
+        lack = _missing_metric(row, objective)
         reasons = [lack] if lack else violations(row, objective.constraints)
         if reasons:
             yield RejectedCase(row.case, "; ".join(reasons))
 
 
-def _lack(result: Result, objective: Objective) -> str | None:
+def _missing_metric(result: Result, objective: Objective) -> str | None:
     """Return which metric a case lacks to be ranked, or None."""
     if objective.steps is not None and job_ms(result, objective.steps) is None:
-        return "the cost of its first step isn't known: its source kept no steps"
+        return "cost of the first step unknown: the source has no steps"
     needed = cost_metrics(objective, [result])
-    return next((each.lacking for each in needed if each.cost(result) is None), None)
+    return next((each.missing_reason for each in needed if each.cost(result) is None), None)
 
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
@@ -307,7 +307,7 @@ def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)
-        raise BenchtuiError(f"{name}: a case of another tool, which benchtui can't run")
+        raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
     axes = msgspec.convert({axis: (getattr(config, axis),) for axis in AXES}, Axes)
     measure = structs.replace(sweep.measure, baseline=None, aa=False)
     return structs.replace(sweep, name=f"{sweep.name}-optimal", axes=axes, measure=measure, exclude=())

@@ -21,7 +21,7 @@ def was_applied(case: CaseState, option: str) -> bool | None:
 def unapplied_options(config: Config, effective: Effective) -> tuple[str, ...]:
     """Return a mark for each option that was requested but not applied."""
     wrong = [option for option in READ_BACK if _was_applied(option, config, effective) is False]
-    return tuple(f"{option} {getattr(config, option)} was asked for and not in force" for option in wrong)
+    return tuple(f"{option} {getattr(config, option)} was requested but not applied" for option in wrong)
 
 
 def _was_applied(option: str, config: Config, effective: Effective) -> bool | None:
@@ -34,17 +34,17 @@ def _was_applied(option: str, config: Config, effective: Effective) -> bool | No
     return None if actual is None else actual == requested
 
 
-def _precision(asked: str, effective: Effective) -> bool | None:
-    if asked.startswith(AUTOCAST):
-        return _autocast(DTYPES.get(asked.removeprefix(AUTOCAST)), effective)
-    kept = "float32" if asked == "tf32" else DTYPES.get(asked)
+def _precision(requested: str, effective: Effective) -> bool | None:
+    if requested.startswith(AUTOCAST):
+        return _autocast(DTYPES.get(requested.removeprefix(AUTOCAST)), effective)
+    kept = "float32" if requested == "tf32" else DTYPES.get(requested)
     if kept is None or effective.weights_dtype is None:
         return None
     if _bare(effective.weights_dtype) != kept or effective.autocast_dtype is not None:
         return False
-    if asked == "tf32":
+    if requested == "tf32":
         return effective.tf32
-    return not (asked == "fp32" and effective.tf32)
+    return not (requested == "fp32" and effective.tf32)
 
 
 def _autocast(dtype: str | None, effective: Effective) -> bool | None:
@@ -54,20 +54,20 @@ def _autocast(dtype: str | None, effective: Effective) -> bool | None:
     return None if effective.output_dtype is None else False
 
 
-def _compile(asked: str, effective: Effective) -> bool | None:
-    return None if effective.compiled is None else effective.compiled is (asked != "off")
+def _compile(requested: str, effective: Effective) -> bool | None:
+    return None if effective.compiled is None else effective.compiled is (requested != "off")
 
 
-def _attention(asked: str, effective: Effective) -> bool | None:
-    return None if effective.attention is None else effective.attention.startswith(asked)
+def _attention(requested: str, effective: Effective) -> bool | None:
+    return None if effective.attention is None else effective.attention.startswith(requested)
 
 
-def _threads(asked: int, effective: Effective) -> bool | None:
-    return None if effective.threads is None else effective.threads == asked
+def _threads(requested: int, effective: Effective) -> bool | None:
+    return None if effective.threads is None else effective.threads == requested
 
 
-def _padding(asked: str, effective: Effective) -> bool | None:
-    return None if effective.padding is None else effective.padding == asked
+def _padding(requested: str, effective: Effective) -> bool | None:
+    return None if effective.padding is None else effective.padding == requested
 
 
 _CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {

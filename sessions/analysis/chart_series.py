@@ -66,7 +66,7 @@ SAMPLES = _rate("samples_per_s")
 LATENCY = PlotMetric("latency p50", "ms", lambda case, metrics: _median(metrics.latency_ms))
 MEMORY = PlotMetric("peak memory", "MB", lambda case, metrics: _known(case.peak_memory_mb))
 ENERGY = PlotMetric("energy per sample", "J", lambda case, metrics: _known(metrics.energy_per_sample_j))
-FIGURES = (
+PLOT_METRICS = (
     SAMPLES,
     _rate("tokens_per_s"),
     _rate("new_tokens_per_s"),
@@ -109,7 +109,7 @@ class Line:
 class Chart:
     """A metric plotted over an axis."""
 
-    figure: PlotMetric
+    metric: PlotMetric
     axis: str
     lines: tuple[Line, ...]
 
@@ -126,17 +126,17 @@ def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
     return found or ("batch_size",)
 
 
-def figures_of(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
+def available_metrics(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
     """Return the metrics that any of the cases has, and samples/s always."""
     measured = [(case, metrics) for case in cases if (metrics := known(case))]
     return tuple(
-        figure
-        for figure in FIGURES
-        if figure is SAMPLES or any(figure.of(case, metrics) for case, metrics in measured)
+        metric
+        for metric in PLOT_METRICS
+        if metric is SAMPLES or any(metric.of(case, metrics) for case, metrics in measured)
     )
 
 
-def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, axis: str) -> Chart:
+def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:
     """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
@@ -144,10 +144,10 @@ def chart(cases: Iterable[CaseState], known: MetricsLookup, figure: PlotMetric, 
             groups.setdefault(_others(case.config, axis), []).append(case)
     labels = line_labels(tuple(members[0].config for members in groups.values()), axis)
     lines = (
-        Line(key, label, _points([_point(case, known, figure, axis) for case in members]))
+        Line(key, label, _points([_point(case, known, metric, axis) for case in members]))
         for (key, members), label in zip(groups.items(), labels, strict=True)
     )
-    return Chart(figure, axis, tuple(lines))
+    return Chart(metric, axis, tuple(lines))
 
 
 def line_labels(configs: Sequence[Config], axis: str | None = None) -> list[str]:
@@ -168,9 +168,9 @@ def _others(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in WORDS if name != axis)
 
 
-def _point(case: CaseState, known: MetricsLookup, figure: PlotMetric, axis: str) -> Point:
+def _point(case: CaseState, known: MetricsLookup, metric: PlotMetric, axis: str) -> Point:
     metrics = known(case) if case.state in COUNTED_STATES else None
-    return Point(case, getattr(case.config, axis), figure.of(case, metrics) if metrics else None)
+    return Point(case, getattr(case.config, axis), metric.of(case, metrics) if metrics else None)
 
 
 def _points(found: Iterable[Point]) -> tuple[Point, ...]:

@@ -33,29 +33,29 @@ def pareto_points(
     cases: Iterable[CaseState], known: MetricsLookup, cost: PlotMetric
 ) -> tuple[ParetoPoint, ...]:
     """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
-    found = (_trade(case, known, cost) for case in cases if not case.config.repeat)
-    return tuple(trade for trade in found if trade)
+    found = (_pareto_point(case, known, cost) for case in cases if not case.config.repeat)
+    return tuple(point for point in found if point)
 
 
 def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
     """Return the choices that no other beats, cheapest first; ties are all kept."""
     best: list[ParetoPoint] = []
-    for trade in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
-        if not best or trade.gain.middle > best[-1].gain.middle or _same(trade, best[-1]):
-            best.append(trade)
+    for point in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
+        if not best or point.gain.middle > best[-1].gain.middle or _same(point, best[-1]):
+            best.append(point)
     return tuple(best)
 
 
 def fronts(choices: Sequence[ParetoPoint]) -> dict[int, tuple[ParetoPoint, ...]]:
     """Return the front of each sequence length. Another length is different work, not another choice."""
-    lengths = sorted({trade.case.config.sequence_length for trade in choices})
+    lengths = sorted({point.case.config.sequence_length for point in choices})
     return {
-        length: front(trade for trade in choices if trade.case.config.sequence_length == length)
+        length: front(point for point in choices if point.case.config.sequence_length == length)
         for length in lengths
     }
 
 
-def _trade(case: CaseState, known: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
+def _pareto_point(case: CaseState, known: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
     metrics = known(case) if case.state == "ok" else None
     if metrics is None:
         return None

@@ -26,9 +26,9 @@ LEAST_BUSY = 0.8
 LEAST_SHARE = 0.25
 """Share of a limit below which something else dominates, such as launching many small operations."""
 
-OVER = "a case exceeded it, so it was measured on a disturbed machine and is no peak"
-UNCOUNTED = "its step wasn't counted"
-UNMEASURED = "its peaks weren't measured"
+OVER = "exceeded by a case: measured on a disturbed machine, so it isn't a peak"
+UNCOUNTED = "step cost not counted"
+UNMEASURED = "peaks not measured"
 NEITHER = f"below {LEAST_SHARE:.0%} of both: something else takes most of a step"
 EITHER = "arithmetic or memory: caches may save some of the bytes"
 
@@ -128,8 +128,8 @@ def _without(peaks: Peaks, over: set[str]) -> Peaks:
 
 
 def _step_ms(case: CaseState) -> float | None:
-    if case.figures:
-        return (case.figures.device_ms or case.figures.latency_ms).median
+    if case.metrics:
+        return (case.metrics.device_ms or case.metrics.latency_ms).median
     times_ms = case.measured.device_ms or case.measured.wall_ms
     return median(times_ms) if times_ms else None
 

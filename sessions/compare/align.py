@@ -9,7 +9,7 @@ from benchtui.sessions.compare.environment_diff import Difference, differences
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, comparison, widened_for_machine_speed
 from benchtui.sessions.stats.results import Result, measured
@@ -19,7 +19,7 @@ SAME_WORK = ("task", "batch_size", "sequence_length", "label")
 """Options that corresponding cases always share. Another value is different work."""
 MAY_DIFFER = ("model", "weights", *CHOICES)
 """Options they share as well, unless no case would match and each session has a single value."""
-MOST_PACE = 1000.0
+MOST_MACHINE_SPEEDUP = 1000.0
 """Ratio of peaks beyond which they say nothing about a machine."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -49,7 +49,7 @@ class AlignedCase:
     new: CaseState | None
     pair: Comparison | None
     """Their ratios, if both succeeded."""
-    pace: tuple[float, float] | None = None
+    machine_speedup: tuple[float, float] | None = None
     """Smallest and largest factor by which the machine itself was faster for the new case, by its peaks. The
     ratios are widened accordingly. None between different machines, or if either case has no peaks."""
 
@@ -58,7 +58,7 @@ class AlignedCase:
         """The base's case, or the new one if the base has none."""
         found = self.base or self.new
         if found is None:
-            raise AssertionError("a row has a case on one side at least")
+            raise AssertionError("an aligned case needs a base or a new case")
         return found
 
     @property
@@ -140,7 +140,7 @@ class SessionComparison:
 
 def load_sessions(
     paths: Sequence[Path],
-    judging: VerdictSettings = LEFT_TO_THE_SWEEP,
+    judging: VerdictSettings = SWEEP_DEFAULTS,
     load: Callable[[Path], Session] = Session.load,
 ) -> tuple[ComparedSession, ...]:
     """Load sessions, named after their files.
@@ -177,46 +177,48 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
     if not 2 <= len(sides) <= len(LETTERS):
         raise BenchtuiError(f"2 to {len(LETTERS)} sessions can be compared, not {len(sides)}")
     base, *others = sides
-    against = tuple(_against(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False))
-    aside = dict.fromkeys(option for each in against for option in each.ignored)
+    against = tuple(
+        _compare_with_base(base, new, letter) for letter, new in zip(LETTERS[1:], others, strict=False)
+    )
+    ignored = dict.fromkeys(option for each in against for option in each.ignored)
     found = differences([side.session for side in sides])
     known = {each.what.casefold() for each in found}
     return SessionComparison(
         sides=tuple(sides),
-        differences=(*found, *(_option(option, sides) for option in aside if option not in known)),
+        differences=(*found, *(_ignored_option(option, sides) for option in ignored if option not in known)),
         against=against,
     )
 
 
-def _option(option: str, sides: Sequence[ComparedSession]) -> Difference:
+def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Difference:
     """Return an option that was ignored to match the cases, as a difference."""
     values = (sorted(map(str, _values(side, option))) for side in sides)
     return Difference("settings", option, tuple(", ".join(each) for each in values))
 
 
-def _against(base: ComparedSession, new: ComparedSession, letter: str) -> PairwiseComparison:
-    alike = _alike(base.session, new.session)
-    exact = _rows(base, new, (), alike)
-    if not _correspond(exact):
-        ignored = _constant(base, new)
-        loose = _rows(base, new, ignored, alike)
-        if _correspond(loose):
+def _compare_with_base(base: ComparedSession, new: ComparedSession, letter: str) -> PairwiseComparison:
+    same_environment = _same_environment(base.session, new.session)
+    exact = _rows(base, new, (), same_environment)
+    if not _any_aligned(exact):
+        ignored = _constant_options(base, new)
+        loose = _rows(base, new, ignored, same_environment)
+        if _any_aligned(loose):
             return PairwiseComparison(base, new, letter, loose, ignored)
     return PairwiseComparison(base, new, letter, exact, ())
 
 
-def _correspond(rows: Iterable[AlignedCase]) -> bool:
+def _any_aligned(rows: Iterable[AlignedCase]) -> bool:
     return any(row.base and row.new for row in rows)
 
 
-def _alike(base: Session, new: Session) -> bool:
+def _same_environment(base: Session, new: Session) -> bool:
     """Return whether machine and software are the same, so that different peaks reflect the machine's state."""
     apart = (each for each in differences([base, new]) if each.group in ("machine", "software"))
     return all(each.what == "benchtui" for each in apart)
 
 
 def _rows(
-    base: ComparedSession, new: ComparedSession, ignored: Sequence[str], alike: bool
+    base: ComparedSession, new: ComparedSession, ignored: Sequence[str], same_environment: bool
 ) -> tuple[AlignedCase, ...]:
     options = [option for option in (*SAME_WORK, *MAY_DIFFER) if option not in ignored]
     mine, theirs = _planned(base, options), _planned(new, options)
@@ -227,20 +229,31 @@ def _rows(
         before = figures.get(one.index) if one else None
         after = their_figures.get(other.index) if other else None
         pair = comparison(before, after) if before and after else None
-        pace = _pace(base.session, new.session, pair) if pair and alike else None
+        machine_speedup = (
+            _machine_speedup(base.session, new.session, pair) if pair and same_environment else None
+        )
         rows.append(
-            AlignedCase(one, other, widened_for_machine_speed(pair, pace) if pair and pace else pair, pace)
+            AlignedCase(
+                one,
+                other,
+                widened_for_machine_speed(pair, machine_speedup) if pair and machine_speedup else pair,
+                machine_speedup,
+            )
         )
     return tuple(rows)
 
 
-def _pace(base: Session, new: Session, pair: Comparison) -> tuple[float, float] | None:
+def _machine_speedup(base: Session, new: Session, pair: Comparison) -> tuple[float, float] | None:
     """Return the smallest and the largest ratio of the new session's peaks to the base's."""
     before, after = peaks_of(pair.base.case, base.peaks), peaks_of(pair.new.case, new.peaks)
     if before is None or after is None or peak_key(pair.base.config) != peak_key(pair.new.config):
         return None
     rates = ((after.flops_per_s, before.flops_per_s), (after.bytes_per_s, before.bytes_per_s))
-    found = [now / was for now, was in rates if now and was and 1 / MOST_PACE < now / was < MOST_PACE]
+    found = [
+        now / was
+        for now, was in rates
+        if now and was and 1 / MOST_MACHINE_SPEEDUP < now / was < MOST_MACHINE_SPEEDUP
+    ]
     return (min(found), max(found)) if found else None
 
 
@@ -261,7 +274,7 @@ def _measured(side: ComparedSession) -> dict[int, Result]:
     return {result.case.index: result for result in side.results}
 
 
-def _constant(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
+def _constant_options(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
     """Return the options that have a single value in each session, but not the same one."""
     values = {option: (_values(base, option), _values(new, option)) for option in MAY_DIFFER}
     return tuple(

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeVar
 
 import msgspec
 from msgspec import structs
@@ -11,7 +13,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.session import Session
 
-SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Threads of torch")
+SOFTWARE = ("GPU driver", "CUDA", "cuDNN", "Python", "PyTorch", "Transformers", "Torch threads")
 """System facts that belong to the software; the others belong to the machine."""
 OTHER_PACKAGES = "Other packages"
 """System fact that lists many packages, which are compared one by one here."""
@@ -20,6 +22,22 @@ GROUPS = ("machine", "software", "work", "settings")
 MEMORY_SHARE = 0.01
 """Relative difference in memory size that is ignored: kernels reserve different amounts for themselves."""
 
+READABLE = (
+    "hostname",
+    "platform",
+    "python",
+    "processor",
+    "cpu_count",
+    "virtual",
+    "memory_mb",
+    "governor",
+    "driver",
+)
+"""Fields of a host that are null only if they couldn't be read. A null container limit means no limit."""
+GPU_READABLE = ("uuid", "memory_mb", "power_limit_w", "sm_clock_mhz")
+"""Fields of a GPU that are null only if they couldn't be read."""
+
+R = TypeVar("R", bound=msgspec.Struct)
 Facts = dict[tuple[str, str], str]
 """Values by group and name."""
 
@@ -50,18 +68,19 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
 
 def missing_groups(session: Session) -> tuple[str, ...]:
     """Return which of machine and software a session doesn't record, as an imported one may not."""
-    said = {group for group, _ in _facts(session)}
-    return tuple(group for group in ("machine", "software") if group not in said)
+    recorded = {group for group, _ in _facts(session)}
+    return tuple(group for group in ("machine", "software") if group not in recorded)
 
 
 def changes(session: Session, host: Host, version: str | None) -> tuple[str, ...]:
     """Return what changed in machine and software since a session was started or last resumed.
 
-    The reasons why something can't be read don't count, nor does a memory size that differs by less than
-    ``MEMORY_SHARE``.
+    A value that can't be read on one side is no evidence of a change: the last one that was read counts. A
+    memory size that differs by less than ``MEMORY_SHARE`` doesn't count either.
     """
-    was = session.resumed[-1] if session.resumed else session.start
-    return _changed((was.host, was.version), (host, version), session.start)
+    newest = session.resumed[-1] if session.resumed else session.start
+    earlier = (*(each.host for each in reversed(session.resumed)), session.start.host)
+    return _changed((reduce(_with_readable, earlier), newest.version), (host, version), session.start)
 
 
 def node_changes(session: Session, name: str, host: Host) -> tuple[str, ...]:
@@ -75,14 +94,28 @@ def _changed(
     was: tuple[Host, str | None], now: tuple[Host, str | None], start: SessionStarted
 ) -> tuple[str, ...]:
     """Return what differs between two states of one machine and its version of benchtui."""
-    (old, _), (host, version) = was, now
-    if old.memory_mb and host.memory_mb and abs(host.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
-        host = structs.replace(host, memory_mb=old.memory_mb)
-    found = differences([_begun_at(host, version, start) for host, version in (was, (host, version))])
+    (old, old_version), (new, version) = was, now
+    if old.memory_mb and new.memory_mb and abs(new.memory_mb / old.memory_mb - 1) < MEMORY_SHARE:
+        new = structs.replace(new, memory_mb=old.memory_mb)
+    old, new = _with_readable(old, new), _with_readable(new, old)
+    found = differences([_started_on(old, old_version, start), _started_on(new, version, start)])
     return tuple(f"{each.what}: {each.values[0] or 'none'} → {each.values[1] or 'none'}" for each in found)
 
 
-def _begun_at(host: Host, version: str | None, start: SessionStarted) -> Session:
+def _with_readable(host: Host, other: Host) -> Host:
+    """Return a host with its unreadable values taken from another state of the same machine."""
+    others = {(gpu.index, gpu.name): gpu for gpu in other.gpus}
+    gpus = (_filled(gpu, others.get((gpu.index, gpu.name), gpu), GPU_READABLE) for gpu in host.gpus)
+    return structs.replace(_filled(host, other, READABLE), gpus=tuple(gpus))
+
+
+def _filled(record: R, other: R, fields: Sequence[str]) -> R:
+    """Return a record with its null fields among these taken from another record."""
+    missing = [name for name in fields if getattr(record, name) is None]
+    return structs.replace(record, **{name: getattr(other, name) for name in missing})
+
+
+def _started_on(host: Host, version: str | None, start: SessionStarted) -> Session:
     """Build a session that has only started, on this machine."""
     session = Session()
     session.apply(structs.replace(start, plan=(), host=structs.replace(host, absent={}), version=version))
@@ -131,7 +164,7 @@ def _work(session: Session) -> Iterator[Fact]:
 
 def _settings(session: Session) -> Iterator[Fact]:
     sweep = session.start.sweep
-    yield from _options("", sweep.measure, leaving="baseline")
+    yield from _options("", sweep.measure, excluded="baseline")
     yield from _options("run ", sweep.run)
     if sweep.task == "lm-train":
         yield from _options("train ", sweep.train)
@@ -140,13 +173,13 @@ def _settings(session: Session) -> Iterator[Fact]:
     yield from ((f"env {name}", text) for name, text in sweep.env.items())
 
 
-def _options(lead: str, options: msgspec.Struct, leaving: str = "") -> Iterator[Fact]:
+def _options(prefix: str, options: msgspec.Struct, excluded: str = "") -> Iterator[Fact]:
     for field in options.__struct_fields__:
-        if field != leaving:
-            yield f"{lead}{field.replace('_', ' ')}", _told(getattr(options, field))
+        if field != excluded:
+            yield f"{prefix}{field.replace('_', ' ')}", _text(getattr(options, field))
 
 
-def _told(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)

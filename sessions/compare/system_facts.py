@@ -27,10 +27,10 @@ def models(session: Session) -> list[tuple[Fact, ...]]:
 
 def system(session: Session) -> tuple[Fact, ...]:
     """Return the facts of machine, GPUs and software. What couldn't be read is listed with its reason."""
-    return described(session.start.host, session.runtime)
+    return machine_facts(session.start.host, session.runtime)
 
 
-def described(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
+def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
     """Return the facts of a machine, its GPUs and its software."""
     return (*_machine(host), *_gpus(host, runtime), *_software(host, runtime), *_absent(host))
 
@@ -44,7 +44,7 @@ def _model(model: Model) -> tuple[Fact, ...]:
         ("Attention heads", model.attention_heads),
         ("Parameters", model.parameters),
         ("Weights", model.weights),
-        ("Configuration from", model.source),
+        ("Configuration source", model.source),
     )
 
 
@@ -57,8 +57,8 @@ def _machine(host: Host) -> tuple[Fact, ...]:
         ("Virtual machine", "yes" if host.virtual else None),
         ("Memory", _unit(host.memory_mb, "MB")),
         ("Governor", host.governor),
-        ("Container's processors", number(host.container_cpus, 2)),
-        ("Container's memory", _unit(host.container_memory_mb, "MB")),
+        ("Container CPU limit", number(host.container_cpus, 2)),
+        ("Container memory limit", _unit(host.container_memory_mb, "MB")),
     )
 
 
@@ -84,14 +84,14 @@ def _software(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
         ("Python", host.python),
         ("PyTorch", runtime.torch if runtime else host.packages.get("torch")),
         ("Transformers", (runtime and runtime.transformers) or host.packages.get("transformers")),
-        ("Threads of torch", runtime and runtime.threads),
+        ("Torch threads", runtime and runtime.threads),
         ("Other packages", ", ".join(others) or None),
     )
 
 
 def _absent(host: Host) -> Iterator[Fact]:
     for name, reason in host.absent.items():
-        yield name.upper(), "none" if name == "gpu" else f"not readable: {reason}"
+        yield name.upper(), "none" if name == "gpu" else f"unreadable: {reason}"
 
 
 def _unit(value: float | None, unit: str) -> str | None:

@@ -79,15 +79,15 @@ class StepTimeModel:
         if unsupported_reason(config):
             return Estimate(0.0)
         preparation_s = self._preparations_s / self._learned
-        steps = self._steps(measure)
+        steps = self.steps_per_round(measure)
         steps_s = measure.warmup * step.seconds + _measuring_s(steps, step.seconds, measure)
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
-    def _steps(self, measure: Measure) -> float:
+    def steps_per_round(self, measure: Measure) -> float:
         """Return the measured steps of a round: as planned, or the mean so far if the spread decides."""
         if not measure.until_auto and measure.until_percent is None:
             return measure.iterations
-        return max(least_steps(measure), self._measured / self._rounds)
+        return max(least_steps(measure), self._measured / max(self._rounds, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +145,16 @@ def work(config: Config) -> int:
 
 
 def case_left(
-    case: CaseState, measure: Measure, experience: StepTimeModel, now_s: float, needed: StepsLeft | None = None
+    case: CaseState, measure: Measure, step_times: StepTimeModel, now_s: float, needed: StepsLeft | None = None
 ) -> Estimate | None:
     """Estimate the time until a started case ends, later rounds included; None if nothing is known.
 
     ``needed`` is what its round still needs, if more is known than the planned number of steps.
     """
-    whole = experience.case(case.config, measure)
-    turn = case.started.round if case.started else 0
+    whole = step_times.case(case.config, measure)
+    round_index = case.started.round if case.started else 0
     now = _round_left(case, measure, needed, whole, now_s)
-    later = measure.rounds - turn - 1
+    later = measure.rounds - round_index - 1
     if now is None or later <= 0:
         return now
     return None if whole is None else Estimate(now.seconds + later * whole.seconds, now.rough or whole.rough)
@@ -163,39 +163,39 @@ def case_left(
 def _round_left(
     case: CaseState, measure: Measure, needed: StepsLeft | None, whole: Estimate | None, now_s: float
 ) -> Estimate | None:
-    turn = case.started.round if case.started else 0
-    warmed, measured = case.warmup.of_round(turn), case.measured.of_round(turn)
+    round_index = case.started.round if case.started else 0
+    warmed, measured = case.warmup.of_round(round_index), case.measured.of_round(round_index)
     step_s = _mean_step_s(case, NEWEST)
     if step_s is not None and warmed + measured:
         warmup_s = 0.0 if measured else max(0, measure.warmup - warmed) * step_s
         needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
-        steps_s = _at_least(needed, step_s, measured, measure)
-        return Estimate(warmup_s + _within(steps_s, measured * step_s, measure), needed.rough)
+        steps_s = _steps_time_s(needed, step_s, measured, measure)
+        return Estimate(warmup_s + _capped_s(steps_s, measured * step_s, measure), needed.rough)
     if whole is None or case.started is None:
         return whole
     return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
 
 
-def _at_least(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
+def _steps_time_s(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
     """Return the time of the needed steps, and at least the time before an interval counts."""
     least_s = CHECK_MS / 1000 if measure.until_auto or needed.percent is not None else 0.0
     return max(needed.steps * step_s, least_s - measured * step_s)
 
 
-def _within(steps_s: float, measured_s: float, measure: Measure) -> float:
+def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
     """Cap a time of measuring at what the time limit leaves of it."""
     most_s = longest_s(measure)
     return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
-def queue_left(cases: Sequence[CaseState], measure: Measure, experience: StepTimeModel) -> Estimate | None:
+def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTimeModel) -> Estimate | None:
     """Estimate the time of all cases that haven't started; None if nothing is known."""
     queued = [case for case in cases if case.started is None and case.finished is None]
     stride = len(queued) // MOST_ESTIMATED + 1
-    looked_at = queued[::stride]
-    rounds = [max(0, measure.rounds - len(case.rounds)) for case in looked_at]
-    known = [each for case in looked_at if (each := experience.case(case.config, measure)) is not None]
-    if len(known) < len(looked_at):
+    sample = queued[::stride]
+    rounds = [max(0, measure.rounds - len(case.rounds)) for case in sample]
+    known = [each for case in sample if (each := step_times.case(case.config, measure)) is not None]
+    if len(known) < len(sample):
         return None
     scale = len(queued) / len(known) if known else 0.0
     seconds = sum(each.seconds * times for each, times in zip(known, rounds, strict=True))
@@ -214,16 +214,16 @@ def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
     """Return the mean of all steps, or of the newest ones: millions can't be summed for every frame."""
-    if case.figures:
-        return case.figures.latency_ms.mean / 1000
+    if case.metrics:
+        return case.metrics.latency_ms.mean / 1000
     steps = (case.measured.wall_ms or case.warmup.wall_ms[1:])[-newest:]
     return sum(steps) / len(steps) / 1000 if steps else None
 
 
 def _last_round_s(case: CaseState, step_s: float) -> float:
     """Return the time of the last round's steps, estimated from their number if they were evicted."""
-    if case.figures and not case.steps_held:
-        steps = case.figures.latency_ms.n + (case.figures.warmup_steps or 0)
+    if case.metrics and not case.steps_in_memory:
+        steps = case.metrics.latency_ms.n + (case.metrics.warmup_steps or 0)
         return steps / (len(case.rounds) + 1) * step_s
     return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
 

@@ -10,7 +10,8 @@ from statistics import fmean
 from typing import Literal
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.eta import StepTimeModel, work
+from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, steps_left, work
+from benchtui.sessions.estimates.stop_rules import CHECK_MS, longest_s
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library.paths import SessionFile
@@ -66,11 +67,11 @@ class HistoryEstimator:
         """Number of sessions learned from."""
         self.parameters: int | None = None
         """Parameters of the model, if a session has loaded it."""
-        self._experience = StepTimeModel()
-        self._seen: set[tuple[Group, int]] = set()
-        self._beside_s: dict[Group, list[float]] = {}
+        self._step_times = StepTimeModel()
+        self._measured: set[tuple[Group, int]] = set()
+        self._overhead_s: dict[Group, list[float]] = {}
         """By group and by device: time of a round outside its steady steps, compile time included."""
-        self._memory: dict[Group, list[tuple[int, float]]] = {}
+        self._peaks_mb: dict[Group, list[tuple[int, float]]] = {}
         """By group and by device: work per step and peak memory, sorted by work."""
         self._ran_out: dict[Group, int] = {}
         """By group: the least work that ran out of memory."""
@@ -89,39 +90,40 @@ class HistoryEstimator:
 
     def predict(self, config: Config, sweep: Sweep) -> Prediction:
         """Predict time and memory of a case."""
-        seconds, time_basis = self._time(config, sweep)
-        memory_mb, memory_basis = self._memory_of(config, sweep)
+        seconds, time_basis = self._round_time(config, sweep)
+        memory_mb, memory_basis = self._memory_mb(config, sweep)
         ran_out = work(config) >= self._ran_out.get(_group(config), work(config) + 1)
-        whole_s = None if seconds is None else seconds * sweep.measure.rounds
-        return Prediction(whole_s, time_basis, memory_mb, memory_basis, ran_out)
+        total_s = None if seconds is None else seconds * sweep.measure.rounds
+        return Prediction(total_s, time_basis, memory_mb, memory_basis, ran_out)
 
     def _learn(self, case: CaseState) -> None:
-        self._experience.learn(case)
+        self._step_times.learn(case)
         own, device = _group(case.config), _device(case.config)
-        self._seen.add((own, work(case.config)))
-        beside_s, memory_mb = _beside_s(case), case.peak_memory_mb
+        self._measured.add((own, work(case.config)))
+        overhead_s, memory_mb = _overhead_s(case), case.peak_memory_mb
         for key in (own, device):
-            if beside_s is not None:
-                self._beside_s.setdefault(key, []).append(beside_s)
+            if overhead_s is not None:
+                self._overhead_s.setdefault(key, []).append(overhead_s)
             if memory_mb is not None:
-                insort(self._memory.setdefault(key, []), (work(case.config), memory_mb))
+                insort(self._peaks_mb.setdefault(key, []), (work(case.config), memory_mb))
 
-    def _time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
+    def _round_time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = _group(config)
-        beside = self._beside_s.get(own) or self._beside_s.get(_device(config))
-        step = self._experience.step(config) if beside else None
-        if step is None or beside is None:
+        overhead = self._overhead_s.get(own) or self._overhead_s.get(_device(config))
+        step = self._step_times.step(config) if overhead else None
+        if step is None or overhead is None:
             return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
-        basis: Basis = "measured" if (own, work(config)) in self._seen else "near"
-        return _whole_s(step.seconds, fmean(beside), sweep.measure), basis
+        basis: Basis = "measured" if (own, work(config)) in self._measured else "near"
+        steps = self._step_times.steps_per_round(sweep.measure)
+        return _round_s(step.seconds, fmean(overhead), sweep.measure, steps), basis
 
-    def _memory_of(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
-        own = self._memory.get(_group(config))
-        known = own or self._memory.get(_device(config))
+    def _memory_mb(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
+        own = self._peaks_mb.get(_group(config))
+        known = own or self._peaks_mb.get(_device(config))
         if not known:
             return _guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
         exact = own is not None and any(size == work(config) for size, _ in own)
-        return _between(known, work(config)), "measured" if exact else "near"
+        return _interpolated_mb(known, work(config)), "measured" if exact else "near"
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
@@ -131,15 +133,15 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
         for entry in entries
         if entry.started.host.hostname == hostname and entry.started.sweep.model == sweep.model
     ]
-    precedents = HistoryEstimator()
+    history = HistoryEstimator()
     for entry in [entry for entry in same_model if workload_key(entry.started.sweep) == workload_key(sweep)][
         :NEWEST
     ]:
         if (session := _read(entry.path)) is not None:
-            precedents.learn(session)
-    if precedents.parameters is None and same_model:
-        precedents.parameters = _parameters(_read(same_model[0].path, only_model=True))
-    return precedents
+            history.learn(session)
+    if history.parameters is None and same_model:
+        history.parameters = _parameters(_read(same_model[0].path, only_model=True))
+    return history
 
 
 def workload_key(sweep: Sweep) -> tuple[object, ...]:
@@ -187,33 +189,35 @@ def _device(config: Config) -> Group:
     return (config.machine, config.device)
 
 
-def _beside_s(case: CaseState) -> float | None:
+def _overhead_s(case: CaseState) -> float | None:
     """Return the time of the last round beyond its steps at their mean."""
     if case.started is None or case.finished is None or not case.measured.wall_ms:
         return None
-    turn = case.started.round
-    steps = case.warmup.of_round(turn) + case.measured.of_round(turn)
+    last = case.started.round
+    steps = case.warmup.of_round(last) + case.measured.of_round(last)
     return max(0.0, case.finished.t - case.started.t - steps * fmean(case.measured.wall_ms) / 1000)
 
 
-def _whole_s(step_s: float, beside_s: float, measure: Measure) -> float:
-    """Return the time of a round: its overhead, warm-up and measuring."""
-    measuring_s = measure.iterations * step_s
-    if measure.max_time_s is not None:
-        measuring_s = min(measuring_s, measure.max_time_s)
-    return min(beside_s + measure.warmup * step_s + measuring_s, measure.timeout_s)
+def _round_s(step_s: float, overhead_s: float, measure: Measure, steps: float) -> float:
+    """Return the time of a round: its overhead, warm-up and measuring of this many steps."""
+    by_spread = measure.until_auto or measure.until_percent is not None
+    measuring_s = max(steps * step_s, CHECK_MS / 1000 if by_spread else 0.0)
+    most_s = longest_s(measure)
+    if most_s is not None:
+        measuring_s = min(measuring_s, most_s)
+    return min(overhead_s + measure.warmup * step_s + measuring_s, measure.timeout_s)
 
 
-def _between(known: list[tuple[int, float]], wanted: int) -> float:
+def _interpolated_mb(known: list[tuple[int, float]], size: int) -> float:
     """Return the memory on the line through the two nearest cases. A single case is used as is."""
     sizes = dict(known)
-    if wanted in sizes or len(sizes) == 1:
-        return sizes.get(wanted, known[0][1])
+    if size in sizes or len(sizes) == 1:
+        return sizes.get(size, known[0][1])
     points = sorted(sizes.items())
-    place = min(max(bisect_left(points, (wanted, 0.0)), 1), len(points) - 1)
+    place = min(max(bisect_left(points, (size, 0.0)), 1), len(points) - 1)
     (low, low_mb), (high, high_mb) = points[place - 1], points[place]
     slope = max(0.0, (high_mb - low_mb) / (high - low))  # more work never needs less; a negative slope is noise
-    return max(low_mb + slope * (wanted - low), 0.0)
+    return max(low_mb + slope * (size - low), 0.0)
 
 
 def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
@@ -225,8 +229,9 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     if sweep.task == "lm-train":
         tokens *= 3 * sweep.train.accumulation
     step_s = FLOP_PER_TOKEN * parameters * tokens / FLOP_PER_S[config.device.partition(":")[0]]
-    beside_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
-    return _whole_s(step_s, beside_s, sweep.measure)
+    overhead_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
+    nothing_measured = RoundSoFar(0, 0.0, None, on_host=config.device == "cpu")
+    return _round_s(step_s, overhead_s, sweep.measure, steps_left(nothing_measured, sweep.measure).steps)
 
 
 def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:

@@ -223,14 +223,15 @@ def _outline(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
 def _require_known(schema: int, path: Path) -> None:
     if schema > SCHEMA:
         raise BenchtuiError(
-            f"{path}: written with schema {schema}; this version reads up to {SCHEMA}: update benchtui"
+            f"{path}: written with schema {schema},"
+            f" but this version reads up to schema {SCHEMA}; update benchtui"
         )
 
 
 def _check(steps: Steps, path: Path) -> None:
     columns = (steps.device_ms, steps.tokens, steps.padded_tokens, steps.loss, *steps.parts_ms.values())
     if any(column is not None and len(column) != len(steps.wall_ms) for column in columns):
-        raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
+        raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
 
 def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:

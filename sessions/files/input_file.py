@@ -33,12 +33,12 @@ def open_plain(path: Path, *, follow: bool = True) -> IO[bytes]:
         raise
 
 
-def require_plain(looks: os.stat_result, path: Path) -> None:
+def require_plain(status: os.stat_result, path: Path) -> None:
     """Raise OSError, naming the kind of file, for anything but a regular file."""
-    if stat.S_ISDIR(looks.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(looks.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(looks.st_mode), "a link" if stat.S_ISLNK(looks.st_mode) else "a device")
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a link" if stat.S_ISLNK(status.st_mode) else "a device")
         raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
 
 

@@ -14,9 +14,9 @@ def create_locked(path: Path) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise BenchtuiError(f"{path}: exists already, and a session is never overwritten") from error
+        raise BenchtuiError(f"{path}: already exists; sessions are never overwritten") from error
     except OSError as error:
-        raise BenchtuiError(f"{path}: the session can't be written there: {error.strerror}") from error
+        raise BenchtuiError(f"{path}: can't create the session file: {error.strerror}") from error
     with suppress(OSError):  # file system without locks: nobody can resume a session there
         lock(fd)
     return fd
@@ -28,16 +28,16 @@ def open_locked(path: Path) -> int:
         require_plain(os.stat(path), path)  # opening a device may have side effects
         fd = os.open(path, os.O_RDWR)
     except OSError as error:
-        raise BenchtuiError(f"{path}: the session can't be written: {error.strerror}") from error
+        raise BenchtuiError(f"{path}: can't open the session file for writing: {error.strerror}") from error
     try:
         lock(fd)
     except OSError as error:
         os.close(fd)
         if isinstance(error, BlockingIOError):
-            said = f"is being written by a running sweep; `benchtui attach {path}` shows it"
+            reason = f"in use by a running sweep; watch it with `benchtui attach {path}`"
         else:
-            said = f"can't be locked, and so not be resumed: {error.strerror}"
-        raise BenchtuiError(f"{path}: {said}") from error
+            reason = f"can't lock the session file to resume it: {error.strerror}"
+        raise BenchtuiError(f"{path}: {reason}") from error
     return fd
 
 

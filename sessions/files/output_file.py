@@ -32,7 +32,7 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
         BenchtuiError: If the file is an input, through whatever links, or begins like a session.
     """
     if any(_is_same(path, each) for each in inputs) or _begins_as_session(path):
-        raise BenchtuiError(f"{path}: is a session, which is never overwritten")
+        raise BenchtuiError(f"{path}: is a session; sessions are never overwritten")
 
 
 @contextmanager
@@ -50,12 +50,12 @@ def output_file(
     """
     check_output(path, inputs)
     try:
-        with _opened(path, over, private) as file:
+        with _open_output(path, over, private) as file:
             yield file
             file.flush()
             check_output(path, inputs)  # a session may have been started there meanwhile
     except FileExistsError as error:
-        raise BenchtuiError(f"{path}: exists already, and is not overwritten") from error
+        raise BenchtuiError(f"{path}: already exists and won't be overwritten") from error
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
 
@@ -84,12 +84,12 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
-    there = _looks(path, follow=not private)
+def _open_output(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
+    there = _stat_or_none(path, follow=not private)
     if not over and (there or path.is_symlink()):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if there and not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
-        with open(path, "wb", opener=_without_waiting) as file:
+        with open(path, "wb", opener=_open_nonblocking) as file:
             yield file
         return
     target = path if private else Path(os.path.realpath(path))
@@ -107,13 +107,13 @@ def _opened(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
             yield file
         if there and not private:
             partial.chmod(stat.S_IMODE(there.st_mode))
-        _put(partial, target, over)
+        _rename_complete(partial, target, over)
     finally:
         with suppress(OSError):
             partial.unlink()
 
 
-def _put(partial: Path, target: Path, over: bool) -> None:
+def _rename_complete(partial: Path, target: Path, over: bool) -> None:
     """Rename a complete file to its target; without ``over``, raise FileExistsError if the target exists."""
     if over:
         partial.replace(target)
@@ -127,20 +127,20 @@ def _put(partial: Path, target: Path, over: bool) -> None:
             partial.replace(target)
 
 
-def _looks(path: Path, *, follow: bool) -> os.stat_result | None:
+def _stat_or_none(path: Path, *, follow: bool) -> os.stat_result | None:
     try:
         return os.stat(path, follow_symlinks=follow)
     except FileNotFoundError:
         return None
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open a file without waiting: a FIFO without a reader would block forever."""
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     except OSError as error:
         if error.errno == errno.ENXIO:
-            raise OSError(error.errno, "nothing reads from it", path) from error
+            raise OSError(error.errno, "no process is reading from it", path) from error
         raise
     os.set_blocking(descriptor, True)
     return descriptor

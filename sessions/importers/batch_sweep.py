@@ -41,19 +41,19 @@ REQUIRED = ("device", "batch_size", "latency_ms_mean")
 REQUIRED_NESTED = ("device", "batch_size", "metrics")
 MB_IN_MIB = 2**20 / 1e6
 
-_NO_LENGTH = (
-    "lines without sequence_length: their cases stand alone, in no series of batch sizes;"
-    " add the key to the lines to have them in one"
+_LENGTH_NOTE = (
+    "lines without sequence_length: their cases aren't part of a series of batch sizes;"
+    " add the key to include them"
 )
-_OF_MEMORY = "memory: the runner counts in MiB; converted to MB of 10⁶ bytes"
-_OF_RATES = "throughput: the mean of the rates of single steps, not samples over time"
-_OF_ENERGY = "power and energy: of further batches, not of the timed ones"
-_OF_AUTOCAST = "mixed precision: the published runner sets autocast up and never enters it"
-_QUOTED = ("dataset", "split", "warmup_runs", "smoke_test")
+_MEMORY_NOTE = "memory: converted from MiB, the runner's unit, to MB (10⁶ bytes)"
+_RATES_NOTE = "throughput: mean of the rates of single steps, not total samples over total time"
+_ENERGY_NOTE = "power and energy: measured on additional batches, not on the timed ones"
+_AUTOCAST_NOTE = "mixed precision: the published runner sets up autocast but never enters it"
+_QUOTED_FIELDS = ("dataset", "split", "warmup_runs", "smoke_test")
 """Keys without a field in a session, whose values are quoted in a note."""
 
 
-class _Figures(msgspec.Struct, kw_only=True):
+class _Statistics(msgspec.Struct, kw_only=True):
     """Statistics of a line's steps, in either form."""
 
     latency_ms_mean: Positive
@@ -118,7 +118,7 @@ class _Line(msgspec.Struct, kw_only=True):
 class _Nested(_Line, kw_only=True):
     """A line in the nested form, as the runner writes it."""
 
-    metrics: _Figures
+    metrics: _Statistics
     system_info: _SystemInfo | None = None
     model_info: _ModelInfo | None = None
     max_length: Size | None = None
@@ -130,7 +130,7 @@ class _Row:
     """A line of either form."""
 
     line: _Line
-    figures: _Figures
+    statistics: _Statistics
 
     @property
     def nested(self) -> _Nested | None:
@@ -145,8 +145,8 @@ class _Row:
     @property
     def steps(self) -> int | None:
         """Number of measured steps."""
-        asked = self.nested.iterations if self.nested else None
-        return self.figures.num_measurements or self.figures.iterations or asked
+        requested = self.nested.iterations if self.nested else None
+        return self.statistics.num_measurements or self.statistics.iterations or requested
 
 
 _REPEATED = ("metrics.device", "metrics.batch_size", "metrics.warmup_runs")
@@ -176,7 +176,7 @@ def parse(text: str, path: Path) -> Imported:
     rows = [_row(value, where) for where, value in values]
     measurements = tuple(_measurement(row) for row in rows)
     nested = [row.nested for row in rows if row.nested]
-    machine, unlike = _agreed([line.system_info for line in nested if line.system_info])
+    machine, unlike = _common_machine([line.system_info for line in nested if line.system_info])
     return Imported(
         kind="batch-sweep",
         model=common_value((_name(row) for row in rows), "models", str(path)),
@@ -189,7 +189,7 @@ def parse(text: str, path: Path) -> Imported:
         notes=(
             *_notes(nested, measurements),
             *unlike,
-            *_left_out([value for _, value in values], rows),
+            *_ignored_note([value for _, value in values], rows),
         ),
     )
 
@@ -198,24 +198,24 @@ def _row(value: object, where: str) -> _Row:
     if "metrics" in keys(value):
         line = convert(value, _Nested, where)
         return _Row(line, line.metrics)
-    return _Row(convert(value, _Line, where), convert(value, _Figures, where))
+    return _Row(convert(value, _Line, where), convert(value, _Statistics, where))
 
 
 def _measurement(row: _Row) -> Measurement:
-    figures, rate = row.figures, row.figures.throughput_mean
+    statistics, rate = row.statistics, row.statistics.throughput_mean
     return Measurement(
         config=_options(row),
         reported=Reported(
             steps=row.steps,
-            latency_mean_ms=figures.latency_ms_mean,
-            latency_median_ms=figures.latency_ms_median,
-            latency_std_ms=_of_a_sample(figures.latency_ms_std, row.steps if row.nested else None),
-            latency_p90_ms=figures.latency_ms_p90,
-            latency_p95_ms=figures.latency_ms_p95,
-            latency_p99_ms=figures.latency_ms_p99,
-            samples_per_s=1000 * row.line.batch_size / figures.latency_ms_mean if rate is None else rate,
-            mean_power_w=figures.cpu_avg_power_w if row.on_cpu else figures.gpu_avg_power_w,
-            energy_j=figures.cpu_energy_j if row.on_cpu else figures.gpu_energy_j,
+            latency_mean_ms=statistics.latency_ms_mean,
+            latency_median_ms=statistics.latency_ms_median,
+            latency_std_ms=_of_a_sample(statistics.latency_ms_std, row.steps if row.nested else None),
+            latency_p90_ms=statistics.latency_ms_p90,
+            latency_p95_ms=statistics.latency_ms_p95,
+            latency_p99_ms=statistics.latency_ms_p99,
+            samples_per_s=1000 * row.line.batch_size / statistics.latency_ms_mean if rate is None else rate,
+            mean_power_w=statistics.cpu_avg_power_w if row.on_cpu else statistics.gpu_avg_power_w,
+            energy_j=statistics.cpu_energy_j if row.on_cpu else statistics.gpu_energy_j,
         ),
         memory=_memory(row),
         model=_model(row),
@@ -231,7 +231,7 @@ def _options(row: _Row) -> Config:
     """Return the options of a line. Without a sequence length, which a session requires, add a label."""
     line, nested = row.line, row.nested
     precision, usual = _precision(row), Config(device=line.device)
-    length = row.figures.sequence_length or (nested.max_length if nested else None)
+    length = row.statistics.sequence_length or (nested.max_length if nested else None)
     known = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
     return Config(
         device=line.device,
@@ -254,7 +254,7 @@ def _precision(row: _Row) -> str:
 
 
 def _memory(row: _Row) -> Memory:
-    peaks = (row.figures.cpu_memory_mb_max, row.figures.gpu_memory_mb_max)
+    peaks = (row.statistics.cpu_memory_mb_max, row.statistics.gpu_memory_mb_max)
     if not row.nested:
         return Memory(peak_rss_mb=peaks[0], peak_allocated_mb=peaks[1])
     rss_mb, device_mb = (None if peak is None else peak * MB_IN_MIB for peak in peaks)
@@ -263,88 +263,92 @@ def _memory(row: _Row) -> Memory:
 
 def _name(row: _Row) -> str:
     """Return the model's name, from the line or its ``model_info``."""
-    said = row.nested.model_info.name if row.nested and row.nested.model_info else None
-    return said or UNKNOWN if row.line.model == UNKNOWN else row.line.model
+    name = row.nested.model_info.name if row.nested and row.nested.model_info else None
+    return name or UNKNOWN if row.line.model == UNKNOWN else row.line.model
 
 
 def _model(row: _Row) -> Model:
-    said = (row.nested.model_info if row.nested else None) or _ModelInfo()
+    info = (row.nested.model_info if row.nested else None) or _ModelInfo()
     return Model(
         name=_name(row),
-        parameters=said.num_parameters or None,  # the runner writes 0 if it couldn't count them
-        hidden_size=said.hidden_size,
-        hidden_layers=said.num_hidden_layers,
-        attention_heads=said.num_attention_heads,
+        parameters=info.num_parameters or None,  # the runner writes 0 if it couldn't count them
+        hidden_size=info.hidden_size,
+        hidden_layers=info.num_hidden_layers,
+        attention_heads=info.num_attention_heads,
     )
 
 
-def _agreed(said: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
+def _common_machine(infos: Sequence[_SystemInfo]) -> tuple[_SystemInfo, tuple[str, ...]]:
     """Return the machine facts on which all lines agree, and a note for each on which they don't."""
     columns = {
-        name: list(dict.fromkeys(value for each in said if (value := getattr(each, name))))
+        name: list(dict.fromkeys(value for each in infos if (value := getattr(each, name))))
         for name in _SystemInfo.__struct_fields__
     }
     unlike = tuple(
-        f"system_info.{name}: {len(values)} different ones in the file; left out"
+        f"system_info.{name}: {len(values)} different values in the file; ignored"
         for name, values in columns.items()
         if len(values) > 1
     )
     return _SystemInfo(**{name: values[0] for name, values in columns.items() if len(values) == 1}), unlike
 
 
-def _host(said: _SystemInfo) -> Host:
+def _host(info: _SystemInfo) -> Host:
     return Host(
-        hostname=said.hostname,
-        platform=said.platform,
-        python=said.python_version,
-        processor=said.processor or None,
-        cpu_count=said.cpu_count,
-        gpus=tuple(Gpu(index=index, name=gpu.name) for index, gpu in enumerate(said.gpu_info)),
+        hostname=info.hostname,
+        platform=info.platform,
+        python=info.python_version,
+        processor=info.processor or None,
+        cpu_count=info.cpu_count,
+        gpus=tuple(Gpu(index=index, name=gpu.name) for index, gpu in enumerate(info.gpu_info)),
     )
 
 
-def _runtime(said: _SystemInfo) -> Runtime | None:
-    if said.torch_version is None:
+def _runtime(info: _SystemInfo) -> Runtime | None:
+    if info.torch_version is None:
         return None
     return Runtime(
         t=0.0,
-        torch=said.torch_version,
-        cuda=said.cuda_version,
-        cudnn=said.cudnn_version,
-        cuda_devices=tuple(gpu.name for gpu in said.gpu_info),
+        torch=info.torch_version,
+        cuda=info.cuda_version,
+        cudnn=info.cudnn_version,
+        cuda_devices=tuple(gpu.name for gpu in info.gpu_info),
     )
 
 
 def _notes(nested: Sequence[_Nested], measurements: Iterable[Measurement]) -> Iterator[str]:
     """Yield caveats about the file as a whole."""
     if any(each.config.label for each in measurements):
-        yield _NO_LENGTH
+        yield _LENGTH_NOTE
     if any(row.metrics.cpu_memory_mb_max or row.metrics.gpu_memory_mb_max for row in nested):
-        yield _OF_MEMORY
+        yield _MEMORY_NOTE
     if any(row.metrics.throughput_mean for row in nested):
-        yield _OF_RATES
+        yield _RATES_NOTE
     if any(row.metrics.cpu_energy_j or row.metrics.gpu_energy_j for row in nested):
-        yield _OF_ENERGY
+        yield _ENERGY_NOTE
     if any(row.mixed_precision for row in nested):
-        yield _OF_AUTOCAST
+        yield _AUTOCAST_NOTE
 
 
-def _left_out(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, ...]:
+def _ignored_note(values: Sequence[object], rows: Sequence[_Row]) -> tuple[str, ...]:
     """Name the ignored fields, with the values of those that describe what was measured."""
-    said = [value for value in values if isinstance(value, dict)]
-    quoted = {name: dict.fromkeys(str(value[name]) for value in said if name in value) for name in _QUOTED}
-    told = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}
+    records = [value for value in values if isinstance(value, dict)]
+    quoted = {
+        name: dict.fromkeys(str(value[name]) for value in records if name in value) for name in _QUOTED_FIELDS
+    }
+    remarks = {name: visible(", ".join(texts), LONGEST_VALUE) for name, texts in quoted.items()}
     pairs = zip(values, rows, strict=True)
-    return ignored_fields_note((place for value, row in pairs for place in _untaken(value, row)), told)
+    return ignored_fields_note(
+        (place for value, row in pairs for place in _ignored_fields(value, row)), remarks
+    )
 
 
-def _untaken(value: object, row: _Row) -> Iterator[str]:
+def _ignored_fields(value: object, row: _Row) -> Iterator[str]:
     if row.nested:
         yield from (place for place in unknown_fields(value, _Nested) if place not in _REPEATED)
     else:
-        known = set(unknown_fields(value, _Figures))
+        known = set(unknown_fields(value, _Statistics))
         yield from (place for place in unknown_fields(value, _Line) if place in known)
     inside = "metrics." if row.nested else ""
     yield from (
-        f"{inside}{name}" for name in _OTHER_DEVICE[row.on_cpu] if getattr(row.figures, name) is not None
+        f"{inside}{name}" for name in _OTHER_DEVICE[row.on_cpu] if getattr(row.statistics, name) is not None
     )

@@ -23,7 +23,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 
-MOST_UNTAKEN = 60
+MOST_IGNORED = 60
 """Most ignored fields to list in a note."""
 
 _PLACE = re.compile(r" - at `(\$[^`]*)`$")
@@ -36,7 +36,7 @@ def read_text(path: Path) -> str:
     try:
         return input_file.read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
-        raise BenchtuiError(f"{path}: not a text file in UTF-8") from error
+        raise BenchtuiError(f"{path}: not a UTF-8 text file") from error
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
 
@@ -74,14 +74,14 @@ def _line(text: str, number: int, where: str) -> object:
         raise BenchtuiError(f"{where}: not valid JSON: {_malformed(text, str(error), number)}") from error
 
 
-def _malformed(text: str, said: str, first: int = 1) -> str:
+def _malformed(text: str, message: str, first: int = 1) -> str:
     """Describe where text stops being JSON, by line and column counted from 1, and why."""
-    match = _BYTE.search(said)
+    match = _BYTE.search(message)
     if match is None:
-        read, why = text.rstrip(), "it ends in the middle"
+        read, why = text.rstrip(), "unexpected end of file"
     else:
         read = text.encode()[: int(match[1])].decode(errors="replace")
-        why = said[: match.start()].removeprefix("JSON is malformed: ")
+        why = message[: match.start()].removeprefix("JSON is malformed: ")
     line, column = first + read.count("\n"), len(read) - read.rfind("\n")
     return f"line {line}, column {column}: {shortened(why)}"
 
@@ -103,26 +103,26 @@ def unknown_fields(value: object, kind: type) -> Iterator[str]:
 
     Fields are dotted paths. The items of a list share one path.
     """
-    return _untaken(value, _described(kind), "")
+    return _ignored_fields(value, _type_info(kind), "")
 
 
-def _untaken(value: object, kind: inspect.Type, place: str) -> Iterator[str]:
+def _ignored_fields(value: object, kind: inspect.Type, place: str) -> Iterator[str]:
     if isinstance(kind, inspect.UnionType):
         kind = next((each for each in kind.types if isinstance(each, _NESTING)), kind)
     if isinstance(value, list) and isinstance(kind, _LISTS):
         for item in value:
-            yield from _untaken(item, kind.item_type, place)
+            yield from _ignored_fields(item, kind.item_type, place)
     elif isinstance(value, Mapping) and isinstance(kind, inspect.StructType):
         fields = {field.encode_name: field.type for field in kind.fields}
         for name, item in value.items():
             if name in fields:
-                yield from _untaken(item, fields[name], f"{place}{name}.")
+                yield from _ignored_fields(item, fields[name], f"{place}{name}.")
             elif item not in (None, "", [], {}):
                 yield f"{place}{name}"
 
 
 @cache
-def _described(kind: type) -> inspect.Type:
+def _type_info(kind: type) -> inspect.Type:
     return inspect.type_info(kind)
 
 
@@ -137,18 +137,20 @@ def ignored_fields_note(places: Iterable[str], remarks: Mapping[str, str] | None
         visible(place, LONGEST_VALUE) + (f" ({said[place]})" if place in said else "")
         for place in dict.fromkeys(places)
     ]
-    more = [f"{len(named) - MOST_UNTAKEN:,} more"] if len(named) > MOST_UNTAKEN else []
-    return (f"not taken over: {', '.join([*named[:MOST_UNTAKEN], *more])}",) if named else ()
+    more = [f"{len(named) - MOST_IGNORED:,} more"] if len(named) > MOST_IGNORED else []
+    return (f"ignored fields: {', '.join([*named[:MOST_IGNORED], *more])}",) if named else ()
 
 
 def common_value(values: Iterable[str], what: str, where: str) -> str:
     """Return the value that all share. Raises BenchtuiError if there are several, or none."""
     distinct = list(dict.fromkeys(values))
     if not distinct:
-        raise BenchtuiError(f"{where}: no measurement in it")
+        raise BenchtuiError(f"{where}: contains no measurements")
     if len(distinct) > 1:
         named = ", ".join(quoted(value) for value in distinct[:3])
-        raise BenchtuiError(f"{where}: {len(distinct)} {what} ({named}); a session has one: split the file")
+        raise BenchtuiError(
+            f"{where}: {len(distinct)} {what} ({named}); a session has only one, so split the file"
+        )
     return distinct[0]
 
 
@@ -158,11 +160,11 @@ def _explained(message: str, value: object) -> str:
     match = _PLACE.search(message)
     if match is None:
         return shortened(message)
-    said = shortened(message[: match.start()])
-    place = match[1].removeprefix("$").removeprefix(".") or "the whole"
-    if "missing required field" in said:
-        return f"{place}: {said[0].lower()}{said[1:]}"
-    return f"{place} {quoted(_at(value, match[1]))}: {said[0].lower()}{said[1:]}"
+    reason = shortened(message[: match.start()])
+    place = match[1].removeprefix("$").removeprefix(".") or "top level"
+    if "missing required field" in reason:
+        return f"{place}: {reason[0].lower()}{reason[1:]}"
+    return f"{place} {quoted(_at(value, match[1]))}: {reason[0].lower()}{reason[1:]}"
 
 
 def _at(value: Any, place: str) -> object:  # noqa: ANN401  (untrusted JSON)

@@ -53,13 +53,13 @@ def keys(value: object) -> set[str]:
     return set(first) if isinstance(first, dict) else set()
 
 
-def is_one(value: object) -> bool:
+def matches(value: object) -> bool:
     """Return whether the value is an object with results of commands."""
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, list) and all(isinstance(each, dict) and "command" in each for each in results)
 
 
-def found(text: str, path: Path) -> Imported:
+def parse(text: str, path: Path) -> Imported:
     """Parse every command. Raises BenchtuiError naming the place of an invalid value."""
     value = parse_json(text, str(path))
     export = convert(value, _Export, str(path))

@@ -27,13 +27,13 @@ from benchtui.sessions.sweep import LARGEST, MOST_THREADS, UNKNOWN, Config
 REQUIRED = ("n_prompt", "n_gen", "avg_ns")
 """Keys that identify a test."""
 
-_TOLD = (
+_NOT_OPTIONS = (
     *("build_commit", "build_number", "cpu_info", "gpu_info", "backends", "model_filename", "model_type"),
     *("model_size", "model_n_params", "n_prompt", "n_gen", "n_depth", "test_time", "avg_ns", "stddev_ns"),
     *("avg_ts", "stddev_ts", "samples_ns", "samples_ts"),
 )
 """Fields that aren't options of a case, or are reported elsewhere."""
-_FIGURES = ("avg_", "stddev_", "samples_")
+_RESULT_PREFIXES = ("avg_", "stddev_", "samples_")
 """Prefixes of result fields. Some builds write more of them."""
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=LARGEST // 4)]
 
@@ -65,12 +65,12 @@ def keys(value: object) -> set[str]:
     return set(first) if isinstance(first, dict) else set()
 
 
-def is_one(value: object) -> bool:
+def matches(value: object) -> bool:
     """Return whether the value is a list of tests, or the first line's test."""
     return keys(value) >= set(REQUIRED)
 
 
-def found(text: str, path: Path) -> Imported:
+def parse(text: str, path: Path) -> Imported:
     """Parse every test. Raises BenchtuiError naming the place of an invalid value."""
     whole = try_parse_json(text)
     places = (
@@ -79,8 +79,8 @@ def found(text: str, path: Path) -> Imported:
         else parse_json_lines(text, str(path))
     )
     tests = [(convert(value, _Test, where), convert(value, dict[str, Any], where)) for where, value in places]
-    told = [raw for _, raw in tests]
-    varied = _varied(told)
+    raw_tests = [raw for _, raw in tests]
+    varied = _varied(raw_tests)
     models = list(dict.fromkeys(test.model_filename for test, _ in tests))
     return Imported(
         kind="llama-bench",
@@ -89,7 +89,7 @@ def found(text: str, path: Path) -> Imported:
         measurements=tuple(_measurement(test, raw, varied) for test, raw in tests),
         host=_host([test for test, _ in tests]),
         measured=min((test.test_time for test, _ in tests if test.test_time), default=None),
-        notes=tuple(_notes(told, varied)),
+        notes=tuple(_notes(raw_tests, varied)),
     )
 
 
@@ -106,8 +106,8 @@ def _host(tests: Sequence[_Test]) -> Host:
 
 
 def _options(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    names = dict.fromkeys(name for test in tests for name in test if name not in _TOLD)
-    return tuple(name for name in names if not name.startswith(_FIGURES))
+    names = dict.fromkeys(name for test in tests for name in test if name not in _NOT_OPTIONS)
+    return tuple(name for name in names if not name.startswith(_RESULT_PREFIXES))
 
 
 def _varied(tests: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -120,11 +120,11 @@ def _notes(tests: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Iterato
     first = tests[0]
     alike = [f"{name}={_value(first.get(name))}" for name in _options(tests) if name not in varied]
     if alike:
-        yield f"options of every test: {', '.join(alike)}"
+        yield f"options shared by all tests: {', '.join(alike)}"
     for name in ("cpu_info", "gpu_info", "build_commit"):
         if len({repr(test.get(name)) for test in tests}) > 1:
-            yield f"{name} differs between the tests; that of the first is taken"
-    unknown = {name for test in tests for name in test if name.startswith(_FIGURES)} - set(_TOLD)
+            yield f"{name} differs between the tests; using the first one"
+    unknown = {name for test in tests for name in test if name.startswith(_RESULT_PREFIXES)} - set(_NOT_OPTIONS)
     yield from ignored_fields_note(
         ["model_size"] * any("model_size" in test for test in tests) + sorted(unknown)
     )

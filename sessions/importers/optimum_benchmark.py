@@ -49,7 +49,7 @@ _PARTS = ("prefill", "decode")
 """Targets that together form a generation."""
 _DERIVED = ("latency.", "efficiency")
 """Fields of a target that follow from its latencies and energy."""
-_ASIDE = (
+_IRRELEVANT = (
     *("config.backend._target_", "config.scenario._target_", "config.print_report", "config.log_report"),
     *("config.environment.system", "config.environment.machine", "config.environment.processor"),
 )
@@ -154,7 +154,7 @@ def keys(value: object) -> set[str]:
     return next((set(each) for each in targets.values() if isinstance(each, dict)), set())
 
 
-def is_one(value: object) -> bool:
+def matches(value: object) -> bool:
     """Return whether the value is a benchmark or report: an object of targets with latency and memory."""
     report = _report(value)
     return bool(report) and all(
@@ -168,7 +168,7 @@ def _report(value: object) -> dict[str, object] | None:
     return report if isinstance(report, dict) else None
 
 
-def found(text: str, path: Path) -> Imported:
+def parse(text: str, path: Path) -> Imported:
     """Parse the file's only case. Raises BenchtuiError naming the place of an invalid value."""
     value = parse_json(text, str(path))
     both = value if isinstance(value, dict) and "report" in value else {"report": value}
@@ -184,7 +184,7 @@ def found(text: str, path: Path) -> Imported:
         measurements=(_measurement(config, targets, name, parts_ms),),
         host=_host(config.environment) if config else Host(),
         runtime=_runtime(backend),
-        notes=ignored_fields_note(_untaken(both, targets, name), _remarks(targets)),
+        notes=ignored_fields_note(_ignored_fields(both, targets, name), _remarks(targets)),
     )
 
 
@@ -201,9 +201,9 @@ def _runtime(backend: _Backend | None) -> Runtime | None:
     return Runtime(t=0.0, torch=backend.version)
 
 
-def _untaken(both: object, targets: Mapping[str, _Target], step: str) -> Iterator[str]:
+def _ignored_fields(both: object, targets: Mapping[str, _Target], step: str) -> Iterator[str]:
     """Yield the names of ignored configuration fields, target fields and whole targets."""
-    yield from (place for place in unknown_fields(both, _Benchmark) if place not in _ASIDE)
+    yield from (place for place in unknown_fields(both, _Benchmark) if place not in _IRRELEVANT)
     used = {step, *_parts(targets), _FIRST.get(step)}
     report = _report(both) or {}
     for name in targets:
@@ -261,7 +261,7 @@ def _steps(targets: Mapping[str, _Target], where: str) -> tuple[str, dict[str, l
             return name, {name: _times_ms(targets[name])}
     known = [name for name, target in targets.items() if target.latency]
     raise BenchtuiError(
-        f"{where}: no latencies of {', '.join(_STEPS)} or prefill with decode; it has {quoted(known)}"
+        f"{where}: no latencies of {', '.join(_STEPS)}, or of prefill and decode; found {quoted(known)}"
     )
 
 
@@ -348,9 +348,9 @@ def _new_tokens(
     config: _Configuration | None, targets: Mapping[str, _Target], samples: int | None
 ) -> int | None:
     """Return tokens generated per sample: as configured, or one plus those decoded. None if unknown."""
-    said = config.scenario.generate_kwargs.get("max_new_tokens") if config else None
-    if isinstance(said, int) and 0 < said < MOST_NEW_TOKENS:
-        return said
+    configured = config.scenario.generate_kwargs.get("max_new_tokens") if config else None
+    if isinstance(configured, int) and 0 < configured < MOST_NEW_TOKENS:
+        return configured
     batch_size = samples or (config.scenario.input_shapes.batch_size if config else None)
     decoded = _volume(targets.get("decode"), "tokens/s")
     if not batch_size or decoded is None or decoded / batch_size >= MOST_NEW_TOKENS:
@@ -390,14 +390,14 @@ def _model(config: _Configuration | None) -> Model | None:
     return Model(name=config.backend.model, weights=weights[config.backend.no_weights])
 
 
-def _host(said: _Environment) -> Host:
-    versions = {name: getattr(said, f"{name}_version") for name in _PACKAGES}
+def _host(environment: _Environment) -> Host:
+    versions = {name: getattr(environment, f"{name}_version") for name in _PACKAGES}
     return Host(
-        platform=said.platform,
-        python=said.python_version,
-        processor=(said.cpu or "").strip() or None,
-        cpu_count=said.cpu_count,
-        memory_mb=said.cpu_ram_mb,
-        gpus=tuple(Gpu(index=index, name=name) for index, name in enumerate(said.gpu)),
+        platform=environment.platform,
+        python=environment.python_version,
+        processor=(environment.cpu or "").strip() or None,
+        cpu_count=environment.cpu_count,
+        memory_mb=environment.cpu_ram_mb,
+        gpus=tuple(Gpu(index=index, name=name) for index, name in enumerate(environment.gpu)),
         packages={name: version for name, version in versions.items() if version},
     )

@@ -15,27 +15,27 @@ from benchtui.sessions.sweep import ranges
 class _Kind:
     """One tool's format: how to recognize a file, and how to parse it."""
 
-    fits: Callable[[str, object], bool]
+    matches: Callable[[str, object], bool]
     """Called with the text and its JSON: of the whole, else of the first line, None if neither is JSON."""
-    found: Callable[[str, Path], Imported]
-    lacks: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
-    """Returns the keys that a file has and the required keys. Same arguments as ``fits``."""
+    parse: Callable[[str, Path], Imported]
+    key_check: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
+    """Returns the keys that a file has and the required keys. Same arguments as ``matches``."""
 
 
 IMPORTERS = {
     "optimum-benchmark": _Kind(
-        lambda _, value: optimum_benchmark.is_one(value),
-        optimum_benchmark.found,
+        lambda _, value: optimum_benchmark.matches(value),
+        optimum_benchmark.parse,
         lambda _, value: (optimum_benchmark.keys(value), optimum_benchmark.REQUIRED),
     ),
     "llama-bench": _Kind(
-        lambda _, value: llama_bench.is_one(value),
-        llama_bench.found,
+        lambda _, value: llama_bench.matches(value),
+        llama_bench.parse,
         lambda _, value: (llama_bench.keys(value), llama_bench.REQUIRED),
     ),
     "hyperfine": _Kind(
-        lambda _, value: hyperfine.is_one(value),
-        hyperfine.found,
+        lambda _, value: hyperfine.matches(value),
+        hyperfine.parse,
         lambda _, value: (hyperfine.keys(value), hyperfine.REQUIRED),
     ),
     "batch-sweep": _Kind(
@@ -44,8 +44,8 @@ IMPORTERS = {
         lambda _, value: (batch_sweep.keys(value), batch_sweep.required(value)),
     ),
     "training-csv": _Kind(
-        lambda text, _: training_csv.is_one(text),
-        training_csv.found,
+        lambda text, _: training_csv.matches(text),
+        training_csv.parse,
         lambda text, _: (training_csv.keys(text), training_csv.COLUMNS),
     ),
 }
@@ -62,35 +62,35 @@ def read(path: Path, kind: str | None = None) -> Imported:
     if kind is not None:
         ranges.one_of(IMPORTERS)(kind, "--from")
     text = read_text(path)
-    found = IMPORTERS[kind or _recognised(text, path)].found(text, path)
+    found = IMPORTERS[kind or _detect_format(text, path)].parse(text, path)
     if not found.measurements:
-        raise BenchtuiError(f"{path}: no measurement in it")
+        raise BenchtuiError(f"{path}: contains no measurements")
     return found
 
 
-def _recognised(text: str, path: Path) -> str:
+def _detect_format(text: str, path: Path) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
     value = try_parse_json(text)
     value = try_parse_json(first) if value is None else value
     if isinstance(value, list) and value and isinstance(value[0], dict) and "event" in value[0]:
-        raise BenchtuiError(f"{path}: a session already, which needs no importing")
+        raise BenchtuiError(f"{path}: already a benchtui session; open it directly")
     for name, kind in IMPORTERS.items():
-        if kind.fits(text, value):
+        if kind.matches(text, value):
             return name
     if value is None and first.lstrip().startswith(("{", "[")):
         parse_json(text, str(path))  # raises with the position of the error
-    raise BenchtuiError(f"{path}: {_nearest(text, value)}; known are {', '.join(IMPORTERS)}")
+    raise BenchtuiError(f"{path}: {_nearest(text, value)}; supported formats: {', '.join(IMPORTERS)}")
 
 
 def _nearest(text: str, value: object) -> str:
     """Name the format that a file comes nearest to, with the keys it lacks."""
     shares = {}
     for name, kind in IMPORTERS.items():
-        there, needed = kind.lacks(text, value)
+        there, needed = kind.key_check(text, value)
         lacking = [key for key in needed if key not in there]
         shares[name] = (1 - len(lacking) / len(needed), lacking)
     nearest = max(shares, key=lambda name: shares[name][0])
     share, lacking = shares[nearest]
     if share < MIN_KEY_SHARE or not lacking:
-        return "not results of a known tool"
-    return f"results of {nearest} but for {', '.join(lacking)}"
+        return "not a supported format"
+    return f"looks like {nearest}, but lacks {', '.join(lacking)}"

@@ -54,7 +54,7 @@ def write(found: Imported, path: Path) -> None:
         BenchtuiError: if the file already exists, there are too many cases, or a value is out of range for a
             session. Whatever is written can be read back.
     """
-    events = [_allowed(event, found.kind) for event in _events(found, path)]
+    events = [_validated(event, found.kind) for event in _events(found, path)]
     journal = Journal(path)
     try:
         for event in events:
@@ -63,17 +63,17 @@ def write(found: Imported, path: Path) -> None:
         journal.close()
 
 
-def _allowed(event: AnyEvent, kind: str) -> AnyEvent:
+def _validated(event: AnyEvent, kind: str) -> AnyEvent:
     """Return the event if a session may contain it. Raises BenchtuiError naming the invalid field."""
     try:
         return _events_of_sessions.decode(msgspec.json.encode(event))
     except msgspec.ValidationError as error:
-        raise BenchtuiError(f"{kind}: beyond what a session holds: {shortened(str(error))}") from error
+        raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
 
 
 def notes(found: Imported) -> tuple[str, ...]:
     """Return the caveats about the file as a whole: ignored fields, and combinations without a row."""
-    return (*found.notes, *_holes(found))
+    return (*found.notes, *_missing_combinations(found))
 
 
 def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
@@ -90,7 +90,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     )
     if found.runtime:
         yield found.runtime
-    when = f"; measured on {measured}" if measured else "; when it was measured isn't said"
+    when = f"; measured on {measured}" if measured else "; measurement time unknown"
     yield Message(t=0.0, level="info", text=f"imported from {found.kind}{when}")
     for note in notes(found):
         yield Message(t=0.0, level="info", text=note)
@@ -102,7 +102,7 @@ def _events(found: Imported, path: Path) -> Iterator[AnyEvent]:
     yield SessionFinished(t=0.0, outcome="completed")
 
 
-def _holes(found: Imported) -> Iterator[str]:
+def _missing_combinations(found: Imported) -> Iterator[str]:
     """Name the combinations of options that have no row. The file doesn't say why."""
     if not found.grid:
         return
@@ -114,7 +114,7 @@ def _holes(found: Imported) -> Iterator[str]:
             *islice(lacking, MAX_NAMED_GAPS),
             *([f"{missing - MAX_NAMED_GAPS:,} more"] * (missing > MAX_NAMED_GAPS)),
         ]
-        yield f"not in the file, of all combinations of its options: {', '.join(named)}"
+        yield f"combinations of options missing from the file: {', '.join(named)}"
 
 
 def _sweep(found: Imported, name: str) -> Sweep:
@@ -159,13 +159,13 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
     marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
     sound = [row for row in rows if not row.failure]
     rounds = sound or list(rows)
-    for turn, row in enumerate(rounds):
-        yield CaseStarted(t=0.0, case=case, round=turn, config=config)
-        if turn == 0:
+    for round_index, row in enumerate(rounds):
+        yield CaseStarted(t=0.0, case=case, round=round_index, config=config)
+        if round_index == 0:
             yield _prepared(case, row)
-        yield from _steps(case, turn, row)
-        if turn < len(rounds) - 1:
-            yield RoundFinished(t=0.0, case=case, round=turn, memory=row.memory, energy=row.energy)
+        yield from _steps(case, round_index, row)
+        if round_index < len(rounds) - 1:
+            yield RoundFinished(t=0.0, case=case, round=round_index, memory=row.memory, energy=row.energy)
     yield CaseFinished(
         t=0.0,
         case=case,
@@ -186,11 +186,11 @@ def _marks(row: Measurement) -> tuple[str, ...]:
 
 def _contradicts(row: Measurement) -> bool:
     """Return whether the reported rate contradicts samples per step over step time."""
-    said = row.reported
+    reported = row.reported
     samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
-    if said is None or not said.latency_mean_ms or said.samples_per_s is None or not samples:
+    if reported is None or not reported.latency_mean_ms or reported.samples_per_s is None or not samples:
         return False
-    return abs(said.samples_per_s * said.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN
+    return abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN
 
 
 def _prepared(case: int, row: Measurement) -> CasePrepared:
@@ -203,16 +203,16 @@ def _prepared(case: int, row: Measurement) -> CasePrepared:
     )
 
 
-def _steps(case: int, turn: int, row: Measurement) -> Iterator[Steps]:
+def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
     if row.warmup_ms:
-        yield Steps(t=0.0, case=case, phase="warmup", round=turn, wall_ms=row.warmup_ms)
+        yield Steps(t=0.0, case=case, phase="warmup", round=round_index, wall_ms=row.warmup_ms)
     if row.wall_ms:
         tokens = None if row.tokens is None else [row.tokens] * len(row.wall_ms)
         yield Steps(
             t=0.0,
             case=case,
             phase="measure",
-            round=turn,
+            round=round_index,
             wall_ms=row.wall_ms,
             parts_ms=row.parts_ms,
             tokens=tokens,
@@ -245,14 +245,14 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     return structs.replace(
         rows[0],
         **pooled,
-        **dict.fromkeys(_OF_ONE_REPEAT),
+        **dict.fromkeys(_NOT_POOLABLE),
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
         latency_mean_ms=sum(spans) / sum(weights),
         repeats_mean_ms=tuple(means),
     )
 
 
-_OF_ONE_REPEAT = (
+_NOT_POOLABLE = (
     "latency_median_ms",
     "latency_std_ms",
     "latency_p90_ms",

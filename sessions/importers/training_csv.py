@@ -31,12 +31,12 @@ _MODES = {"def": "default", "ro": "reduce-overhead", "ma": "max-autotune"}
 _MODE = re.compile(r"_[TF]_(\w+?)_")
 _PADDINGS = {"max_length": "max", "longest": "longest"}
 _REMARKS = {
-    "compile_warmup_time": "the call of torch.compile, which compiles nothing",
-    "gpu_utilization_avg": "as nvidia-smi read it once after each step",
+    "compile_warmup_time": "time of calling torch.compile, which compiles nothing yet",
+    "gpu_utilization_avg": "read by nvidia-smi once after each step",
 }
-_OF_AMP = "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
-_OF_RATES = (
-    "samples/s: tokens_per_sec over max_length; with short last batches that is below batch size over step time"
+_AMP_NOTE = "precision: fp16 in the script is autocast with a GradScaler, imported as amp-fp16"
+_RATES_NOTE = (
+    "samples/s: tokens_per_sec over max_length; short last batches lower it below batch size over step time"
 )
 
 
@@ -60,12 +60,12 @@ def keys(text: str) -> set[str]:
     return set(text.partition("\n")[0].strip().split(","))
 
 
-def is_one(text: str) -> bool:
+def matches(text: str) -> bool:
     """Return whether the first line names the required columns."""
     return keys(text) >= set(COLUMNS)
 
 
-def found(text: str, path: Path) -> Imported:
+def parse(text: str, path: Path) -> Imported:
     """Parse every run. Raises BenchtuiError naming the line with an invalid value."""
     rows = _rows(text, path)
     runs = [convert(row, _Run, where, from_text=True) for where, row in rows]
@@ -75,7 +75,7 @@ def found(text: str, path: Path) -> Imported:
         task="lm-train",
         measurements=tuple(_measurement(run) for run in runs),
         grid=True,
-        notes=(*_notes(runs), *_left_out([row for _, row in rows])),
+        notes=(*_notes(runs), *_ignored_note([row for _, row in rows])),
     )
 
 
@@ -87,7 +87,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
         for row in reader:
             where = f"{path}, line {reader.line_num}"
             if None in row:
-                raise BenchtuiError(f"{where}: more values than the {len(reader.fieldnames or ())} columns")
+                raise BenchtuiError(f"{where}: more values than columns ({len(reader.fieldnames or ())})")
             rows.append((where, {key: value for key, value in row.items() if value}))
     except csv.Error as error:
         raise BenchtuiError(f"{path}, line {reader.line_num}: {error}") from error
@@ -97,16 +97,18 @@ def _rows(text: str, path: Path) -> list[tuple[str, dict[str, str]]]:
 def _notes(runs: Sequence[_Run]) -> Iterator[str]:
     """Yield caveats about the table as a whole."""
     if any(run.precision in _AMP for run in runs):
-        yield _OF_AMP
-    if any(_full(run) for run in runs):
-        yield _OF_RATES
+        yield _AMP_NOTE
+    if any(_is_padded_to_max(run) for run in runs):
+        yield _RATES_NOTE
 
 
-def _left_out(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
+def _ignored_note(rows: Sequence[dict[str, str]]) -> tuple[str, ...]:
     """Name the ignored columns, with the range of their numbers and a remark."""
     columns = dict.fromkeys(name for row in rows for name in row if name not in _Run.__struct_fields__)
-    said = {name: [_range([row[name] for row in rows if name in row]), _REMARKS.get(name)] for name in columns}
-    remarks = {name: "; ".join(part for part in parts if part) for name, parts in said.items()}
+    parts_by_name = {
+        name: [_range([row[name] for row in rows if name in row]), _REMARKS.get(name)] for name in columns
+    }
+    remarks = {name: "; ".join(part for part in parts if part) for name, parts in parts_by_name.items()}
     return ignored_fields_note(columns, {name: remark for name, remark in remarks.items() if remark})
 
 
@@ -119,7 +121,7 @@ def _range(cells: Sequence[str]) -> str | None:
     return f"{min(numbers):.4g} to {max(numbers):.4g}"
 
 
-def _full(run: _Run) -> bool:
+def _is_padded_to_max(run: _Run) -> bool:
     """Return whether every sample is padded to ``max_length``, so that tokens determine samples."""
     return _PADDINGS.get(run.padding) == "max"
 
@@ -127,7 +129,9 @@ def _full(run: _Run) -> bool:
 def _measurement(run: _Run) -> Measurement:
     padding = _PADDINGS.get(run.padding, UNKNOWN)
     step_ms = 1000 * run.avg_step_time
-    samples_per_s = run.tokens_per_sec / run.max_length if _full(run) else 1000 * run.batch_size / step_ms
+    samples_per_s = (
+        run.tokens_per_sec / run.max_length if _is_padded_to_max(run) else 1000 * run.batch_size / step_ms
+    )
     return Measurement(
         config=Config(
             device=DEVICE if run.max_vram else UNKNOWN,

@@ -14,10 +14,10 @@ from typing import IO
 
 from benchtui.sessions.files.input_file import open_plain
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _MOST_NAMES = 100
 _HEAD = 4096
-_REPLACED = "another file took its place"
+_REPLACED = "the file was replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class BackupCopy:
         with suppress(OSError):
             # unbuffered: a reader of the descriptor has to see every write
             self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  (open as long as the journal)
-        for piece in _pieces(fd, size):
+        for piece in _chunks(fd, size):
             self.add(piece)
 
     def add(self, data: bytes) -> None:
@@ -69,10 +69,10 @@ class BackupCopy:
             OSError: If there is no copy, or no room for a file.
         """
         if self._file is None:
-            raise OSError("no copy")
-        saved, fd = _created_beside(path)
+            raise OSError("no backup copy")
+        saved, fd = _create_next_to(path)
         try:
-            for piece in _pieces(self._file.fileno(), os.fstat(self._file.fileno()).st_size):
+            for piece in _chunks(self._file.fileno(), os.fstat(self._file.fileno()).st_size):
                 view = memoryview(piece)
                 while view:
                     view = view[os.write(fd, view) :]
@@ -93,7 +93,7 @@ def find_damage(fd: int, path: Path | None, size: int) -> str | None:
     if not now.st_nlink:
         return _REPLACED if path and path.exists() else "the file was removed"
     if now.st_size != size:
-        return "the file was truncated" if now.st_size < size else "something else wrote to the file"
+        return "the file was truncated" if now.st_size < size else "another process wrote to the file"
     return _REPLACED if path and is_at(fd, path) is False else None
 
 
@@ -114,7 +114,7 @@ def head(fd: int) -> bytes:
 def rescue_file_of(path: Path, begins: bytes) -> Path | None:
     """Return the newest rescue file of the session with this beginning, or None."""
     found = None
-    for name in _names(path):
+    for name in _rescue_paths(path):
         try:
             with open_plain(name) as file:
                 if begins and head(file.fileno()).startswith(begins[: _HEAD // 2]):
@@ -127,7 +127,7 @@ def rescue_file_of(path: Path, begins: bytes) -> Path | None:
 def current_path(path: Path, session_id: str) -> Path:
     """Return where a session is now: in its original file, or in its newest rescue file."""
     found = path
-    for name in _names(path):
+    for name in _rescue_paths(path):
         try:
             with open_plain(name) as file:
                 found = name if f'"id":"{session_id}"'.encode() in head(file.fileno()) else found
@@ -136,20 +136,20 @@ def current_path(path: Path, session_id: str) -> Path:
     return found
 
 
-def _created_beside(path: Path) -> tuple[Path, int]:
-    for name in _names(path):
+def _create_next_to(path: Path) -> tuple[Path, int]:
+    for name in _rescue_paths(path):
         with suppress(FileExistsError):
             return name, os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    raise OSError("no name is left")
+    raise OSError("no unused name left for a rescue file")
 
 
-def _names(path: Path) -> Iterator[Path]:
+def _rescue_paths(path: Path) -> Iterator[Path]:
     stem = path.stem.partition(".rescued")[0]
     yield path.with_name(f"{stem}.rescued.json")
     for number in range(2, _MOST_NAMES):
         yield path.with_name(f"{stem}.rescued-{number}.json")
 
 
-def _pieces(fd: int, size: int) -> Iterator[bytes]:
-    for offset in range(0, size, _PIECE):
-        yield os.pread(fd, min(_PIECE, size - offset), offset)
+def _chunks(fd: int, size: int) -> Iterator[bytes]:
+    for offset in range(0, size, _CHUNK_BYTES):
+        yield os.pread(fd, min(_CHUNK_BYTES, size - offset), offset)

@@ -91,13 +91,13 @@ class Tail:
         """Open the file at its beginning or at a position; raises BenchtuiError if it can't be read."""
         self._path = path
         self._file = _open(path)
-        self._begun: list[bytes] = []
+        self._partial_line: list[bytes] = []
         """Pieces of a line that isn't complete yet."""
         self._broken: BenchtuiError | None = None
         self._head = head(self._file.fileno())
-        self._saved = rescue_file_of(path, self._head)
+        self._rescue_file = rescue_file_of(path, self._head)
         """Rescue file of the session that existed already when this reader was opened."""
-        self.go(position or FilePosition())
+        self.seek(position or FilePosition())
 
     @property
     def position(self) -> FilePosition:
@@ -117,10 +117,10 @@ class Tail:
         """Whether everything written so far has been read; True if the file was removed."""
         return self._file.tell() >= self.size
 
-    def go(self, position: FilePosition) -> None:
+    def seek(self, position: FilePosition) -> None:
         """Continue at another position."""
         self._position, self._broken = position, None
-        self._begun.clear()
+        self._partial_line.clear()
         self._file.seek(position.offset)
 
     def read(self, most_bytes: int = -1) -> list[AnyRecord]:
@@ -132,14 +132,14 @@ class Tail:
         """
         if self._broken:
             raise self._broken
-        begun = bool(self._begun)
+        begun = bool(self._partial_line)
         data = self._file.read(most_bytes)
         if not data and most_bytes and self.follow():
             data = self._file.read(most_bytes)
         lines = self._lines(data)
-        events = self._good(lines)
+        events = self._decoded(lines)
         if self._broken and not events and begun:
-            return self._read_anew()
+            return self._reread_line()
         if self._broken:  # stop before the broken line, and don't return the events before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
@@ -152,33 +152,33 @@ class Tail:
         """Continue in the rescue file, if the session was restored to one because others damaged this file."""
         self._head = self._head or head(self._file.fileno())
         saved = rescue_file_of(self._path, self._head)
-        if saved is None or saved in (self._saved, self._path):
+        if saved is None or saved in (self._rescue_file, self._path):
             return False
         self._file.close()
-        self._path, self._saved, self._file = saved, saved, _open(saved)
-        self.go(self._position)
+        self._path, self._rescue_file, self._file = saved, saved, _open(saved)
+        self.seek(self._position)
         return True
 
-    def _read_anew(self) -> list[AnyRecord]:
+    def _reread_line(self) -> list[AnyRecord]:
         """Read the current line again from its start: a resume may have replaced it."""
         place = self._file.tell()
-        self.go(self._position)
+        self.seek(self._position)
         return self.read(place - self._position.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
         """Return the lines completed by more data, without their ends."""
         if b"\n" not in data:
-            self._begun.append(data)
-            if sum(map(len, self._begun)) > LONGEST_LINE:
+            self._partial_line.append(data)
+            if sum(map(len, self._partial_line)) > LONGEST_LINE:
                 where, most = f"{self._path}, line {self._position.line}", f"{LONGEST_LINE / 1e6:g} MB"
-                self._broken = BenchtuiError(f"{where}: longer than {most}, which no event is")
+                self._broken = BenchtuiError(f"{where}: longer than {most}, the maximum for an event")
             return []
         lines = data.split(b"\n")
-        lines[0] = b"".join((*self._begun, lines[0]))
-        self._begun = [lines.pop()]
+        lines[0] = b"".join((*self._partial_line, lines[0]))
+        self._partial_line = [lines.pop()]
         return lines
 
-    def _good(self, lines: list[bytes]) -> list[AnyRecord]:
+    def _decoded(self, lines: list[bytes]) -> list[AnyRecord]:
         """Decode the events of lines, up to the first broken line."""
         events: list[AnyRecord] = []
         try:
@@ -191,8 +191,8 @@ class Tail:
     @property
     def torn(self) -> bool:
         """Whether the rest of the data is an incomplete line."""
-        said = [piece for piece in self._begun if piece.strip()]
-        return len(said) > 1 or is_torn(b"".join(said))
+        rest = [piece for piece in self._partial_line if piece.strip()]
+        return len(rest) > 1 or is_torn(b"".join(rest))
 
     def close(self) -> None:
         """Close the file."""
@@ -283,22 +283,23 @@ def _event(body: bytes, where: str) -> AnyRecord:
     try:
         event: AnyEvent = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return _foreign(body, where, error)
+        return _unknown_or_error(body, where, error)
     return event
 
 
-def _foreign(body: bytes, where: str, error: Exception) -> AnyRecord:
+def _unknown_or_error(body: bytes, where: str, error: Exception) -> AnyRecord:
     """Return an event of another version as ``Unknown``; raise BenchtuiError for a broken line."""
     try:
         header = _header_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BenchtuiError(f"{where}: not an event of a session: {shortened(str(error))}") from error
+        raise BenchtuiError(f"{where}: not a session event: {shortened(str(error))}") from error
     if header.schema is not None and header.schema > SCHEMA:
         raise BenchtuiError(
-            f"{where}: written with schema {header.schema}; this version reads up to {SCHEMA}: update benchtui"
+            f"{where}: written with schema {header.schema},"
+            f" but this version reads up to schema {SCHEMA}; update benchtui"
         )
     if header.event in KNOWN_EVENTS:
-        raise BenchtuiError(f"{where}: a broken {header.event} event: {shortened(str(error))}")
+        raise BenchtuiError(f"{where}: invalid {header.event} event: {shortened(str(error))}")
     return Unknown(header.event, header.t, body)
 
 
@@ -314,18 +315,18 @@ def _open(path: Path) -> IO[bytes]:
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     try:
-        _refuse_more_cases(file, path)
+        _reject_too_many_cases(file, path)
     except BaseException:
         file.close()
         raise
     return file
 
 
-def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
+def _reject_too_many_cases(file: IO[bytes], path: Path) -> None:
     """Raise BenchtuiError for a session with too many cases, by scanning its bytes before any are decoded."""
     if os.fstat(file.fileno()).st_size < MOST_CASES * _LEAST_OF_A_CASE:
         return
-    found = _planned(file) > MOST_CASES
+    found = _count_planned(file) > MOST_CASES
     file.seek(0)
     before, line_bytes = b"", 0
     while not found and line_bytes <= LONGEST_LINE and (piece := file.read(SLICE_BYTES)):
@@ -337,7 +338,7 @@ def _refuse_more_cases(file: IO[bytes], path: Path) -> None:
     file.seek(0)
 
 
-def _planned(file: IO[bytes]) -> int:
+def _count_planned(file: IO[bytes]) -> int:
     """Count the cases planned in the first event, in the engine's layout."""
     head = file.readline(16) + file.read(_HEAD_BYTES)
     if SESSION_PREFIX not in head:

@@ -12,29 +12,29 @@ from benchtui.sessions.events import AnyEvent, CaseFinished, Resumed, SessionFin
 from benchtui.sessions.files.locked_file import create_locked, lock, open_locked
 from benchtui.sessions.journal.backup import BackupCopy, FileDamage, find_damage, is_at
 
-_PIECE = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _SPACE = b" \t\r\n"
 
 
 def repair(fd: int) -> bytes:
     """Repair a file with at least one event; return what to write before the next event."""
     size = os.fstat(fd).st_size
-    lines = _find(fd, size, b"\n") + 1
-    place, letter = _last(fd, size)
-    closed = letter == b"]" and _last(fd, place)[0] < lines
+    lines = _last_offset(fd, size, b"\n") + 1
+    place, letter = _last_visible(fd, size)
+    closed = letter == b"]" and _last_visible(fd, place)[0] < lines
     if place >= lines and not closed:
         os.ftruncate(fd, size := lines)
-        place, letter = _last(fd, size)
+        place, letter = _last_visible(fd, size)
     if letter == b"]":
         os.pwrite(fd, b",", place)
     end = b"" if os.pread(fd, 1, size - 1) == b"\n" else b"\n"
     return end + (b",\n" if letter == b"}" else b"")
 
 
-def _last(fd: int, end: int) -> tuple[int, bytes]:
+def _last_visible(fd: int, end: int) -> tuple[int, bytes]:
     """Return offset and value of the last byte before ``end`` that isn't white space; -1 and b"" if none."""
     while end > 0:
-        begin = max(0, end - _PIECE)
+        begin = max(0, end - _CHUNK_BYTES)
         piece = os.pread(fd, end - begin, begin).rstrip(_SPACE)
         if piece:
             return begin + len(piece) - 1, piece[-1:]
@@ -42,10 +42,10 @@ def _last(fd: int, end: int) -> tuple[int, bytes]:
     return -1, b""
 
 
-def _find(fd: int, end: int, letter: bytes) -> int:
+def _last_offset(fd: int, end: int, letter: bytes) -> int:
     """Return the offset of the last such byte before ``end``, or -1."""
     while end > 0:
-        begin = max(0, end - _PIECE)
+        begin = max(0, end - _CHUNK_BYTES)
         found = os.pread(fd, end - begin, begin).rfind(letter)
         if found >= 0:
             return begin + found
@@ -59,10 +59,10 @@ _encoder = msgspec.json.Encoder()
 class Journal:
     """Sole writer of a session file; safe to call from several threads."""
 
-    def __init__(self, path: Path, *, resumed: bool = False, spare: bool = False) -> None:
+    def __init__(self, path: Path, *, resumed: bool = False, backup: bool = False) -> None:
         """Create the file, readable by its owner only, or open an existing one to resume it.
 
-        An existing file stays as it is until the first event is appended. With a spare copy, the session
+        An existing file stays as it is until the first event is appended. With a backup copy, the session
         continues in another file if others damage this one.
 
         Raises:
@@ -72,14 +72,14 @@ class Journal:
         self._lock = threading.Lock()
         self._created = not resumed
         self._fd = open_locked(path) if resumed else create_locked(path)
-        self._begun = False
+        self._started = False
         """Whether this journal has written an event."""
         self.bytes_written = os.fstat(self._fd).st_size
         self.path = path.absolute()
         """Path of the session file, which changes if others damage the file."""
-        self._named = is_at(self._fd, self.path) is not False
+        self._path_reliable = is_at(self._fd, self.path) is not False
         """Whether the file system identifies files correctly."""
-        self._spare = BackupCopy(self.path.parent) if spare else None
+        self._backup = BackupCopy(self.path.parent) if backup else None
 
     def append(self, event: AnyEvent) -> FileDamage | None:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
@@ -92,10 +92,10 @@ class Journal:
         """
         last = isinstance(event, SessionFinished)
         with self._lock:
-            lead = self._lead()
-            found = self._save_from_harm() if self._begun else None
+            lead = self._prefix()
+            found = self._check_damage() if self._started else None
             self._write(lead + _encoder.encode(event) + (b"\n]\n" if last else b",\n"))
-            self._begun = True
+            self._started = True
             if last or isinstance(event, CaseFinished | Resumed):
                 os.fsync(self._fd)
             return found
@@ -108,24 +108,24 @@ class Journal:
         if self._created and not self.bytes_written and is_at(self._fd, self.path):
             self.path.unlink()
         os.close(self._fd)
-        if self._spare:
-            self._spare.drop()
+        if self._backup:
+            self._backup.drop()
 
-    def save_from_harm(self) -> FileDamage | None:
+    def check_damage(self) -> FileDamage | None:
         """Check for damage by others before the next event, as ``append`` does."""
         with self._lock:
-            return self._save_from_harm() if self._begun else None
+            return self._check_damage() if self._started else None
 
-    def _save_from_harm(self) -> FileDamage | None:
+    def _check_damage(self) -> FileDamage | None:
         """Continue in another file if others damaged this one, which is not touched any more."""
-        what = find_damage(self._fd, self.path if self._named else None, self.bytes_written)
+        what = find_damage(self._fd, self.path if self._path_reliable else None, self.bytes_written)
         if what is None:
             return None
         gone = errno.ENOENT if what == "the file was removed" else errno.EIO
-        if self._spare is None:
+        if self._backup is None:
             raise OSError(gone, what)
         try:
-            saved, fd = self._spare.save(self.path)
+            saved, fd = self._backup.save(self.path)
         except OSError as error:
             raise OSError(gone, what) from error
         with suppress(OSError):  # file system without locks
@@ -135,25 +135,25 @@ class Journal:
         self._fd, self.path = fd, saved
         return found
 
-    def _lead(self) -> bytes:
+    def _prefix(self) -> bytes:
         """Return what has to precede the next line."""
-        if self._begun:
+        if self._started:
             return b""
         lead = repair(self._fd) if self.bytes_written else b"[\n"
         self.bytes_written = os.lseek(self._fd, 0, os.SEEK_END)
-        if self._spare:
-            self._spare.begin(self._fd, self.bytes_written)
+        if self._backup:
+            self._backup.begin(self._fd, self.bytes_written)
         return lead
 
     def _write(self, line: bytes) -> None:
         try:
             self._write_whole(line)
         except OSError:
-            if not (self._spare and self._spare.drop()):  # discarding the copy may free enough space
+            if not (self._backup and self._backup.drop()):  # discarding the copy may free enough space
                 raise
             self._write_whole(line)
-        if self._spare:
-            self._spare.add(line)
+        if self._backup:
+            self._backup.add(line)
         self.bytes_written += len(line)
 
     def _write_whole(self, line: bytes) -> None:

@@ -34,12 +34,12 @@ def write_note(session: Path, text: str) -> None:
     Raises:
         BenchtuiError: If the session is elsewhere, or the note can't be written.
     """
-    path, line = _note_path(_of_library(session)), " ".join(text.split())[:MOST_NOTE]
+    path, line = _note_path(_require_in_library(session)), " ".join(text.split())[:MOST_NOTE]
     if line:
         with output_file(path, private=True) as file:
             file.write(f"{line}\n".encode())
         return
-    with _told(path, "the note can't be removed"):
+    with _os_errors_as(path, "the note can't be removed"):
         path.unlink(missing_ok=True)
 
 
@@ -49,13 +49,13 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     Raises:
         BenchtuiError: If the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
     """
-    _at_rest(_of_library(session), running_paths, "renamed")
-    wanted = _named(name)
+    _require_not_running(_require_in_library(session), running_paths, "renamed")
+    wanted = _path_for_name(name)
     if wanted == session:
         return session
     if wanted.exists() or wanted.is_symlink():
-        raise BenchtuiError(f"{wanted.stem}: there is a session of this name already; give another")
-    with _told(session, "can't be renamed"):
+        raise BenchtuiError(f"{wanted.stem}: a session with this name already exists; choose another name")
+    with _os_errors_as(session, "can't be renamed"):
         session.rename(wanted)
         with suppress(FileNotFoundError):
             _note_path(session).rename(_note_path(wanted))
@@ -68,8 +68,8 @@ def delete(session: Path, running_paths: Collection[Path]) -> None:
     Raises:
         BenchtuiError: If the session is elsewhere, or running (in ``running_paths``).
     """
-    _at_rest(_of_library(session), running_paths, "deleted")
-    with _told(session, "can't be deleted"):
+    _require_not_running(_require_in_library(session), running_paths, "deleted")
+    with _os_errors_as(session, "can't be deleted"):
         session.unlink()
         _note_path(session).unlink(missing_ok=True)
 
@@ -83,10 +83,10 @@ def import_session(source: Path) -> Path:
     started = loading.load(source).start
     known = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
     if known is not None:
-        raise BenchtuiError(f"{source}: this session is in the library already, as {known.path.stem}")
+        raise BenchtuiError(f"{source}: already in the library as {known.path.stem}")
     path = paths.free_path(paths.safe_name(source.stem) or "session")
     with (
-        _told(source, "can't be copied into the library"),
+        _os_errors_as(source, "can't be copied into the library"),
         open_plain(source) as file,
         output_file(path, over=False, private=True) as copy,
     ):
@@ -98,33 +98,33 @@ def _note_path(session: Path) -> Path:
     return session.with_suffix(".note")
 
 
-def _named(name: str) -> Path:
+def _path_for_name(name: str) -> Path:
     stem = name.strip().removesuffix(".json")
     if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
         raise BenchtuiError(
-            f"{name!r} can't be a session's name; letters, digits and - _ . may be in it, it doesn't begin with"
-            f" - or ., and it isn't {paths.LATEST!r}"
+            f"{name!r} is not a valid session name: use letters, digits, -, _ and ., don't begin with"
+            f" - or ., and don't use {paths.LATEST!r}"
         )
     return paths.folder() / f"{stem}.json"
 
 
-def _of_library(session: Path) -> Path:
+def _require_in_library(session: Path) -> Path:
     if session.absolute().parent != paths.folder().absolute():
         raise BenchtuiError(
-            f"{session}: not in the library, {paths.folder()}; only what is in it can be changed"
+            f"{session}: not in the library ({paths.folder()}); only its sessions can be changed"
         )
     if not session.is_file():
-        raise BenchtuiError(f"{session}: no such session; `benchtui sessions` lists them")
+        raise BenchtuiError(f"{session}: no such session; list them with `benchtui sessions`")
     return session
 
 
-def _at_rest(session: Path, running_paths: Collection[Path], done: str) -> None:
+def _require_not_running(session: Path, running_paths: Collection[Path], done: str) -> None:
     if session.absolute() in running_paths:
-        raise BenchtuiError(f"{session.stem}: a sweep that runs can't be {done}; `benchtui stop` ends it")
+        raise BenchtuiError(f"{session.stem}: a running sweep can't be {done}; stop it with `benchtui stop`")
 
 
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
+def _os_errors_as(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:

@@ -41,7 +41,7 @@ def folder() -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BenchtuiError(f"{path}: the folder of sessions can't be made: {error.strerror}") from error
+        raise BenchtuiError(f"{path}: can't create the session folder: {error.strerror}") from error
     return path
 
 
@@ -87,15 +87,15 @@ def resolve(source: str) -> Path:
     known = entries()
     if source == LATEST:
         if not known:
-            raise BenchtuiError(f"no session yet in {folder()}; `benchtui run quick` makes one")
+            raise BenchtuiError(f"no session in {folder()} yet; create one with `benchtui run quick`")
         return known[0].path
     matching = [entry.path for entry in known if source in (entry.path.stem, entry.path.name, entry.started.id)]
     if len(matching) > 1:
         names = ", ".join(path.name for path in matching)
-        raise BenchtuiError(f"{source}: {len(matching)} sessions are meant: {names}; give one of these names")
+        raise BenchtuiError(f"{source}: {len(matching)} sessions match: {names}; use one of these names")
     if not matching:
         raise BenchtuiError(
-            f"{source}: no such session; `benchtui sessions` lists them, and a path will do too"
+            f"{source}: no such session; list the names with `benchtui sessions`, or give a path"
         )
     return matching[0]
 

@@ -41,8 +41,8 @@ MOST_BYTES = 16_000_000
 """Maximum size of a session that is read for that estimate before a sweep starts, if it isn't cached."""
 
 
-MOST_CATALOGUE_BYTES = 16_000_000
-"""Maximum size of the catalogue file, enough for 20,000 sessions."""
+MOST_CACHE_BYTES = 16_000_000
+"""Maximum size of the cache file, enough for 20,000 sessions."""
 
 
 class Best(Record, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class Summary(Record, frozen=True, kw_only=True):
         return self.counts.get("ok", 0)
 
 
-class _Filed(Record, frozen=True, kw_only=True):
+class CachedSummary(Record, frozen=True, kw_only=True):
     """Summary, with size and modification time of the file it was made from."""
 
     size: int
@@ -92,11 +92,11 @@ class _Filed(Record, frozen=True, kw_only=True):
     summary: Summary
 
 
-class _Kept(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Contents of the catalogue file: summaries by session path."""
+class CacheFile(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Contents of the cache file: summaries by session path."""
 
     version: int
-    files: dict[str, _Filed]
+    files: dict[str, CachedSummary]
 
 
 class SummaryCache:
@@ -110,8 +110,8 @@ class SummaryCache:
 
     def known(self, session: Path) -> Summary | None:
         """Return the cached summary of a file that hasn't changed since; otherwise None."""
-        filed, now = self._files.get(_key(session)), _looks(session)
-        return filed.summary if filed and now == (filed.size, filed.mtime_ns) else None
+        cached, now = self._files.get(_key(session)), fingerprint(session)
+        return cached.summary if cached and now == (cached.size, cached.mtime_ns) else None
 
     def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         """Return the summary of a file, reading all of it if it isn't cached.
@@ -121,11 +121,11 @@ class SummaryCache:
         """
         found = self.known(session)
         if found is None:
-            before = _looks(session)  # read first: a file that grows meanwhile looks different afterwards
+            before = fingerprint(session)  # taken first: a file that grows meanwhile has another one afterwards
             found = summary(session, wanted)
             if before is not None:
                 size, mtime_ns = before
-                self._files[_key(session)] = _Filed(size=size, mtime_ns=mtime_ns, summary=found)
+                self._files[_key(session)] = CachedSummary(size=size, mtime_ns=mtime_ns, summary=found)
                 self._changed = True
         return found
 
@@ -133,11 +133,11 @@ class SummaryCache:
         """Write the summaries of files that still exist; write errors are ignored."""
         if not self._changed:
             return
-        files = {key: filed for key, filed in self._files.items() if _looks(_path(key))}
+        files = {key: cached for key, cached in self._files.items() if fingerprint(_path(key))}
         with suppress(OSError, BenchtuiError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with output_file(self._path, private=True) as kept:
-                kept.write(msgspec.json.encode(_Kept(version=VERSION, files=files)))
+            with output_file(self._path, private=True) as cache:
+                cache.write(msgspec.json.encode(CacheFile(version=VERSION, files=files)))
         self._changed = False
 
 
@@ -150,14 +150,14 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     rates: dict[int, float] = {}
     repeats: dict[str, list[list[Statistic]]] = {}
     try:
-        session = load(path, partial(_take, rates, repeats), wanted)
+        session = load(path, partial(_apply, rates, repeats), wanted)
     except AbandonedError:
         raise
     except BenchtuiError as error:
         return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
     for case in session.cases:
         _rate(case, rates)
-    return structs.replace(_summed_up(session, rates), process_spread=_spreads(repeats))
+    return structs.replace(_summary_of(session, rates), process_spread=_spreads(repeats))
 
 
 def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
@@ -168,18 +168,18 @@ def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None)
         if entry.finished and entry.started.host.hostname == hostname and entry.started.source is None
         if entry.started.sweep.measure.rounds > 1
     )
-    catalogue = SummaryCache()
-    known = [found for entry in islice(repeated, NEWEST) if (found := _small(catalogue, entry.path))]
-    catalogue.save()
+    cache = SummaryCache()
+    known = [found for entry in islice(repeated, NEWEST) if (found := _process_spread_of(cache, entry.path))]
+    cache.save()
     return {kind: pooled for kind in KINDS if (pooled := _pooled([each.get(kind) for each in known]))}
 
 
-def _small(catalogue: SummaryCache, path: Path) -> dict[str, ProcessSpread] | None:
+def _process_spread_of(cache: SummaryCache, path: Path) -> dict[str, ProcessSpread] | None:
     """Return the variations in a session; a session that isn't cached is read only if it is small."""
-    found = catalogue.known(path)
-    looks = _looks(path)
-    if found is None and looks and looks[0] <= MOST_BYTES:
-        found = catalogue.read(path)
+    found = cache.known(path)
+    size_and_time = fingerprint(path)
+    if found is None and size_and_time and size_and_time[0] <= MOST_BYTES:
+        found = cache.read(path)
     return found.process_spread if found else None
 
 
@@ -202,7 +202,7 @@ def _spreads(repeats: dict[str, list[list[Statistic]]]) -> dict[str, ProcessSpre
     }
 
 
-def _take(
+def _apply(
     rates: dict[int, float], repeats: dict[str, list[list[Statistic]]], session: Session, event: AnyRecord
 ) -> None:
     """Apply an event; once a case has ended, its throughput replaces its steps."""
@@ -220,7 +220,7 @@ def _take(
         if case.state == "ok" and len(rounds) > 1:
             repeats.setdefault(kind_of(case), []).append(rounds)
         if case.state == "ok":  # any other case may restart, with its finished rounds
-            case.forget_steps()
+            case.drop_steps()
 
 
 def _rate(case: CaseState, rates: dict[int, float]) -> None:
@@ -235,7 +235,7 @@ def _rate(case: CaseState, rates: dict[int, float]) -> None:
         rates[case.index] = reported.samples_per_s
 
 
-def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
+def _summary_of(session: Session, rates: dict[int, float]) -> Summary:
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
@@ -252,12 +252,12 @@ def _summed_up(session: Session, rates: dict[int, float]) -> Summary:
     )
 
 
-def _read(path: Path) -> dict[str, _Filed]:
+def _read(path: Path) -> dict[str, CachedSummary]:
     try:
-        kept = msgspec.json.decode(read_plain(path, MOST_CATALOGUE_BYTES), type=_Kept)
+        cache = msgspec.json.decode(read_plain(path, MOST_CACHE_BYTES), type=CacheFile)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
-    return kept.files if kept.version == VERSION else {}
+    return cache.files if cache.version == VERSION else {}
 
 
 def _key(path: Path) -> str:
@@ -269,7 +269,7 @@ def _path(key: str) -> Path:
     return Path(os.fsdecode(unquote_to_bytes(key)))
 
 
-def _looks(path: Path) -> tuple[int, int] | None:
+def fingerprint(path: Path) -> tuple[int, int] | None:
     """Return size and modification time of a file; None if it is gone."""
     try:
         found = path.stat()

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.ratios import Ratio, Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.labels import case_label, unverified_options
@@ -26,7 +26,7 @@ REST = "rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CaseSpeedup:
     """A case and its throughput relative to the baseline."""
 
     result: Result
@@ -38,50 +38,50 @@ class Place:
         return self.ratio.verdict in (Verdict.FASTER, Verdict.SLOWER)
 
 
-def speedups(facts: PlotData) -> Plan | SkippedPlot:
+def speedups(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of throughput relative to the baseline, best case first."""
-    found = places(facts)
-    bases = [base.name for base in facts.baselines.values()]
+    found = case_speedups(data)
+    bases = [base.name for base in data.baselines.values()]
     if not found:
-        return SkippedPlot("speedup", "no case beside the baseline has a throughput")
+        return SkippedPlot("speedup", "no case other than the baseline has a throughput")
     against = bases[0] if len(bases) == 1 else "the baseline of its sequence length"
     shown = found[:MOST_ROWS]
-    labels = [_label(facts, each.result) for each in shown]
+    labels = [_label(data, each.result) for each in shown]
     more = _more(found, "fastest")
     caption = (
-        f"Samples per second at the typical step, over {style.label(against)}. {steps_said(facts.results)}"
-        f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_holes(facts)}{more}"
+        f"Samples per second at the typical step, over {style.label(against)}. {step_counts(data.results)}"
+        f" Bars: 95% interval. Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
-    draw = partial(_draw_places, found=shown, labels=labels)
-    return Plan("speedup", "Summary", "Speed-up against the baseline", caption, draw, _height(shown))
+    draw = partial(_draw_speedups, found=shown, labels=labels)
+    return Plan("speedup", "Summary", "Speedup over the baseline", caption, draw, _height(shown))
 
 
-def places(facts: PlotData) -> list[Place]:
+def case_speedups(data: PlotData) -> list[CaseSpeedup]:
     """Return every case except the baselines, fastest first."""
-    held = ((facts.baselines.get(result.config.sequence_length), result) for result in facts.results)
+    held = ((data.baselines.get(result.config.sequence_length), result) for result in data.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
-    found = [Place(result, ratio) for result, ratio in ratios if ratio]
+    found = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
     return sorted(found, key=lambda place: -place.ratio.value)
 
 
-def compiling(facts: PlotData) -> Plan | SkippedPlot:
+def compiling(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of compile cost (first step beyond a steady one) and median step."""
-    rows = compiled_and_not(facts)
+    rows = compiled_and_not(data)
     if not rows:
-        return SkippedPlot("compile", "no compiled case was measured with its steps")
+        return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
-    doubts_told = _doubtful(_label(facts, result) for result in shown)
+    doubt_note = _doubtful(_label(data, result) for result in shown)
     caption = (
-        "Left: the first step beyond a steady one, which is what compiling costs. Right: the median step, which"
-        f" it has to shorten; bars: 95% interval. {steps_said(rows)}{doubts_told}{more}"
+        "Left: time of the first step beyond a steady one, the cost of compiling. Right: median step, which"
+        f" compiling should shorten; bars: 95% interval. {step_counts(rows)}{doubt_note}{more}"
     )
-    draw = partial(_draw_compiling, facts=facts, rows=shown)
-    return Plan("compile", "Compile gain", "Cost of compiling, and step time", caption, draw, _height(shown))
+    draw = partial(_draw_compiling, data=data, rows=shown)
+    return Plan("compile", "Compile gain", "Compile cost and step time", caption, draw, _height(shown))
 
 
-def compiled_and_not(facts: PlotData) -> list[Result]:
+def compiled_and_not(data: PlotData) -> list[Result]:
     """Return each compiled case that kept its steps, preceded by its uncompiled counterpart if there is one."""
-    known = [result for result in facts.results if result.metrics.cold_cost_ms is not None]
+    known = [result for result in data.results if result.metrics.cold_cost_ms is not None]
     bases = {pair.new.case.index: pair.base for pair in pairs(known, "compile", "off")}
     found: dict[int, Result] = {}
     for result in known:
@@ -91,17 +91,17 @@ def compiled_and_not(facts: PlotData) -> list[Result]:
     return list(found.values())
 
 
-def parts(facts: PlotData) -> Plan | SkippedPlot:
+def parts(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of each part's share of the mean step."""
-    rows = [result for result in facts.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
+    rows = [result for result in data.results if result.metrics.parts_ms and result.metrics.latency_ms.mean]
     if not rows:
         return SkippedPlot("parts", "no case has timed parts")
     fastest = sorted(rows, key=lambda result: result.metrics.samples_per_s or 0.0, reverse=True)[:MOST_ROWS]
     kept = {result.case.index for result in fastest}
     shown = [result for result in rows if result.case.index in kept]
     more = _more(rows, "fastest")
-    caption = f"Shares of the mean step, whose time stands at the right. {steps_said(rows)}{more}"
-    draw = partial(_draw_parts, facts=facts, rows=shown)
+    caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
+    draw = partial(_draw_parts, data=data, rows=shown)
     return Plan("parts", "Parts of a step", "Parts of a step", caption, draw, _height(shown) + 0.3)
 
 
@@ -113,8 +113,8 @@ def shares(result: Result) -> dict[str, float]:
     return {**found, REST: rest} if rest > 0.05 else found
 
 
-def _label(facts: PlotData, result: Result) -> str:
-    return style.label(f"{case_label(result.config, facts.kinds)}{DOUBT if unverified_options(result) else ''}")
+def _label(data: PlotData, result: Result) -> str:
+    return style.label(f"{case_label(result.config, data.kinds)}{DOUBT if unverified_options(result) else ''}")
 
 
 def _more(found: Sequence[object], which: str) -> str:
@@ -124,15 +124,15 @@ def _more(found: Sequence[object], which: str) -> str:
 
 def _doubtful(labels: Iterable[str]) -> str:
     return (
-        f"{DOUBT}: an option wasn't verified to be in force."
+        f"{DOUBT}: an option wasn't verified as applied."
         if any(label.endswith(DOUBT) for label in labels)
         else ""
     )
 
 
-def _holes(facts: PlotData) -> str:
-    amount = sum(case.state == "oom" for case in facts.session.cases)
-    return f" {amount:,} of {len(facts.session.cases):,} cases ran out of memory." if amount else ""
+def _out_of_memory_note(data: PlotData) -> str:
+    amount = sum(case.state == "oom" for case in data.session.cases)
+    return f" {amount:,} of {len(data.session.cases):,} cases ran out of memory." if amount else ""
 
 
 def _height(rows: Sequence[object]) -> float:
@@ -148,42 +148,42 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
     axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
 
 
-def _draw_places(figure: "Figure", found: Sequence[Place], labels: Sequence[str]) -> None:
+def _draw_speedups(figure: "Figure", found: Sequence[CaseSpeedup], labels: Sequence[str]) -> None:
     axes = figure.subplots()
     axes.axvline(1, color=style.FAINT, linewidth=1, linestyle="--")
     for row, place in enumerate(found):
-        colour = style.COLOURS[0] if place.ratio.value >= 1 else style.COLOURS[1]
+        color = style.COLORS[0] if place.ratio.value >= 1 else style.COLORS[1]
         if place.ratio.low is not None and place.ratio.high is not None:
-            axes.hlines(row, place.ratio.low, place.ratio.high, colors=colour, linewidth=1.4)
+            axes.hlines(row, place.ratio.low, place.ratio.high, colors=color, linewidth=1.4)
         marker = "o" if place.ratio.value >= 1 else "s"
-        face = colour if place.sure else style.PAPER
-        axes.plot([place.ratio.value], [row], marker, color=colour, markerfacecolor=face, markersize=6)
+        face = color if place.sure else style.PAPER
+        axes.plot([place.ratio.value], [row], marker, color=color, markerfacecolor=face, markersize=6)
     values = [place.ratio.value for place in found]
     wide = min(values) > 0 and max(values) / min(values) > WIDE
     if wide:
         axes.set_xscale("log", base=2)
     _rows(axes, labels)
-    axes.set_xlabel(f"Throughput over the baseline's (×{', log scale' if wide else ''})")
+    axes.set_xlabel(f"Throughput relative to the baseline (×{', log scale' if wide else ''})")
 
 
-def _draw_compiling(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> None:
+def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for row, result in enumerate(rows):
         compiled = result.config.compile != "off"
-        colour, pattern = (style.COLOURS[1], "///") if compiled else (style.COLOURS[4], "")
-        left.barh(row, (result.metrics.cold_cost_ms or 0) / 1000, 0.62, color=colour, hatch=pattern)
+        color, pattern = (style.COLORS[1], "///") if compiled else (style.COLORS[4], "")
+        left.barh(row, (result.metrics.cold_cost_ms or 0) / 1000, 0.62, color=color, hatch=pattern)
         spread = result.metrics.latency_ms
         if spread.low is not None and spread.high is not None:
             right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
-        right.plot([result.typical_ms], [row], "s" if compiled else "o", color=colour, markersize=6)
+        right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
     for axes, unit in ((left, "First step beyond a steady one (s)"), (right, "Median step (ms)")):
-        _rows(axes, [_label(facts, result) for result in rows])
+        _rows(axes, [_label(data, result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
     right.tick_params(axis="y", labelleft=False)
 
 
-def _draw_parts(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> None:
+def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> None:
     axes = figure.subplots()
     found = [shares(result) for result in rows]
     names = dict.fromkeys(name for row in found for name in row if name != REST)
@@ -192,14 +192,14 @@ def _draw_parts(figure: "Figure", facts: PlotData, rows: Sequence[Result]) -> No
     starts = [0.0] * len(rows)
     for place, name in enumerate(names):
         widths = [row.get(name, 0.0) for row in found]
-        colour, pattern = (style.GRID, "") if name == REST else (style.colour(place), style.hatch(place))
+        color, pattern = (style.GRID, "") if name == REST else (style.color(place), style.hatch(place))
         axes.barh(
-            range(len(rows)), widths, 0.7, starts, color=colour, hatch=pattern, label=style.label(name, 30)
+            range(len(rows)), widths, 0.7, starts, color=color, hatch=pattern, label=style.label(name, 30)
         )
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     for row, result in enumerate(rows):
         axes.annotate(_time(result), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    _rows(axes, [_label(facts, result) for result in rows])
+    _rows(axes, [_label(data, result) for result in rows])
     axes.set_xlim(0, max(100.0, *starts))
     axes.set_xlabel("Share of the mean step (%)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)

@@ -7,7 +7,7 @@ from math import inf, log2
 from typing import TYPE_CHECKING, Literal
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, steps_said
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key
 from benchtui.sessions.sweep import Config
@@ -60,51 +60,51 @@ class Quantity:
     unit: str
     """Label of the y axis."""
     caption: str
-    lack: str
+    missing_reason: str
     """Why the plot is skipped if no case has a value."""
     best: Literal["highest", "lowest"]
     """Which values are better. If there are too many series, those with the best values are drawn."""
 
 
-def throughput(facts: PlotData) -> Plan | SkippedPlot:
+def throughput(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of samples per second over batch size."""
-    return _plan(facts, _throughput, _THROUGHPUT)
+    return _plan(data, _throughput, _THROUGHPUT)
 
 
-def latency(facts: PlotData) -> Plan | SkippedPlot:
+def latency(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of the median step over batch size, with its spread."""
-    return _plan(facts, _latency, _LATENCY)
+    return _plan(data, _latency, _LATENCY)
 
 
-def memory(facts: PlotData) -> Plan | SkippedPlot:
+def memory(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of peak memory over batch size."""
-    return _plan(facts, _memory, _MEMORY)
+    return _plan(data, _memory, _MEMORY)
 
 
-def energy(facts: PlotData) -> Plan | SkippedPlot:
+def energy(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of energy per sample over batch size."""
-    return _plan(facts, _energy, _ENERGY)
+    return _plan(data, _energy, _ENERGY)
 
 
-def jitter(facts: PlotData) -> Plan | SkippedPlot:
+def jitter(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
-    return _plan(facts, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
+    return _plan(data, lambda result: _point(result, result.metrics.latency_ms.jitter_percent), _JITTER)
 
 
-def lines(facts: PlotData, figured: ToPoint) -> list[Line]:
+def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
     """Return the series with a value or an out-of-memory case, in the order of the plan."""
     found: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
-    results = {result.case.index: result for result in facts.results}
-    for case in facts.session.cases:
+    results = {result.case.index: result for result in data.results}
+    for case in data.session.cases:
         _, points, ended = found.setdefault(series_key(case.config), (case.config, [], []))
         result = results.get(case.index)
         if case.state == "oom":
             ended.append(case.config.batch_size)
-        elif result and (point := figured(result)):
+        elif result and (point := to_point(result)):
             points.append(point)
     return [
         Line(
-            style.label(case_label(config, facts.kinds).rpartition(" bs=")[0]),
+            style.label(case_label(config, data.kinds).rpartition(" bs=")[0]),
             tuple(sorted(points, key=lambda point: point.batch_size)),
             tuple(sorted(set(ended))),
         )
@@ -113,20 +113,22 @@ def lines(facts: PlotData, figured: ToPoint) -> list[Line]:
     ]
 
 
-def _plan(facts: PlotData, figured: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
-    found = lines(facts, figured)
+def _plan(data: PlotData, to_point: ToPoint, quantity: Quantity) -> Plan | SkippedPlot:
+    found = lines(data, to_point)
     if not any(line.points for line in found):
-        return SkippedPlot(quantity.name, quantity.lack)
+        return SkippedPlot(quantity.name, quantity.missing_reason)
     shown, more = _best(found, quantity.best), ""
     if len(found) > MOST_LINES:
         more = f" The {MOST_LINES} of {len(found):,} series with the {quantity.best} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
-        more += f" Markers and bars at up to {MOST_MARKS} batch sizes of a line, which passes through all."
+        more += (
+            f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
+        )
     return Plan(
         name=quantity.name,
         section="Performance metrics",
         title=f"{quantity.title} by batch size",
-        caption=f"{steps_said(facts.results)} {quantity.caption}{more}".strip(),
+        caption=f"{step_counts(data.results)} {quantity.caption}{more}".strip(),
         draw=partial(_draw, found=shown, unit=quantity.unit),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
@@ -242,13 +244,13 @@ def _scale(axes: "Axes", found: Sequence[Line], unit: str, above: float) -> None
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("Batch size")
-    _upright(axes, [point.value for line in found for point in line.points], unit)
+    _scale_y(axes, [point.value for line in found for point in line.points], unit)
     bottom, top = axes.transLimits.inverted().transform([(0, 0), (0, 1 / (1 - above))])[:, 1]
     bottom, top = axes.yaxis.get_transform().inverted().transform([bottom, top])
     axes.set_ylim(bottom, top)
 
 
-def _upright(axes: "Axes", values: Sequence[float], unit: str) -> None:
+def _scale_y(axes: "Axes", values: Sequence[float], unit: str) -> None:
     from matplotlib.ticker import LogLocator  # already imported
 
     if min(values) > 0 and max(values) / min(values) > WIDE:
@@ -259,10 +261,10 @@ def _upright(axes: "Axes", values: Sequence[float], unit: str) -> None:
     else:
         axes.set_ylim(bottom=0)
         axes.set_ylabel(unit)
-    axes.yaxis.set_major_formatter(_plainly)
+    axes.yaxis.set_major_formatter(_plain_number)
 
 
-def _plainly(value: float, _place: object) -> str:
+def _plain_number(value: float, _place: object) -> str:
     return f"{value:,.10g}"
 
 
@@ -281,7 +283,7 @@ _THROUGHPUT = Quantity(
     "throughput",
     "Throughput",
     "Throughput (samples/s)",
-    "Bars: 95% interval; from three rounds on over the rounds, else within one process.",
+    "Bars: 95% interval, over the rounds if there are at least three, else within one process.",
     "no case has a throughput",
     "highest",
 )
@@ -289,7 +291,7 @@ _LATENCY = Quantity(
     "latency",
     "Latency",
     "Step (ms)",
-    f"Median step; bars from the fastest step to p95, or to the slowest below {LEAST_FOR_P95} steps.",
+    f"Median step; bars from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
     "no case was measured",
     "lowest",
 )
@@ -297,17 +299,17 @@ _MEMORY = Quantity(
     "memory",
     "Peak memory",
     "Peak memory (MB)",
-    "On a GPU what the framework allocated (with CUDA graphs: reserved), on a CPU resident memory of the"
+    "GPU: memory allocated by the framework (with CUDA graphs: reserved). CPU: resident memory of the"
     " worker. 1 MB is 1,000,000 bytes.",
-    "no case has a peak of memory",
+    "no case has a peak memory",
     "lowest",
 )
 _ENERGY = Quantity(
     "energy",
     "Energy per sample",
     "Energy (J/sample)",
-    "Over all measured steps; bars: 95% interval over rounds, from three on.",
-    "no case has an energy",
+    "Over all measured steps; bars: 95% interval over the rounds, if there are at least three.",
+    "no case has an energy reading",
     "lowest",
 )
 _JITTER = Quantity(
@@ -315,6 +317,6 @@ _JITTER = Quantity(
     "Jitter",
     "Jitter (%)",
     "Standard deviation of the steps over their mean.",
-    "no case has a spread between steps",
+    "no case has a jitter",
     "lowest",
 )

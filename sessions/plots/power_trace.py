@@ -45,16 +45,16 @@ class Span:
     ran_out: bool
 
 
-def power(facts: PlotData) -> Plan | SkippedPlot:
+def power(data: PlotData) -> Plan | SkippedPlot:
     """Plan the plot of every device's power over time."""
-    found, spans = curves(facts.session), windows(facts.session)
+    found, spans = curves(data.session), windows(data.session)
     if not found:
-        return SkippedPlot("power", "no power was read")
+        return SkippedPlot("power", "power not measured")
     shown = strongest(found)
     more = f" The {MOST_CURVES} of {len(found):,} devices with the highest mean." if shown != found else ""
-    numbers = ", with the number of the case above" if len(spans) <= MOST_NUMBERS else ""
-    ended = "; a cross: the case ran out of memory there" if any(span.ran_out for span in spans) else ""
-    caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings as sampled, not smoothed.{more}"
+    numbers = ", with the case number above" if len(spans) <= MOST_NUMBERS else ""
+    ended = "; cross: the case ran out of memory" if any(span.ran_out for span in spans) else ""
+    caption = f"Shaded: measured windows of the cases{numbers}{ended}. Readings are not smoothed.{more}"
     draw = partial(_draw, found=shown, spans=merged(spans), numbered=bool(numbers))
     rows = -(-len(shown) // LEGEND_COLUMNS)
     height_in = 3.6 + LEGEND_ROW_IN * max(0, rows - FEW_LEGEND_ROWS)
@@ -73,7 +73,7 @@ def curves(session: Session) -> list[Power]:
 
 
 def strongest(found: list[Power]) -> list[Power]:
-    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More can't be told apart."""
+    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More can't be distinguished."""
     means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in found]
     kept = sorted(range(len(found)), key=lambda place: -means[place])[:MOST_CURVES]
     return [found[place] for place in sorted(kept)]
@@ -119,7 +119,7 @@ def _processors(host: Trace) -> Power:
         for (early, before), (late, after) in pairwise(samples)
         if late > early and after >= before
     ]
-    return Power("Processor packages", [at for at, _ in rates], [rate for _, rate in rates])
+    return Power("CPU packages", [at for at, _ in rates], [rate for _, rate in rates])
 
 
 def _thinned(curve: Power) -> Power:
@@ -157,6 +157,6 @@ def _draw(figure: "Figure", found: Sequence[Power], spans: Sequence[Span], numbe
             above = axes.get_xaxis_transform()
             axes.text(middle, 1.01, str(span.case), transform=above, ha="center", fontsize=7, color=style.FAINT)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("Time since the session began (s)")
+    axes.set_xlabel("Session time (s)")
     axes.set_ylabel("Power (W)")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), borderaxespad=0, ncols=LEGEND_COLUMNS)

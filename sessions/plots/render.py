@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import bars, curves, power_trace, style
-from benchtui.sessions.plots.spec import Plan, SkippedPlot, facts
+from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
 from benchtui.sessions.state.session import Session
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def render_plots(session: Session, png: bool = False) -> tuple[list[RenderedPlot
     Raises:
         BenchtuiError: if the session has no first event.
     """
-    known = facts(session)
+    known = plot_data(session)
     plans = [make(known) for make in PLOTS]
     with style.drawing():
         drawn = [_drawn(plan, png) for plan in plans if isinstance(plan, Plan)]
@@ -72,7 +72,7 @@ def write(found: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BenchtuiError(f"{folder}: the figures can't be written there: {error.strerror}") from error
+        raise BenchtuiError(f"{folder}: can't create the folder for the figures: {error.strerror}") from error
     for path, data in files:
         with output_file(path, inputs) as file:
             file.write(data)

@@ -47,17 +47,17 @@ class SkippedPlot:
     reason: str
 
 
-def facts(session: Session) -> PlotData:
+def plot_data(session: Session) -> PlotData:
     """Collect the data for plots. Raises BenchtuiError if the session has no first event."""
     results = measured(session)
     bases = baselines(results, session.start.sweep.measure.baseline)
     return PlotData(session, results, varied(case.config for case in session.cases), bases)
 
 
-def steps_said(results: Sequence[Result]) -> str:
+def step_counts(results: Sequence[Result]) -> str:
     """Describe how many steps per case the plots are based on."""
     counts = sorted({result.metrics.latency_ms.n for result in results})
     if not counts or not counts[-1]:
-        return "The source kept no steps."
+        return "The source has no steps."
     few, many = counts[0], counts[-1]
-    return f"n = {few:,} steps a case." if few == many else f"n = {few:,} to {many:,} steps a case."
+    return f"n = {few:,} steps per case." if few == many else f"n = {few:,} to {many:,} steps per case."

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPER, INK, FAINT, GRID = "#fefefe", "#1c1c21", "#5d5d66", "#dcdce1"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "<")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "\\\\\\", "xxx", "|||", "---", "+++")
@@ -61,15 +61,15 @@ def label(text: str, longest: int = LONGEST_LABEL) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def colour(place: int) -> str:
+def color(place: int) -> str:
     """Return the color of the series or part at this position."""
-    return COLOURS[place % len(COLOURS)]
+    return COLORS[place % len(COLORS)]
 
 
 def line_style(place: int) -> dict[str, Any]:
     """Return the color, marker and line of the series at this position."""
     return {
-        "color": colour(place),
+        "color": color(place),
         "marker": MARKERS[place % len(MARKERS)],
         "linestyle": LINES[place % len(LINES)],
         "linewidth": 1.4,

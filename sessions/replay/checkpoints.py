@@ -31,7 +31,7 @@ class RecordedSession(Session):
     def apply(self, event: AnyRecord) -> None:
         """Apply one event."""
         if isinstance(event, CaseRepeated):
-            self._case(event.case).renew_columns()  # drops steps that checkpoints refer to
+            self._case(event.case).copy_columns()  # drops steps that checkpoints refer to
         super().apply(event)
 
     def _case(self, index: int) -> CaseState:
@@ -63,7 +63,7 @@ class RestoredSession(Session):
                 self.cases[event.case] = other
                 self._own.discard(event.case)
 
-    def take_over(self, case: CaseState) -> None:
+    def replace_case(self, case: CaseState) -> None:
         """Replace a case by one that isn't shared."""
         self.cases[case.index] = case
         self._own.add(case.index)
@@ -71,13 +71,13 @@ class RestoredSession(Session):
     def _case(self, index: int) -> CaseState:
         case = super()._case(index)
         if index not in self._own:
-            case = case.first(case.sizes())
-            self.take_over(case)
+            case = case.prefix(case.sizes())
+            self.replace_case(case)
         return case
 
 
 @dataclass(frozen=True, slots=True)
-class CaseCut:
+class CaseSnapshot:
     """Unfinished case as it was at a checkpoint."""
 
     case: CaseState
@@ -85,13 +85,13 @@ class CaseCut:
     """Sizes of its columns, which keep growing."""
 
     @classmethod
-    def of(cls, case: CaseState) -> "CaseCut":
+    def of(cls, case: CaseState) -> "CaseSnapshot":
         """Capture the current state of a case."""
         return cls(copy(case), case.sizes())
 
 
 @dataclass(frozen=True, slots=True)
-class TraceCut:
+class TraceSnapshot:
     """Readings up to a checkpoint."""
 
     trace: Trace
@@ -100,7 +100,7 @@ class TraceCut:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCut:
+class MachineSnapshot:
     """Machine as it was at a checkpoint."""
 
     kind: type[MachineState]
@@ -148,52 +148,52 @@ class Checkpoint:
     ) -> "Checkpoint":
         """Capture the current state of a session, whose file has been read up to a position."""
         own = ("cases", "untouched", "touched")
-        others = {name: _kept(value) for name, value in vars(whole).items() if name not in own}
+        others = {name: _stored(value) for name, value in vars(whole).items() if name not in own}
         return cls(position, whole.now_s, len(whole.cases), EndedCases(ended, len(ended)), tuple(begun), others)
 
-    def restore(self, whole: RecordedSession, cuts: Iterable[CaseCut]) -> RestoredSession:
+    def restore(self, whole: RecordedSession, cuts: Iterable[CaseSnapshot]) -> RestoredSession:
         """Restore the session: ended cases, started cases from ``cuts``, and the others as planned."""
         session = RestoredSession(whole)
         session.cases = (whole.untouched or whole.cases)[: self.cases]
         for case in self.ended.cases:
             session.cases[case.index] = case
         for cut in cuts:
-            session.take_over(cut.case.first(cut.sizes))
-        vars(session).update({name: _restored(value, session.cases) for name, value in self.others.items()})
+            session.replace_case(cut.case.prefix(cut.sizes))
+        vars(session).update({name: _restore(value, session.cases) for name, value in self.others.items()})
         return session
 
 
-def _kept(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
+def _stored(value: Any) -> Any:  # noqa: ANN401 any attribute of a session
     """Convert an attribute to the form stored in a checkpoint."""
     match value:
         case CaseState():
             return CaseNumber(value.index)
         case Trace():
-            return TraceCut(value, len(value.at_s), tuple(value.columns))
+            return TraceSnapshot(value, len(value.at_s), tuple(value.columns))
         case MachineState():
-            return MachineCut(type(value), _kept(vars(value)))
+            return MachineSnapshot(type(value), _stored(vars(value)))
         case list():
-            return [_kept(each) for each in value]
+            return [_stored(each) for each in value]
         case dict():
-            return {key: _kept(each) for key, each in value.items()}
+            return {key: _stored(each) for key, each in value.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return value
     return deepcopy(value)
 
 
-def _restored(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
+def _restore(kept: Any, cases: list[CaseState]) -> Any:  # noqa: ANN401
     """Restore an attribute from its stored form."""
     match kept:
         case CaseNumber():
             return cases[kept.index]
-        case TraceCut():
-            return kept.trace.first(kept.count, kept.names)
-        case MachineCut():
-            return kept.kind(**_restored(kept.attributes, cases))
+        case TraceSnapshot():
+            return kept.trace.prefix(kept.count, kept.names)
+        case MachineSnapshot():
+            return kept.kind(**_restore(kept.attributes, cases))
         case list():
-            return [_restored(each, cases) for each in kept]
+            return [_restore(each, cases) for each in kept]
         case dict():
-            return {key: _restored(each, cases) for key, each in kept.items()}
+            return {key: _restore(each, cases) for key, each in kept.items()}
         case msgspec.Struct() | Unknown() | str() | int() | float() | None:
             return kept
     return deepcopy(kept)

@@ -40,7 +40,7 @@ def load(
             for events, torn in slices:
                 session.torn = torn
                 if not wanted():
-                    raise AbandonedError(f"{path}: not read to its end")
+                    raise AbandonedError(f"{path}: reading was abandoned")
                 for event in events:
                     apply(session, event)
     except AbandonedError:
@@ -66,12 +66,12 @@ def reload_case(
         BenchtuiError: If the file can't be read any more.
     """
     whole, there = copy(case), machine.without_readings()
-    whole.forget_steps()
+    whole.drop_steps()
     tail = Tail(path, position)
     try:
         while wanted() and not tail.at_end:
             for event in tail.read(SLICE_BYTES):
-                _take_in(whole, there, event)
+                _apply_to_case(whole, there, event)
                 if isinstance(event, CaseFinished) and event.case == case.index:
                     return whole, there
     finally:
@@ -79,11 +79,11 @@ def reload_case(
     return whole, there
 
 
-def _take_in(case: CaseState, machine: MachineState, event: AnyRecord) -> None:
+def _apply_to_case(case: CaseState, machine: MachineState, event: AnyRecord) -> None:
     match event:
         case Steps() if event.case == case.index:
             case.columns(event.phase).extend(event)
         case CaseRepeated() if event.case == case.index:
-            case.drop(event.round)
+            case.drop_from_round(event.round)
         case Telemetry() if event.node == case.node:
-            machine.told(event, again=False)
+            machine.apply(event, resumed=False)

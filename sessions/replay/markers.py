@@ -41,7 +41,7 @@ class TimelineEvent:
     """More text on it, as recorded."""
 
 
-class Marks:
+class Markers:
     """Markers of a session, collected while it is read."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Marks:
         """Number of measured steps over time, for each case whose outliers aren't known yet."""
         self._unexamined: deque[CaseState] = deque()
 
-    def see(self, event: AnyRecord, session: Session) -> None:
+    def add(self, event: AnyRecord, session: Session) -> None:
         """Add the markers of an event that the session has just applied."""
         now_s = session.now_s
         match event:
@@ -74,14 +74,12 @@ class Marks:
             case Resumed():
                 self._resumed(event, session)
             case NodeLost():
-                self.all.append(
-                    TimelineEvent(now_s, "error", text=f"node {event.node} is lost: {event.reason}")
-                )
+                self.all.append(TimelineEvent(now_s, "error", text=f"node {event.node} lost: {event.reason}"))
             case Message():
                 self.all.append(TimelineEvent(now_s, event.level, text=event.text))
 
-    def examine(self) -> bool:
-        """Find the outliers of one ended case; return whether there was a case to examine."""
+    def find_outliers(self) -> bool:
+        """Find the outliers of one ended case; return whether there was a case left."""
         if not self._unexamined:
             return False
         case = self._unexamined.popleft()
@@ -89,7 +87,9 @@ class Marks:
         for count, t in _outliers(case, progress):
             insort(
                 self.all,
-                TimelineEvent(t, "outlier", case.index, f"{count} steps" if count > 1 else "a step"),
+                TimelineEvent(
+                    t, "outlier", case.index, f"{count} outlier steps" if count > 1 else "an outlier step"
+                ),
                 key=_t,
             )
         return True
@@ -115,28 +115,28 @@ class Marks:
         return next((mark for mark in later if mark.case == case and mark.kind in ENDS), None)
 
     def _readings(self, event: Telemetry, now_s: float) -> None:
-        held = {readings.index: reasons for readings in event.gpus if (reasons := _reasons(readings))}
+        throttled = {readings.index: reasons for readings in event.gpus if (reasons := _reasons(readings))}
         where = f"{event.node}, " if event.node else ""
-        for index in sorted(held.keys() - self._throttled.get(event.node, frozenset())):
+        for index in sorted(throttled.keys() - self._throttled.get(event.node, frozenset())):
             self.all.append(
-                TimelineEvent(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(held[index])}")
+                TimelineEvent(now_s, "throttled", text=f"{where}GPU {index}: {', '.join(throttled[index])}")
             )
-        self._throttled[event.node] = frozenset(held)
+        self._throttled[event.node] = frozenset(throttled)
 
     def _repeated(self, event: CaseRepeated, session: Session) -> None:
         self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))
-        kept = len(session.cases[event.case].measured)
+        remaining = len(session.cases[event.case].measured)
         progress = self._progress.get(event.case, [])
-        self._progress[event.case] = [each for each in progress if each[0] <= kept]
+        self._progress[event.case] = [each for each in progress if each[0] <= remaining]
 
     def _resumed(self, event: Resumed, session: Session) -> None:
         """Drop the outliers of restarting cases; those in kept rounds are found again when the cases end."""
-        again = frozenset(event.cases)
-        self.all = [mark for mark in self.all if mark.kind != "outlier" or mark.case not in again]
-        self._unexamined = deque(case for case in self._unexamined if case.index not in again)
-        for case in (session.cases[index] for index in again):
-            self._progress[case.index] = list(case.measured.told) if case.rounds else []
-        text = f"{session.left} of {len(session.cases)} cases left, {len(again)} begin again"
+        restarting = frozenset(event.cases)
+        self.all = [mark for mark in self.all if mark.kind != "outlier" or mark.case not in restarting]
+        self._unexamined = deque(case for case in self._unexamined if case.index not in restarting)
+        for case in (session.cases[index] for index in restarting):
+            self._progress[case.index] = list(case.measured.event_ends) if case.rounds else []
+        text = f"{session.left} of {len(session.cases)} cases left, {len(restarting)} restart"
         self.all.append(TimelineEvent(session.now_s, "resumed", text=text))
 
 
@@ -145,13 +145,13 @@ def marker_text(mark: TimelineEvent, session: Session) -> str:
     if mark.case is None:
         return f"{mark.kind}: {mark.text}" if mark.kind in ("throttled", "resumed") else mark.text
     case = session.cases[mark.case]
-    does = {"begin": "begins", "round": "ends a round", "repeated": "is repeated"}.get(
+    verb = {"begin": "starts", "round": "finished a round", "repeated": "is repeated"}.get(
         mark.kind, str(mark.kind)
     )
     if mark.kind == "outlier":
-        does = f"{mark.text} far off the others"
-    told = f": {mark.text}" if mark.text and mark.kind != "outlier" else ""
-    return f"case {mark.case + 1} of {len(session.cases)} {does}{told}  ({case.name})"
+        verb = f"has {mark.text}"
+    detail = f": {mark.text}" if mark.text and mark.kind != "outlier" else ""
+    return f"case {mark.case + 1} of {len(session.cases)} {verb}{detail}  ({case.name})"
 
 
 def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -171,8 +171,8 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
 
 def _reasons(readings: GpuReadings) -> list[str]:
     """Return why heat or the power supply held a GPU down in these samples."""
-    told = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
-    return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in told]
+    recorded = {reason for sample in readings.throttle for reason in (sample or "").split("+")}
+    return [reason for reason in HARDWARE_THROTTLE_REASONS if reason in recorded]
 
 
 def _t(mark: TimelineEvent) -> float:

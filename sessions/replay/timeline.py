@@ -13,8 +13,8 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
-from benchtui.sessions.replay.checkpoints import CaseCut, Checkpoint, RecordedSession, RestoredSession
-from benchtui.sessions.replay.markers import Marks
+from benchtui.sessions.replay.checkpoints import CaseSnapshot, Checkpoint, RecordedSession, RestoredSession
+from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
@@ -33,7 +33,7 @@ class Timeline:
         self.path = path
         self.whole = RecordedSession()
         """Session with everything read so far."""
-        self.marks = Marks()
+        self.marks = Markers()
         self.moments = array("d")
         """Session times of all events, without duplicates, in order."""
         self.problem: str | None = None
@@ -43,9 +43,9 @@ class Timeline:
         self._tail = Tail(path)
         self._read_all = False
         self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
-        self._cuts: dict[int, list[tuple[int, CaseCut]]] = {}
+        self._snapshots: dict[int, list[tuple[int, CaseSnapshot]]] = {}
         """Each case at the checkpoints before which it had changed, with the checkpoints' numbers."""
-        self._begun: dict[int, None] = {}
+        self._open_cases: dict[int, None] = {}
         """Numbers of the cases that had started and not ended at the last checkpoint."""
 
     @property
@@ -66,12 +66,12 @@ class Timeline:
             events = self._tail.read(BATCH_BYTES)
             self._read_all = not events  # a broken line raises only after the events before it were returned
             for event in events:
-                self._take(event)
+                self._apply(event)
         except BenchtuiError as error:
             self.problem = str(error)
         apart = max(CHECKPOINT_BYTES, CASE_BYTES * len(self.whole.cases))
         if self._tail.position.offset - self._checkpoints[-1].position.offset >= apart:
-            self._keep()
+            self._add_checkpoint()
 
     def nearest(self, t: float) -> int:
         """Return the number of the newest checkpoint that includes nothing after a moment."""
@@ -84,7 +84,7 @@ class Timeline:
     def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
         """Return the session at a checkpoint, and the cases ended by then in the order of their end."""
         checkpoint = self._checkpoints[number]
-        cuts = [self._cut(index, number) for index in checkpoint.open]
+        cuts = [self._snapshot(index, number) for index in checkpoint.open]
         return checkpoint.restore(self.whole, cuts), checkpoint.ended.cases
 
     def moment(self, t: float, steps: int) -> float:
@@ -96,9 +96,9 @@ class Timeline:
         """Close the file."""
         self._tail.close()
 
-    def _take(self, event: AnyRecord) -> None:
+    def _apply(self, event: AnyRecord) -> None:
         self.whole.apply(event)
-        self.marks.see(event, self.whole)
+        self.marks.add(event, self.whole)
         if isinstance(event, CaseFinished):
             self.ended.append(self.whole.cases[event.case])
         elif isinstance(event, Resumed):
@@ -106,20 +106,20 @@ class Timeline:
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
 
-    def _keep(self) -> None:
+    def _add_checkpoint(self) -> None:
         number = len(self._checkpoints)
         for index in self.whole.touched:
             case = self.whole.cases[index]
             if case.finished or case == self.whole.untouched[index]:
-                self._begun.pop(index, None)
+                self._open_cases.pop(index, None)
             else:
-                self._begun[index] = None
-                self._cuts.setdefault(index, []).append((number, CaseCut.of(case)))
+                self._open_cases[index] = None
+                self._snapshots.setdefault(index, []).append((number, CaseSnapshot.of(case)))
         self.whole.touched.clear()
-        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended, self._begun))
+        self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended, self._open_cases))
 
-    def _cut(self, index: int, number: int) -> CaseCut:
-        cuts = self._cuts[index]
+    def _snapshot(self, index: int, number: int) -> CaseSnapshot:
+        cuts = self._snapshots[index]
         return cuts[bisect_right(cuts, number, key=_number) - 1][1]
 
 
@@ -143,7 +143,7 @@ class ReplayCursor:
         ahead = self._timeline.position(number).offset - self._tail.position.offset
         if t < self.session.now_s or ahead > CHECKPOINT_BYTES:
             self.session, self.ended = self._timeline.restore(number)
-            self._tail.go(self._timeline.position(number))
+            self._tail.seek(self._timeline.position(number))
             self._read.clear()
 
     def move(self, t: float) -> bool:
@@ -158,14 +158,14 @@ class ReplayCursor:
             event = self._read[0]
             if max(event.t, self.session.now_s) > t:
                 return True
-            self._fold(self._read.popleft())
+            self._apply(self._read.popleft())
         return self._tail.at_end
 
     def close(self) -> None:
         """Close the file."""
         self._tail.close()
 
-    def _fold(self, event: AnyRecord) -> None:
+    def _apply(self, event: AnyRecord) -> None:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
             self.ended.append(self.session.cases[event.case])
@@ -175,13 +175,13 @@ class ReplayCursor:
 
 def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
     """Return the cases that don't restart."""
-    again = frozenset(event.cases)
-    return [case for case in ended if case.index not in again]
+    restarting = frozenset(event.cases)
+    return [case for case in ended if case.index not in restarting]
 
 
 def _now_s(checkpoint: Checkpoint) -> float:
     return checkpoint.now_s
 
 
-def _number(cut: tuple[int, CaseCut]) -> int:
+def _number(cut: tuple[int, CaseSnapshot]) -> int:
     return cut[0]

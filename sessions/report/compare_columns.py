@@ -95,7 +95,7 @@ def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
     found = (
         *(f"A: {mark_kind(mark)}" for mark in base if mark not in new),
         *(f"{letter}: {mark_kind(mark)}" for mark in new if mark not in base),
-        *_pace(row.pace),
+        *_pace(row.machine_speedup),
     )
     return "; ".join(dict.fromkeys(found)) or None
 

@@ -145,7 +145,7 @@ def _row(row: AlignedCase) -> RowSaid:
         ratio=ratio_said(row.ratio),
         throughput_ratio=ratio_said(pair.throughput if pair else None),
         verdict=row.verdict.name if row.verdict else None,
-        machine_pace=row.pace,
+        machine_pace=row.machine_speedup,
     )
 
 

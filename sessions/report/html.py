@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchtui.sessions.plots.render import RenderedPlot
-from benchtui.sessions.plots.style import COLOURS, FAINT, GRID, INK, PAPER
+from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
 from benchtui.sessions.report.document import Report, render
 from benchtui.sessions.report.figure_links import with_plots
 from benchtui.sessions.report.reproduce import FENCE
@@ -33,7 +33,7 @@ _VARIABLES = {
     INK: "ink",
     FAINT: "faint",
     GRID: "grid",
-    **{colour: f"series-{place}" for place, colour in enumerate(COLOURS)},
+    **{colour: f"series-{place}" for place, colour in enumerate(COLORS)},
 }
 _COLOUR = re.compile("|".join(_VARIABLES))
 _IDENTITY = re.compile(r'<g id="[^"]*"')

@@ -46,11 +46,11 @@ class CaseState:
     """Finished rounds before the last one."""
     repeated: tuple[CaseRepeated, ...] = ()
     """Disturbed attempts, which don't count."""
-    resting: bool = False
+    between_rounds: bool = False
     """Whether the case is waiting for its next round."""
     lost: bool = False
     """Whether its node was lost during a round; the steps stay until the round restarts."""
-    figures: Metrics | None = None
+    metrics: Metrics | None = None
     """Metrics of the steps, once computed; the steps may be evicted then."""
     _columns: dict[Phase, Columns] | None = None
     """Created on first use: in a large plan, most cases have no steps for a long time."""
@@ -82,69 +82,69 @@ class CaseState:
         """Return the current size of each phase's columns."""
         return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
 
-    def first(self, sizes: dict[Phase, Sizes]) -> CaseState:
+    def prefix(self, sizes: dict[Phase, Sizes]) -> CaseState:
         """Return a copy with only the steps that it had when its columns had these sizes."""
         copied = copy(self)
-        copied._columns = {phase: self.columns(phase).first(sizes[phase]) for phase in sizes} or None
+        copied._columns = {phase: self.columns(phase).prefix(sizes[phase]) for phase in sizes} or None
         return copied
 
     def reset_for_resume(self) -> CaseState:
         """Return the case reset for a resume: finished rounds are kept, everything after them is dropped."""
-        turn = len(self.rounds)
+        round_index = len(self.rounds)
         case = copy(self)
-        case.finished, case.figures, case.resting, case.lost = None, None, turn > 0, False
-        if not turn:
+        case.finished, case.metrics, case.between_rounds, case.lost = None, None, round_index > 0, False
+        if not round_index:
             case.started = case.prepared = None
         if case._columns is not None:
-            case.renew_columns()
-            case.drop(turn)
+            case.copy_columns()
+            case.drop_from_round(round_index)
         return case
 
-    def drop(self, turn: int) -> None:
+    def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds."""
         for columns in (self._columns or {}).values():
-            columns.drop(turn)
+            columns.drop_from_round(round_index)
 
-    def renew_columns(self) -> None:
+    def copy_columns(self) -> None:
         """Replace the columns by copies, because others may share them."""
-        self._columns = self.first(self.sizes())._columns
+        self._columns = self.prefix(self.sizes())._columns
 
-    def forget_steps(self) -> None:
+    def drop_steps(self) -> None:
         """Drop all steps once they aren't needed any more."""
         self._columns = None
 
-    def replace_steps_with_metrics(self, figures: Metrics | None) -> None:
+    def replace_steps_with_metrics(self, metrics: Metrics | None) -> None:
         """Replace the steps by their metrics."""
-        self.figures = figures
-        self.forget_steps()
+        self.metrics = metrics
+        self.drop_steps()
 
     @property
     def steps_measured(self) -> int:
         """Number of measured steps."""
-        return self.figures.latency_ms.n if self.figures else len(self.measured)
+        return self.metrics.latency_ms.n if self.metrics else len(self.measured)
 
     @property
-    def steps_held(self) -> bool:
+    def steps_in_memory(self) -> bool:
         """Whether the steps are in memory, if the case has any."""
-        return self.figures is None or len((self._columns or {}).get("measure", ())) > 0
+        return self.metrics is None or len((self._columns or {}).get("measure", ())) > 0
 
     @property
     def parts(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
-        return self.figures.parts_ms if self.figures else self.measured.parts_ms
+        return self.metrics.parts_ms if self.metrics else self.measured.parts_ms
 
     @property
     def name(self) -> str:
         """Readable name of the case's options; a rerun also names the number of the original case."""
         of = self.added.of if self.added else None
-        return self.config.name if of is None else f"{self.config.name} (case {of} again)"
+        return self.config.name if of is None else f"{self.config.name} (rerun of case {of})"
 
     @property
     def state(self) -> str:
         """``queued``, ``running``, or the outcome; between two rounds a case is queued again."""
         if self.finished:
             return self.finished.outcome
-        return "running" if self.started and not self.resting else "queued"
+        return "running" if self.started and not self.between_rounds else "queued"
 
     @property
     def node(self) -> str | None:
@@ -159,8 +159,8 @@ class CaseState:
     @property
     def samples_per_step(self) -> int:
         """Samples per step: the batch size, unless the task reports another number."""
-        said = self.prepared.samples_per_step if self.prepared else None
-        return self.config.batch_size if said is None else said
+        reported = self.prepared.samples_per_step if self.prepared else None
+        return self.config.batch_size if reported is None else reported
 
     @property
     def effective(self) -> Effective | None:

@@ -50,7 +50,7 @@ class Columns:
     """Tokens per step with padding, in the narrowest type that fits; empty if unknown."""
     loss: array[float] = field(default_factory=lambda: array("d"))
     """Loss of each training step, NaN if it wasn't finite; empty for other tasks."""
-    told: list[tuple[int, float]] = field(default_factory=list)
+    event_ends: list[tuple[int, float]] = field(default_factory=list)
     """Number of steps after each ``steps`` event, and the event's session time in seconds."""
 
     def extend(self, steps: Steps) -> None:
@@ -58,11 +58,11 @@ class Columns:
         counted = (steps.tokens, steps.padded_tokens, steps.loss)
         columns = (steps.wall_ms, steps.device_ms, *counted, *steps.parts_ms.values())
         if len({len(column) for column in columns if column is not None}) > 1:
-            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns of unequal length")
+            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
         _append(self.wall_ms, steps.wall_ms)
-        self.told.append((len(self), steps.t))
+        self.event_ends.append((len(self), steps.t))
         _append(self.device_ms, steps.device_ms or [])
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
@@ -70,15 +70,15 @@ class Columns:
         for part, times in steps.parts_ms.items():
             _append(self.parts_ms.setdefault(part, array("d")), times)
 
-    def drop(self, turn: int) -> None:
+    def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
-        kept = next((first for each, first in self.rounds if each >= turn), len(self))
+        kept = next((first for each, first in self.rounds if each >= round_index), len(self))
         for times in (self.wall_ms, self.device_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
         self.rounds = [each for each in self.rounds if each[1] < kept]
-        self.told = [each for each in self.told if each[0] <= kept]
+        self.event_ends = [each for each in self.event_ends if each[0] <= kept]
 
     def sizes(self) -> Sizes:
         """Return the current length of each column."""
@@ -86,7 +86,7 @@ class Columns:
         whole = {name: len(getattr(self, name)) for name in names}
         return whole, {part: len(times) for part, times in self.parts_ms.items()}
 
-    def first(self, sizes: Sizes) -> Columns:
+    def prefix(self, sizes: Sizes) -> Columns:
         """Return a copy as of these sizes; none of its steps may have been dropped since."""
         whole, parts = sizes
         columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
@@ -96,14 +96,14 @@ class Columns:
         """Return the step times in milliseconds, one column per round that has any."""
         return [self.wall_ms[first:end] for _, first, end in self.spans()]
 
-    def of_round(self, turn: int) -> int:
+    def of_round(self, round_index: int) -> int:
         """Return the number of steps in a round."""
-        return sum(end - first for each, first, end in self.spans() if each == turn)
+        return sum(end - first for each, first, end in self.spans() if each == round_index)
 
     def spans(self) -> list[tuple[int, int, int]]:
         """Return each round with the index of its first step and the index after its last."""
         ends = (*(first for _, first in self.rounds[1:]), len(self))
-        return [(turn, first, end) for (turn, first), end in zip(self.rounds, ends, strict=False)]
+        return [(round_index, first, end) for (round_index, first), end in zip(self.rounds, ends, strict=False)]
 
     def __len__(self) -> int:
         return len(self.wall_ms)
@@ -158,11 +158,11 @@ class Trace:
                 values = [*values[:count], *[nan] * (count - len(values))]
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
 
-    def first(self, count: int, names: Iterable[str]) -> Trace:
+    def prefix(self, count: int, names: Iterable[str]) -> Trace:
         """Return a copy of the first ``count`` samples with these columns only."""
         return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
 
-    def forget(self, before_s: float) -> None:
+    def drop_before(self, before_s: float) -> None:
         """Drop the samples before a session time."""
         count = bisect_left(self.at_s, before_s)
         for column in (self.at_s, *self.columns.values()):

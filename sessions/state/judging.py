@@ -14,7 +14,7 @@ class VerdictSettings:
     """Margin of equivalence as a fraction (0.02 is 2%)."""
 
 
-LEFT_TO_THE_SWEEP = VerdictSettings()
+SWEEP_DEFAULTS = VerdictSettings()
 
 SAME_WITHIN = 0.02
 """Default margin of equivalence: cases whose whole ratio interval lies within it are the same."""

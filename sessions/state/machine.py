@@ -21,11 +21,11 @@ class MachineState:
     gpus: dict[int, Trace] = field(default_factory=dict)
     gpu_readings: dict[int, GpuReadings] = field(default_factory=dict)
     """Newest event of each GPU, for its limits and the reasons for missing readings."""
-    held: dict[int, list[ThrottleSpan]] = field(default_factory=dict)
+    throttle_spans: dict[int, list[ThrottleSpan]] = field(default_factory=dict)
     """Spans of session time per GPU and throttle reasons, in order."""
     trace: Trace = field(default_factory=Trace)
     """Readings of CPUs, memory and processes."""
-    begun_s: float = 0.0
+    readings_from_s: float = 0.0
     """Session time from which readings are kept."""
 
     @property
@@ -38,28 +38,28 @@ class MachineState:
         """Session time of the newest sample; 0 before the first one."""
         return self.trace.at_s[-1] if self.trace.at_s else 0.0
 
-    def forget(self, before_s: float) -> None:
+    def drop_before(self, before_s: float) -> None:
         """Drop the readings before a session time, and the spans that ended before it.
 
         Spans of throttling by heat or the power supply stay, because the bands of steps show them.
         """
-        self.begun_s = max(self.begun_s, before_s)
+        self.readings_from_s = max(self.readings_from_s, before_s)
         for trace in self.traces:
-            trace.forget(before_s)
-        for index, spans in self.held.items():
-            self.held[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
+            trace.drop_before(before_s)
+        for index, spans in self.throttle_spans.items():
+            self.throttle_spans[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
 
     def without_readings(self) -> Self:
         """Return the same machine without readings."""
-        return replace(self, gpus={}, gpu_readings={}, held={}, trace=Trace(), begun_s=0.0)
+        return replace(self, gpus={}, gpu_readings={}, throttle_spans={}, trace=Trace(), readings_from_s=0.0)
 
-    def told(self, event: Runtime | Idle | Telemetry, again: bool) -> None:
-        """Apply an event; after a resume (``again``), the original runtime and idle power are kept."""
+    def apply(self, event: Runtime | Idle | Telemetry, resumed: bool) -> None:
+        """Apply an event; after a resume (``resumed``), the original runtime and idle power are kept."""
         match event:
             case Runtime():
-                self.runtime = (again and self.runtime) or event
+                self.runtime = (resumed and self.runtime) or event
             case Idle():
-                self.idle = (again and self.idle) or event
+                self.idle = (resumed and self.idle) or event
             case Telemetry():
                 self._telemetry(event)
 
@@ -67,11 +67,11 @@ class MachineState:
         for readings in event.gpus:
             self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
             self.gpu_readings[readings.index] = self._with_reasons(readings)
-            self._hold(event.at_s, readings)
+            self._add_throttle_spans(event.at_s, readings)
         self.trace.extend(event.at_s, event.host, HOST_COLUMNS)
 
-    def _hold(self, at_s: list[float], readings: GpuReadings) -> None:
-        spans = self.held.setdefault(readings.index, [])
+    def _add_throttle_spans(self, at_s: list[float], readings: GpuReadings) -> None:
+        spans = self.throttle_spans.setdefault(readings.index, [])
         for at, reasons in zip(at_s, readings.throttle, strict=False):
             if reasons is not None and spans and spans[-1].reasons == reasons:
                 spans[-1].end_s = at

@@ -150,9 +150,9 @@ class Session:
         return self.machine.gpus
 
     @property
-    def held(self) -> dict[int, list[ThrottleSpan]]:
+    def throttle_spans(self) -> dict[int, list[ThrottleSpan]]:
         """Throttle spans of the GPUs in the engine's machine."""
-        return self.machine.held
+        return self.machine.throttle_spans
 
     @property
     def host(self) -> Trace:
@@ -250,7 +250,7 @@ class Session:
     def _session_started(self, event: SessionStarted) -> None:
         _require_known(event.schema)
         if self.started:
-            raise BenchtuiError("a second session_started event; a file holds one session")
+            raise BenchtuiError("second session_started event; a file contains one session")
         self.started = event
         self.cases = [CaseState(index, config) for index, config in enumerate(event.plan)]
         self._order = Order(range(len(self.cases)))
@@ -271,31 +271,31 @@ class Session:
             case NodeJoined() | NodeLost():
                 self._node_event(event)
             case _:
-                self._machine_of(event.node).told(event, again=bool(self.resumed))
+                self._machine_of(event.node).apply(event, resumed=bool(self.resumed))
 
     def _machine_of(self, node: str | None) -> MachineState:
         return self.machine if node is None else self._node(node)
 
     def _node(self, name: str) -> NodeState:
         if name not in self.nodes:
-            raise BenchtuiError(f"the session speaks of node {quoted(name)}, which hasn't joined")
+            raise BenchtuiError(f"event for node {quoted(name)}, which hasn't joined the session")
         return self.nodes[name]
 
     def _node_event(self, event: NodeJoined | NodeLost) -> None:
         if isinstance(event, NodeLost):
             self._node(event.node).lost = event
             for case in [each for each in self.running if each.node == event.node]:
-                self._set_back(self._case(case.index))
+                self._requeue(self._case(case.index))
         elif event.node in self.nodes:
             node = self.nodes[event.node]
             node.joined, node.lost = event, None
         else:
             self.nodes[event.node] = NodeState(joined=event)
 
-    def _set_back(self, case: CaseState) -> None:
+    def _requeue(self, case: CaseState) -> None:
         """Set a case back to waiting because its node was lost."""
-        case.lost = case.resting = True
-        self._leave(case)
+        case.lost = case.between_rounds = True
+        self._remove_running(case)
 
     def _queue_event(self, event: QueueEvent) -> None:
         match event:
@@ -310,7 +310,7 @@ class Session:
 
     def _case_added(self, event: CaseAdded) -> None:
         if event.case != len(self.cases):
-            raise BenchtuiError(f"case {event.case} is added where the next one is {len(self.cases)}")
+            raise BenchtuiError(f"case {event.case} added out of order; the next one is case {len(self.cases)}")
         if event.case >= MOST_CASES:
             raise BenchtuiError(f"more than {MOST_CASES:,} cases")
         for other in (event.of, event.after):
@@ -324,29 +324,29 @@ class Session:
 
     def _case(self, index: int) -> CaseState:
         if not 0 <= index < len(self.cases):
-            raise BenchtuiError(f"the session speaks of case {index}, and its plan has {len(self.cases)} cases")
+            raise BenchtuiError(f"event for case {index}, but the session has {len(self.cases)} cases")
         return self.cases[index]
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
         match event:
             case CaseStarted():
-                case.started, case.resting, case.lost = event, False, False
+                case.started, case.between_rounds, case.lost = event, False, False
                 if all(each is not case for each in self.running):
                     self.running.append(case)
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
                 case.repeated += (event,)
-                case.drop(event.round)
+                case.drop_from_round(event.round)
             case RoundFinished():
                 case.rounds += (event,)
-                case.resting = True
-                self._leave(case)
+                case.between_rounds = True
+                self._remove_running(case)
             case CaseFinished():
                 self.done += case.finished is None
                 case.finished = event
-                self._leave(case)
+                self._remove_running(case)
                 if event.outcome == "ok" and len(case.measured) and not self._keep_steps:
                     from benchtui.sessions.stats.case_metrics import (
                         metrics,  # imports numpy, which is avoided where steps are kept
@@ -354,16 +354,18 @@ class Session:
 
                     case.replace_steps_with_metrics(metrics(case))
 
-    def _leave(self, case: CaseState) -> None:
+    def _remove_running(self, case: CaseState) -> None:
         self.running = [each for each in self.running if each is not case]
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)
         if case.finished:
-            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had ended before")
+            raise BenchtuiError(f"case {event.case}, steps at {event.t:g} s: the case had already ended")
         case.columns(event.phase).extend(event)
 
 
 def _require_known(schema: int) -> None:
     if schema > SCHEMA:
-        raise BenchtuiError(f"written with schema {schema}; this version reads up to {SCHEMA}: update benchtui")
+        raise BenchtuiError(
+            f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
+        )

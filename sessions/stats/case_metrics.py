@@ -140,8 +140,8 @@ def metrics(case: CaseState) -> Metrics | None:
 
     They come from the measured steps, or from the source's own numbers if it kept no steps.
     """
-    if case.figures:
-        return case.figures
+    if case.metrics:
+        return case.metrics
     return _measured(case) if len(case.measured) else _reported(case)
 
 

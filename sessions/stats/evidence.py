@@ -59,8 +59,8 @@ class Evidence:
 
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
-    if case.figures:
-        return case.figures.rounds
+    if case.metrics:
+        return case.metrics.rounds
     if len(case.measured):
         return tuple(found for times in case.measured.by_round() if (found := sample(times)))
     reported = case.finished.reported if case.finished else None

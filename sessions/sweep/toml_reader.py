@@ -112,7 +112,7 @@ def read_source(source: str) -> tuple[str, str]:
         known = ", ".join(preset_names())
         raise BenchtuiError(f"{source}: no such file or preset{suggestion}; presets: {known}") from error
     except UnicodeDecodeError as error:
-        raise BenchtuiError(f"{source}: not a text file in UTF-8") from error
+        raise BenchtuiError(f"{source}: not a UTF-8 text file") from error
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{source}: can't be read: {os_error_text(error)}") from error
 

@@ -16,7 +16,7 @@ PRECISIONS = {
     "bf16": "BF16",
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
-    "int8": "INT8 (dynamic quantisation)",
+    "int8": "INT8 (dynamic quantization)",
 }
 STATES = {
     "oom": "out of memory",
@@ -88,7 +88,7 @@ def applied(known: bool | None) -> str:
     return {True: "yes", False: "no", None: "not verified"}[known]
 
 
-def pair_in_force(pair: Comparison, option: str) -> bool | None:
+def pair_applied(pair: Comparison, option: str) -> bool | None:
     """Return whether both cases of a pair ran with the requested option; None if unknown."""
     both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:

@@ -105,5 +105,5 @@ def _rest(shown: Table) -> str:
         f"{{:{'>' if right else '<'}{width}}}" for right, width in zip(shown.right, widths, strict=True)
     ).format
     text = escapeHtml("\n".join(line(*row).rstrip() for row in rows))
-    said = f"Rows {MOST_ROWS + 1:,} to {len(shown.rows):,}, as text"
-    return f'<details><summary>{said}</summary>\n<pre class="rows" tabindex="0">{text}</pre></details>\n'
+    summary = f"Rows {MOST_ROWS + 1:,} to {len(shown.rows):,}, as text"
+    return f'<details><summary>{summary}</summary>\n<pre class="rows" tabindex="0">{text}</pre></details>\n'

@@ -115,10 +115,10 @@ def why_unsure(ratio: Ratio) -> str | None:
         case None:
             return None
         case Doubt.NO_INTERVAL:
-            return "there is no interval to test it by"
+            return "there is no interval to test it with"
         case Doubt.WIDE:
             also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
-            return f"{_wide(ratio)} is too wide to call{also}{_seen(ratio)}{_more(ratio)}"
+            return f"{_wide(ratio)} is too wide to call{also}{_resolution_note(ratio)}{_rounds_note(ratio)}"
         case Doubt.STEPS:
             fast = number(ratio.fast.value, ratio_digits(ratio)) if ratio.fast else None
             return f"typical steps ({value(ratio)} ×) and fast steps ({fast} ×) disagree"
@@ -126,7 +126,7 @@ def why_unsure(ratio: Ratio) -> str | None:
             totals = number(ratio.totals.value, ratio_digits(ratio)) if ratio.totals else None
             return f"typical steps ({value(ratio)} ×) and all steps together ({totals} ×) disagree"
         case Doubt.OUTSIDE:
-            return f"that may be because {listed(list(ratio.outside))}{_seen(ratio)}"
+            return f"that may be because {listed(list(ratio.outside))}{_resolution_note(ratio)}"
 
 
 def verdict_cell(ratio: Ratio | None) -> str | None:
@@ -138,7 +138,7 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
     seen = ratio.resolution
     reason = {
         Doubt.NO_INTERVAL: "no interval",
-        Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _hidden(ratio) else "too wide",
+        Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _below_resolution(ratio) else "too wide",
         Doubt.STEPS: "typical and fast steps disagree",
         Doubt.TOTALS: "typical steps and totals disagree",
         Doubt.OUTSIDE: "disturbed, or the machine itself",
@@ -151,26 +151,26 @@ def _wide(ratio: Ratio) -> str:
 
     It is that of typical steps, or of fast ones if typical ones alone would do.
     """
-    if _hidden(ratio) or ratio.fast is None:
+    if _below_resolution(ratio) or ratio.fast is None:
         return f"the interval ({between(ratio)} ×)"
     low, high = (number(end, ratio_digits(ratio)) for end in (ratio.fast.low, ratio.fast.high))
     return f"the interval of fast steps ({low} to {high} ×)"
 
 
-def _hidden(ratio: Ratio) -> bool:
+def _below_resolution(ratio: Ratio) -> bool:
     """Return whether the ratio is closer to 1 than can be resolved."""
     seen = ratio.resolution
     return seen is not None and ratio.value > 0 and max(ratio.value, 1 / ratio.value) - 1 <= seen
 
 
-def _seen(ratio: Ratio) -> str:
+def _resolution_note(ratio: Ratio) -> str:
     """Say which differences can't be resolved; empty if this one can, and the doubt is about something else."""
-    if ratio.resolution is None or not _hidden(ratio):
+    if ratio.resolution is None or not _below_resolution(ratio):
         return ""
     return f"; differences below {_share(ratio.resolution)} can't be resolved"
 
 
-def _more(ratio: Ratio) -> str:
+def _rounds_note(ratio: Ratio) -> str:
     wanted = ratio.rounds_wanted
     if wanted is None:
         return ""
@@ -208,10 +208,10 @@ def against_baseline(result: Result, baseline: Result | None, need: Need, kinds:
         case Verdict.UNSURE:
             return f"{value(ratio)} × {of}, but {why_unsure(ratio)}"
         case _:
-            return f"{times(ratio)} {of}{_though(ratio, baseline, result, need)}"
+            return f"{times(ratio)} {of}{_contradiction_note(ratio, baseline, result, need)}"
 
 
-def _though(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
+def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
     """Add a note if typical steps contradict the throughputs shown next to their ratio."""
     rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     contrary = need == "throughput" and (ratio.value - 1) * (rates[1] - rates[0]) < 0
@@ -225,30 +225,30 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
     if choice.leader is not None:
         return _over_leader(choice, kinds)
     if choice.ties:
-        return f"{_tied(choice, kinds)}{_tail(choice)}"
+        return f"{_tied(choice, kinds)}{_tail_note(choice)}"
     second = f"{case_label(choice.runner_up.config, kinds)} ({figure(choice.runner_up, choice.objective.need)})"
     if choice.verdict is Verdict.FASTER:
-        behind = f"{_behind(choice.ahead)}{_how(choice)}"
-        return f"The next, {second}, is {behind}{_tail(choice)}{_others(choice)}"
-    how = _how(choice)
+        behind = f"{_behind(choice.ahead)}{_round_note(choice)}"
+        return f"The next, {second}, is {behind}{_tail_note(choice)}{_unsure_note(choice)}"
+    how = _round_note(choice)
     if choice.verdict is Verdict.UNSURE:
         return f"The next is {second}: {value(choice.ahead)} ×{how}, but {why_unsure(choice.ahead)}"
     contrary = how or " at typical steps"
-    return f"The next is {second}: {times(choice.ahead)}{contrary}, which says the contrary of these figures"
+    return f"The next is {second}: {times(choice.ahead)}{contrary}, which contradicts these values"
 
 
-def sureness(choice: Decision) -> str:
+def confidence(choice: Decision) -> str:
     """Describe in a few words how certain it is that the best case is the best."""
     if choice.runner_up is None or choice.ahead is None:
         return "the only case"
     if choice.ties:
-        return f"not told apart from {count(len(choice.ties), 'other')}"
+        return f"indistinguishable from {count(len(choice.ties), 'other')}"
     if choice.clear and choice.leader is None:
         return "clearly ahead of the next"
     if choice.tail and choice.verdict is Verdict.FASTER:
         return f"ahead of the next, but not in its slow steps ({choice.tail.name})"
     if choice.ahead.doubt is Doubt.NO_INTERVAL:
-        return "no interval to test its lead by"
+        return "no interval to test its lead with"
     return "its lead isn't established"
 
 
@@ -258,7 +258,7 @@ def costs(result: Result, baseline: Result | None) -> str | None:
     return ", ".join(part for part in found if part) or None
 
 
-def doubt(result: Result) -> str | None:
+def unverified_note(result: Result) -> str | None:
     """List the options of a case that weren't certainly applied."""
     words = {False: "Not applied", None: "Not verified"}
     found = {
@@ -277,8 +277,8 @@ def _tied(choice: Decision, kinds: Sequence[str]) -> str:
     labels = [case_label(result.config, kinds) for result in choice.ties[:MOST_NAMES]]
     more = len(choice.ties) - len(labels)
     tied = listed([*labels, f"{more:,} more"] if more else labels)
-    seen = _seen(choice.ahead) if choice.ahead and choice.verdict is Verdict.UNSURE else ""
-    return f"Not told apart from {tied}{seen}; it is the simplest of them"
+    seen = _resolution_note(choice.ahead) if choice.ahead and choice.verdict is Verdict.UNSURE else ""
+    return f"Indistinguishable from {tied}{seen}; it is the simplest of them"
 
 
 def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
@@ -290,11 +290,11 @@ def _over_leader(choice: Decision, kinds: Sequence[str]) -> str:
     asks = costs(leader, choice.best)
     more = f"; it would cost {asks}" if asks else ""
     rest = sum(row is not leader for row in choice.ties)
-    others = f"; {count(rest, 'more case')} can't be told apart either" if rest else ""
-    return f"{name} {_lead(ahead, _how(choice))}{more}{others}"
+    others = f"; {count(rest, 'more case')} can't be distinguished either" if rest else ""
+    return f"{name} {_lead(ahead, _round_note(choice))}{more}{others}"
 
 
-def _how(choice: Decision) -> str:
+def _round_note(choice: Decision) -> str:
     """Return a note if the metrics are compared round by round, and not as shown."""
     by_rounds = choice.objective.need in ("steadiness", "energy") and choice.ahead and choice.ahead.bounds
     return " round by round" if by_rounds else ""
@@ -303,10 +303,10 @@ def _how(choice: Decision) -> str:
 def _lead(ahead: Ratio, how: str) -> str:
     """Describe the lead of a case over a simpler one that is ``ahead`` times as good."""
     leads = 0 < ahead.value < 1
-    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better figure"
+    lead = f"is {percent(1 / ahead.value - 1, 1)} % ahead{how}" if leads else "has the better value"
     if ahead.verdict is Verdict.SAME or ahead.doubt is Doubt.NO_INTERVAL:
         return f"{lead}, which is within {_share(ahead.same_within)}"
-    return f"{lead}, which isn't established{_seen(ahead)}"
+    return f"{lead}, which isn't established{_resolution_note(ahead)}"
 
 
 def _behind(ratio: Ratio) -> str:
@@ -317,16 +317,16 @@ def _behind(ratio: Ratio) -> str:
     return f"{middle} % behind ({low} to {high} %)"
 
 
-def _tail(choice: Decision) -> str:
+def _tail_note(choice: Decision) -> str:
     if choice.tail is None:
         return ""
     best, other = time_ms(choice.tail.best_ms), time_ms(choice.tail.other_ms)
     return f"; but its {choice.tail.name} is longer: {best} against {other} ms"
 
 
-def _others(choice: Decision) -> str:
+def _unsure_note(choice: Decision) -> str:
     unsure = count(choice.unsure, "case")
-    return f"; {unsure} further behind can't be told apart for sure" if choice.unsure else ""
+    return f"; {unsure} further behind can't be distinguished with certainty" if choice.unsure else ""
 
 
 def _more_memory(result: Result, baseline: Result | None) -> str | None:
@@ -343,7 +343,7 @@ def _compiling(result: Result) -> str | None:
     cold_ms = result.metrics.cold_cost_ms
     if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
         return None
-    return f"{number(cold_ms / 1000, 1)} s of compiling"
+    return f"{number(cold_ms / 1000, 1)} s of compile time"
 
 
 def _accuracy(result: Result) -> str | None:

@@ -157,9 +157,9 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("continue",), "running: none"),
         (("export", "nothing.json"), "nothing.json: no such session"),
         (("export", "./nothing.json"), "nothing.json: can't be read: No such file or directory"),
-        (("export", "latest"), "no session yet in "),
+        (("export", "latest"), "no session in "),
         (("export",), "Missing argument 'SESSION...'"),
-        (("run", "quick", "-o", "nowhere/at/all.json"), "the session can't be written there: No such file"),
+        (("run", "quick", "-o", "nowhere/at/all.json"), "can't create the session file: No such file"),
         (("export", "tiny.toml"), "tiny.toml"),
         (("compare", "nothing", "else"), "nothing: no such session"),
         (("compare", "a", "b", "--fail-on", "x"), "'x' is not a percentage"),
@@ -266,7 +266,7 @@ def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path
     (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
     ran = benchtui("export", "new.json")
     assert ran.returncode == 2
-    assert "schema 9; this version reads up to 2: update benchtui" in ran.stderr
+    assert "schema 9, but this version reads up to schema 2; update benchtui" in ran.stderr
 
 
 def test_completion_prints_a_script(benchtui: Run) -> None:

@@ -85,10 +85,13 @@ def test_interrupted_while_it_goes_on_it_goes_on_once_more(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--resume", "none"), "none: no such session; `benchtui sessions` lists them"),
-        (("--resume", "/none/at/all.json"), "the session can't be written: No such file or directory"),
-        (("--resume", "latest"), "no session yet in "),
-        (("--resume", "quick.toml"), "can't be resumed: line 1: not an event of a session"),
+        (("--resume", "none"), "none: no such session; list the names with `benchtui sessions`"),
+        (
+            ("--resume", "/none/at/all.json"),
+            "can't open the session file for writing: No such file or directory",
+        ),
+        (("--resume", "latest"), "no session in "),
+        (("--resume", "quick.toml"), "can't be resumed: line 1: not a session event"),
         (("--resume", "demo", "quick"), "--resume goes on with a session's own sweep"),
     ],
 )

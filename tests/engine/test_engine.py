@@ -319,7 +319,7 @@ def test_the_queue_changes_while_the_sweep_runs(
     assert watched.states == ["ok", "skipped", "ok", "ok", "ok", "ok"]
     started = [event.case for event in watched.events if isinstance(event, CaseStarted)]
     assert started == [0, 3, 2, 4, 5]
-    assert session.cases[5].name == f"{session.cases[0].name} (case 0 again)"
+    assert session.cases[5].name == f"{session.cases[0].name} (rerun of case 0)"
     assert session.finished is not None and session.finished.outcome == "completed"
     assert markdown(session)
 
@@ -606,7 +606,7 @@ def test_reading_a_session_runs_no_code_of_it(home: Path, tiny_sweep: Callable[.
 def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
     path = home / "there.json"
     path.write_text("precious")
-    with pytest.raises(BenchtuiError, match="exists already, and a session is never overwritten"):
+    with pytest.raises(BenchtuiError, match="already exists; sessions are never overwritten"):
         client.start(tiny_sweep(), path)
     assert path.read_text() == "precious"
     assert client.running() == []
@@ -614,7 +614,7 @@ def test_an_existing_file_is_refused_and_kept(home: Path, tiny_sweep: Callable[.
 
 
 def test_a_folder_that_is_not_there_is_named(home: Path, tiny_sweep: Callable[..., Sweep]) -> None:
-    with pytest.raises(BenchtuiError, match=r"nowhere/session\.json: the session can't be written there"):
+    with pytest.raises(BenchtuiError, match=r"nowhere/session\.json: can't create the session file"):
         client.start(tiny_sweep(), home / "nowhere" / "session.json")
 
 

@@ -229,12 +229,12 @@ def test_while_an_engine_writes_no_other_one_does(desk: Desk, tiny_sweep: Callab
     desk.start(tiny_sweep("batch_size=1,2", *ENDLESS))
     desk.until(measuring(0))
     with pytest.raises(
-        BenchtuiError, match=f"{desk.path}: is being written by a running sweep; `benchtui attach"
+        BenchtuiError, match=f"{desk.path}: in use by a running sweep; watch it with `benchtui attach"
     ):
         client.resume(desk.path)
     desk.kill()
     desk.resume()
-    with pytest.raises(BenchtuiError, match="is being written by a running sweep"):
+    with pytest.raises(BenchtuiError, match="in use by a running sweep"):
         client.resume(desk.path)
     desk.until(lambda session: session.resumed and session.running)
     assert len(Session.load(desk.path).resumed) == 1

@@ -182,10 +182,10 @@ def add_to(path: Path) -> None:
     [
         (truncate, "the file was truncated"),
         (shorten, "the file was truncated"),
-        (replace, "another file took its place"),
-        (replace_moved, "another file took its place"),
+        (replace, "the file was replaced"),
+        (replace_moved, "the file was replaced"),
         (remove, "the file was removed"),
-        (add_to, "something else wrote to the file"),
+        (add_to, "another process wrote to the file"),
     ],
 )
 def test_a_session_file_that_others_damage_is_left_and_the_whole_session_goes_on_beside_it(

@@ -1,4 +1,4 @@
-"""Sessions made by hand, event by event."""
+"""Hand-made sessions, built event by event."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ FP32 = Effective(weights_dtype="float32", output_dtype="float32", attention="sdp
 
 @dataclass(frozen=True)
 class Made:
-    """A case and what happens to it: steps of these times, then this end; None leaves it unfinished."""
+    """A case with steps of these times and this outcome; None leaves it unfinished."""
 
     config: Config
     ms: Sequence[float] = ()
@@ -84,7 +84,7 @@ class Bench:
     """Makes cases, sessions and results."""
 
     def case(self, batch_size: int = 1, ms: Sequence[float] | float = (), **options: Any) -> Made:
-        """A case; a single time stands for 30 steps spread by 1% around it."""
+        """Build a case; a single time stands for 30 steps spread by 1% around it."""
         names = set(Config.__struct_fields__)
         config = Config(
             **{"device": "cpu", "batch_size": batch_size} | {k: v for k, v in options.items() if k in names}
@@ -93,7 +93,7 @@ class Bench:
         return Made(config, ms=times, **{k: v for k, v in options.items() if k not in names})
 
     def steady(self, batch_size: int, ms: float, **options: Any) -> Made:
-        """A case of three rounds that are alike: enough for a sure word, SAME among them."""
+        """Build a case of three equal rounds, enough for any certain verdict, SAME included."""
         return self.case(batch_size, ms, rounds=[spread(ms)] * 3, **options)
 
     def session(
@@ -104,7 +104,7 @@ class Bench:
         finished: str | None = "completed",
         more: Sequence[AnyEvent] = (),
     ) -> Session:
-        """A session of these cases, in this order."""
+        """Build a session of these cases, in this order."""
         session = Session()
         session.apply_all(self.events(*made, sweep=sweep, host=host, finished=finished, more=more))
         return session
@@ -134,16 +134,16 @@ class Bench:
         return events
 
     def results(self, *made: Made) -> tuple[Result, ...]:
-        """The measured ones of these cases."""
+        """Return the results of the measured cases."""
         return measured(self.session(*made))
 
     def effective(self, **options: Any) -> Effective:
-        """What was in force: plain fp32 but for these."""
+        """Build the applied options: plain fp32, except for these."""
         return msgspec.structs.replace(FP32, **options)
 
 
 def spread(middle_ms: float) -> list[float]:
-    """30 times between 99.5% and 100.5%, whose mean and median are the middle."""
+    """Return 30 times between 99.5% and 100.5% of the middle, which is their mean and median."""
     return [middle_ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)]
 
 

@@ -157,7 +157,7 @@ FULL: tuple[AnyEvent, ...] = (
         compiling=Compiling(graphs=2, graph_breaks=1, recompiles=1, unsteady=(3,)),
         marks=("throttled: sw_thermal",),
     ),
-    CaseAdded(t=5.5, case=4, config=Config(device="cpu"), why="again", of=0, after=0),
+    CaseAdded(t=5.5, case=4, config=Config(device="cpu"), why="round_trip", of=0, after=0),
     OrderChanged(t=5.5, cases=(4, 1)),
     Paused(t=5.5),
     Continued(t=5.5),
@@ -207,7 +207,7 @@ text = st.text(st.characters(exclude_categories=["Cs"]))
 times_ms = st.floats(0, 1e18)
 
 
-def again(event: AnyEvent) -> AnyEvent:
+def round_trip(event: AnyEvent) -> AnyEvent:
     found: AnyEvent = msgspec.json.decode(msgspec.json.encode(event), type=AnyEvent)
     return found
 
@@ -218,16 +218,16 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("event", FULL, ids=lambda event: type(event).__name__)
-def test_an_event_comes_back_as_it_was_written(event: AnyEvent) -> None:
-    assert again(event) == event
+def test_event_survives_a_round_trip(event: AnyEvent) -> None:
+    assert round_trip(event) == event
 
 
-def test_there_is_an_example_of_every_event() -> None:
+def test_every_event_has_an_example() -> None:
     assert {type(event) for event in FULL} == set(AnyEvent.__args__)
 
 
 @given(st.data())
-def test_any_steps_come_back_as_they_were_written(data: st.DataObject) -> None:
+def test_any_steps_survive_a_round_trip(data: st.DataObject) -> None:
     n = data.draw(st.integers(0, 5))
 
     def column(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
@@ -244,28 +244,28 @@ def test_any_steps_come_back_as_they_were_written(data: st.DataObject) -> None:
         tokens=st.none() | column(st.integers(0, 10**18)),
     )
     event = data.draw(steps)
-    assert again(event) == event
+    assert round_trip(event) == event
 
 
 @given(text, text)
-def test_any_text_comes_back_as_it_was_written(reason: str, line: str) -> None:
+def test_any_text_survives_a_round_trip(reason: str, line: str) -> None:
     event = CaseFinished(t=0.0, case=0, outcome="failed", reason=reason, stderr_line=line)
-    assert again(event) == event
+    assert round_trip(event) == event
     assert b"\n" not in msgspec.json.encode(event)
 
 
-def test_the_file_says_which_schema_it_follows() -> None:
+def test_file_contains_its_schema_version() -> None:
     assert json.loads(msgspec.json.encode(FULL[0]))["schema"] == SCHEMA == 2
 
 
-def test_a_case_says_all_its_options_and_steps_their_round() -> None:
+def test_case_lists_all_options_and_steps_their_round() -> None:
     started = json.loads(msgspec.json.encode(CaseStarted(t=0.0, case=0, config=Config(device="cpu"))))
     assert started["config"].keys() == set(Config.__struct_fields__)
     steps = json.loads(msgspec.json.encode(Steps(t=0.0, case=0, phase="warmup", wall_ms=[])))
     assert (steps["phase"], steps["round"]) == ("warmup", 0)
 
 
-def test_a_journal_follows_the_schema(tmp_path: Path) -> None:
+def test_journal_follows_the_schema(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "s.json")
     for event in FULL:
         journal.append(event)
@@ -286,7 +286,7 @@ def test_a_journal_follows_the_schema(tmp_path: Path) -> None:
         {"t": 0.0},
     ],
 )
-def test_the_schema_refuses_what_the_reader_refuses(wrong: dict[str, Any]) -> None:
+def test_schema_rejects_what_the_reader_rejects(wrong: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate([wrong], json_schema())
     with pytest.raises(msgspec.ValidationError):
@@ -294,7 +294,7 @@ def test_the_schema_refuses_what_the_reader_refuses(wrong: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("kind", AnyEvent.__args__)
-def test_the_schema_names_every_event_its_fields_and_what_it_is(kind: type[msgspec.Struct]) -> None:
+def test_schema_describes_every_event_and_field(kind: type[msgspec.Struct]) -> None:
     schema = schema_of(kind)
     assert schema["properties"].keys() == {"event", *kind.__struct_fields__}
     assert schema["properties"]["event"]["enum"] == [kind.__struct_config__.tag]
@@ -316,12 +316,12 @@ def test_the_schema_names_every_event_its_fields_and_what_it_is(kind: type[msgsp
         ),
     ],
 )
-def test_numbers_beyond_all_measure_are_refused_by_field(line: str, field: str) -> None:
+def test_out_of_range_numbers_are_rejected_naming_the_field(line: str, field: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=field):
         msgspec.json.decode(line, type=AnyEvent)
 
 
-def test_a_plan_of_more_cases_than_a_sweep_may_have_is_refused() -> None:
+def test_plan_with_too_many_cases_is_rejected() -> None:
     line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 100_000)
     with pytest.raises(msgspec.ValidationError, match=r"length <= 100000 - at `\$\.plan`"):
         msgspec.json.decode(line, type=AnyEvent)

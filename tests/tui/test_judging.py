@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Baseline
 from benchtui.tui.cli import app
 from benchtui.tui.library import actions
@@ -171,7 +171,7 @@ def test_the_screen_is_told_what_to_judge_by(
     run(*command, "--baseline", "batch_size=4", "--same-within", "5%")
     assert seen["judging"] == VerdictSettings(Baseline(batch_size=4), 0.05)
     run(*command)
-    assert seen["judging"] == LEFT_TO_THE_SWEEP
+    assert seen["judging"] == SWEEP_DEFAULTS
 
 
 BY_FOUR = VerdictSettings(Baseline(batch_size=4), 0.001)
@@ -202,7 +202,7 @@ async def test_the_screen_judges_by_it_and_so_does_the_report_that_it_copies(
 def test_so_does_the_report_that_the_library_writes(story: Any, app_context: Any) -> None:
     story.begin().case(0, 10.0, 30).case(1, 20.0, 30).case(2, 40.0, 30).end()
     item: Any = SimpleNamespace(path=story.path, name="trial")
-    for judging, size in ((BY_FOUR, 4), (LEFT_TO_THE_SWEEP, 1)):
+    for judging, size in ((BY_FOUR, 4), (SWEEP_DEFAULTS, 1)):
         here = replace(app_context, judging=judging)
         actions.work("export", item, f"{size}.md", here, ())()
         assert f"Against cuda:0 fp32 bs={size}, " in (here.folder / f"{size}.md").read_text()

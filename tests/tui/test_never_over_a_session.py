@@ -29,7 +29,7 @@ FORMS: tuple[tuple[str, ...], ...] = (
 )
 EXPORTS = [("export", "a.json", *form) for form in FORMS]
 COMPARE = ("compare", "a.json", "b.json")
-REFUSED = "is a session, which is never overwritten"
+REFUSED = "is a session; sessions are never overwritten"
 
 
 def run(*arguments: object) -> Result:
@@ -137,7 +137,7 @@ def test_a_fifo_that_nothing_reads_is_refused_at_once(arguments: tuple[str, ...]
     command = [sys.executable, "-c", "from benchtui.tui.cli import main; main()", *arguments, "-o", "fifo"]
     done = subprocess.run(command, cwd=sessions, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1] == "benchtui: fifo: can't be written: nothing reads from it"
+    assert done.stderr.splitlines()[-1] == "benchtui: fifo: can't be written: no process is reading from it"
 
 
 def test_a_fifo_with_a_reader_is_written(sessions: Path) -> None:

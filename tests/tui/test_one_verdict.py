@@ -41,7 +41,7 @@ from benchtui.sessions.plots.bars import places
 from benchtui.sessions.plots.spec import facts
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.sections.leaderboard import leaderboard
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ratio
@@ -71,7 +71,7 @@ SOURCES = [
 ]
 """Results of other tools; the table of training runs has one row twice, which tells of its noise."""
 JUDGINGS = [
-    LEFT_TO_THE_SWEEP,
+    SWEEP_DEFAULTS,
     VerdictSettings(same_within=0.2),
     VerdictSettings(Baseline(batch_size=4)),
     VerdictSettings(Baseline(precision="bf16", batch_size=4), same_within=0.0),
@@ -281,7 +281,7 @@ def test_the_drawn_sessions_have_every_word(folder: Path) -> None:
         word
         for seed in SEEDS
         for word in in_rows(
-            json.loads(exported.as_json(judged(written(seed, 0, folder), LEFT_TO_THE_SWEEP)))["cases"]
+            json.loads(exported.as_json(judged(written(seed, 0, folder), SWEEP_DEFAULTS)))["cases"]
         ).values()
     ]
     assert {*MIRRORED, "base", None} == set(found)
@@ -314,8 +314,8 @@ def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
     before = _cells(session, book)
     for case in session.cases:
         if case.state == "ok" and len(case.measured):
-            case.figures = metrics(case)
-            case.forget_steps()
+            case.metrics = metrics(case)
+            case.drop_steps()
     book.renew(())
     after.renew(session.cases)
     assert _cells(session, book) == _cells(session, after) == before
@@ -346,7 +346,7 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
     case = session.cases[2]
     assert book.judge.verdict(case) is None, "its baseline isn't summed up yet"
     assert book.judge._known_noise()["cpu"].freedom == 4 + 2
-    session.cases[0].figures = metrics(session.cases[0])
+    session.cases[0].metrics = metrics(session.cases[0])
     book.renew(())
     (result,) = [each for each in measured(session) if each.case is case]
     found = book.judge.verdict(case)

@@ -185,7 +185,7 @@ class CaseScreen(Screen[None]):
     @property
     def _looked(self) -> CaseState | None:
         """Case with its steps; None while they are reloaded."""
-        if self._held.steps_held:
+        if self._held.steps_in_memory:
             return self._held
         looked = self._feed.looked_at(self._held)
         return looked.case if looked else None
@@ -214,7 +214,7 @@ class CaseScreen(Screen[None]):
 
     @property
     def _known(self) -> ComputedCase:
-        return self._computed.get(self._index, ComputedCase(self._case.figures))
+        return self._computed.get(self._index, ComputedCase(self._case.metrics))
 
     async def _compute(self) -> None:
         self._busy = True

@@ -19,7 +19,7 @@ GAP = 4
 LABELS = 9
 """Cells left of a trace, for axis labels."""
 MOST_POINTS = 4000
-"""Approximate maximum number of readings drawn per trace. Longer traces are subsampled."""
+"""Maximum number of readings drawn per trace. Longer traces are subsampled."""
 
 TWO_COLUMN_WIDTH = 100
 """Width in cells from which two traces are drawn side by side."""
@@ -84,19 +84,21 @@ def trace_lines(
     each = (width - GAP * (across - 1)) // across
     drawn = [_drawn(reading, span, each, symbols) for reading in readings]
     lines = [line((words, "muted"))]
-    if machine.begun_s > span[0]:
+    if machine.readings_from_s > span[0]:
         lines.append(
-            line((f"those before {machine.begun_s:,.1f} s can be read again once it has ended", "muted"))
+            line(
+                (f"those before {machine.readings_from_s:,.1f} s can be read again once it has ended", "muted")
+            )
         )
     for at in range(0, len(drawn), across):
         lines += [BLANK, *_beside(drawn[at : at + across], each)]
-    return lines if gpu is None else [*lines, *_held(machine.held.get(gpu, ()), span, width, symbols)]
+    return lines if gpu is None else [*lines, *_held(machine.throttle_spans.get(gpu, ()), span, width, symbols)]
 
 
 def readings_held(case: CaseState, machine: MachineState, now_s: float) -> bool:
     """Return whether all readings of a case are in memory. True until it ends: it can't be reloaded before."""
     span = measured_span(case, now_s)
-    return case.finished is None or span is None or machine.begun_s <= span[0]
+    return case.finished is None or span is None or machine.readings_from_s <= span[0]
 
 
 def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:
@@ -110,7 +112,9 @@ def _within(trace: Trace, names: tuple[str, str, str], span: tuple[float, float]
     key, label, unit = names
     column = trace.columns.get(key, ())
     start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
-    every = max(1, (end - start) // MOST_POINTS)
+    every = max(
+        1, -(-(end - start) // MOST_POINTS)
+    )  # rounded up: rounded down, twice as many would get through
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
     return Reading(label, unit, [trace.at_s[place] for place in places], [column[place] for place in places])
 

@@ -11,13 +11,13 @@ from benchtui.sessions.analysis.chart_series import (
     PlotMetric,
     Point,
     Value,
+    available_metrics,
     axes_of,
     chart,
-    figures_of,
 )
 from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -72,7 +72,7 @@ class LineChart:
         self._session = session
         self._known = known
         self._symbols = symbols
-        self._judge = judge or CaseVerdicts(session, LEFT_TO_THE_SWEEP)
+        self._judge = judge or CaseVerdicts(session, SWEEP_DEFAULTS)
         self.choice = ChartSelection()
         self._letters: dict[tuple[object, ...], int] = {}
         self._all = 0
@@ -114,7 +114,7 @@ class LineChart:
 
     def next_figure(self, by: int) -> None:
         """Switch to another metric that at least one case has."""
-        figures = figures_of(self._session.cases, self._known)
+        figures = available_metrics(self._session.cases, self._known)
         at = figures.index(self.choice.figure) if self.choice.figure in figures else 0
         self.choice.figure = figures[(at + by) % len(figures)]
         self.renew()

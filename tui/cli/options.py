@@ -1,9 +1,11 @@
-"""Shared options and arguments. Imports only click, because the root command uses some of them."""
+"""Shared options and arguments. Imports only what is fast, because the root command uses some of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
+
+from benchtui.sessions.sanitize import REPLACEMENT, replace_unprintable
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.judging import VerdictSettings
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 def printable(text: str) -> str:
     """Replace characters that could control a terminal with U+FFFD."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
+    return replace_unprintable(text, space=REPLACEMENT)
 
 
 def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:

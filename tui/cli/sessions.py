@@ -102,7 +102,7 @@ def _list() -> None:
     for path in sorted(elsewhere):
         click.echo(f"{printable(str(path)):40}  running")
     if not entries and not elsewhere:
-        click.echo(f"no session yet in {library.folder()}; `benchtui run quick` makes one", err=True)
+        click.echo(f"no session in {library.folder()} yet; create one with `benchtui run quick`", err=True)
 
 
 def _line(entry: "SessionFile", summary: "Summary | None") -> str:

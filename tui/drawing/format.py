@@ -2,14 +2,13 @@
 
 from rich.cells import cell_len, set_cell_size
 
+from benchtui.sessions.sanitize import replace_unprintable
 from benchtui.themes.symbols import Symbols
 
 
 def clean(text: str) -> str:
     """Remove characters that could control the terminal from external text."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else " " * letter.isspace() for letter in text)
+    return replace_unprintable(text, other="")
 
 
 def fit(text: str, width: int, symbols: Symbols) -> str:

@@ -67,7 +67,7 @@ class CaseVerdicts:
 
     def rounds(self, case: CaseState) -> tuple[Sample, ...]:
         """Return a case's summarized rounds. Empty while its steps are left to the worker thread."""
-        if case.index not in self._rounds and (case.figures or len(case.measured) <= THREAD_STEPS):
+        if case.index not in self._rounds and (case.metrics or len(case.measured) <= THREAD_STEPS):
             self._rounds[case.index] = rounds_of(case)
         return self._rounds.get(case.index, ())
 

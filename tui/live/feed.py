@@ -12,7 +12,7 @@ from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.replay.timeline import still_ended
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.step_cache import LoadedCase, StepCache
@@ -49,7 +49,7 @@ class Feed:
         """Whether everything written so far has been read."""
         self.cache = StepCache(path, lets_go=not self.replayed)
         """Cache of the steps of ended cases."""
-        self.judging = LEFT_TO_THE_SWEEP
+        self.judging = SWEEP_DEFAULTS
         """The user's verdict settings: baseline and margin."""
         self.last_words: str | None = None
         """Reason the engine gave for failing; None if it gave none."""

@@ -88,7 +88,7 @@ async def compute(cases: Sequence[CaseState], figure: Callable[[CaseState], T]) 
 
 def _still(case: CaseState) -> CaseState:
     """Return a copy with its own columns. Those of a running case would grow while the thread reads them."""
-    return case.first(case.sizes())
+    return case.prefix(case.sizes())
 
 
 def _metrics(case: CaseState) -> "Metrics | None":

@@ -89,7 +89,7 @@ class StepCache:
         """
         if case.state != "ok":
             return
-        if len(case.measured) > THREAD_STEPS and case.figures is None:
+        if len(case.measured) > THREAD_STEPS and case.metrics is None:
             self._due[case.index] = case
         if self._lets_go and len(case.measured) > ALWAYS_KEPT_STEPS:
             self._held[case.index] = case
@@ -134,25 +134,25 @@ class StepCache:
         held = sum(trace.numbers for machine in machines for trace in machine.traces)
         if held <= MOST_READINGS:
             return
-        held_s = now_s - max(machine.begun_s for machine in machines)
+        held_s = now_s - max(machine.readings_from_s for machine in machines)
         kept_s = max(LEAST_READINGS_S, held_s * KEPT_FRACTION * MOST_READINGS / held)
         for machine in machines:
-            machine.forget(now_s - kept_s)
+            machine.drop_before(now_s - kept_s)
 
     def _let_go(self) -> None:
         while self._steps > MOST_STEPS and len(self._held) > 1:
             oldest = self._held.pop(next(iter(self._held)))
             self._steps -= _steps(oldest)
-            if oldest.figures:
-                oldest.forget_steps()
+            if oldest.metrics:
+                oldest.drop_steps()
             else:
                 self._due[oldest.index] = oldest
 
     def _sum_up(self, case: CaseState, figures: "Metrics | None") -> None:
-        case.figures = figures
+        case.metrics = figures
         del self._due[case.index]
         if figures and self._lets_go and case.index not in self._held:
-            case.forget_steps()
+            case.drop_steps()
 
     async def _read_again(self, case: CaseState, machine: MachineState) -> None:
         try:
@@ -172,7 +172,7 @@ class StepCache:
 
         position = self._spot_before(case)
         read, there = reload_case(case, machine, self._path, position, lambda: not self._closed)
-        whole = case if case.steps_held else read
+        whole = case if case.steps_in_memory else read
         return LoadedCase(whole, RunningStats(whole.measured.wall_ms), there)
 
     def _spot_before(self, case: CaseState) -> FilePosition:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.estimates.eta import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.quantiles import half_width_percent
 from benchtui.sessions.stats.ratios import Verdict
@@ -63,7 +63,7 @@ class CaseRows:
         session: Session,
         symbols: Symbols,
         before: "CaseRows | None" = None,
-        judging: VerdictSettings = LEFT_TO_THE_SWEEP,
+        judging: VerdictSettings = SWEEP_DEFAULTS,
     ) -> None:
         """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
         self._session = session
@@ -89,7 +89,7 @@ class CaseRows:
         self.judge = CaseVerdicts(session, judging)
         """Verdicts of the cases that have ended."""
         self._common: frozenset[str] | None = None
-        """Marks shared by all cases. The header shows them once; rows leave them out."""
+        """Markers shared by all cases. The header shows them once; rows leave them out."""
 
     @property
     def names(self) -> CaseNames:
@@ -106,9 +106,9 @@ class CaseRows:
         Each frame adds at most ``THREAD_STEPS`` new steps. If a case ends with more than that outstanding, the
         result is empty until it has been summarized.
         """
-        if case.figures:
+        if case.metrics:
             self._spreads.pop(case.index, None)
-            return SummaryStats(case.figures)
+            return SummaryStats(case.metrics)
         spread = self._spreads.get(case.index)
         if spread is None or spread.n > len(case.measured):  # a repeated round has dropped its steps
             spread = self._begin_spread(case.index)
@@ -167,8 +167,8 @@ class CaseRows:
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """Return the timed parts of a case's steps, with each part's share of the total."""
-        if case.figures:
-            return _parts(case.figures)
+        if case.metrics:
+            return _parts(case.metrics)
         n, total = len(case.measured), summed(case.measured.wall_ms)
         if not total:
             return ()
@@ -212,7 +212,7 @@ class CaseRows:
         """Return a case's table row, rebuilt only if the case has changed."""
         case, spread = self._session.cases[index], self._spreads.get(index)
         n = len(case.measured)
-        seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.figures is None)
+        seen = (case.state, case.node, case.prepared, len(case.warmup), n, case.metrics is None)
         before, row = self._rows.get(index, (None, None))
         if row is None or seen != before or (spread is not None and spread.n != n):
             row = self._row(case)
@@ -237,8 +237,8 @@ class CaseRows:
 
     def rate(self, case: CaseState) -> float | None:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
-        if case.figures:
-            return case.figures.samples_per_s
+        if case.metrics:
+            return case.metrics.samples_per_s
         n, spread = len(case.measured), self._spreads.get(case.index)
         total_ms = spread.total if spread and spread.n == n else summed(case.measured.wall_ms)
         return rate(case, n, total_ms)
@@ -250,7 +250,12 @@ class CaseRows:
         return {index: self._spreads[index] for index in shared if own[index].finished}
 
     def _signs_of(self, case: CaseState, spread: RunningStats | SummaryStats) -> Signs:
-        seen = (spread.n, case.state, sum(map(len, self._session.ran_on(case).held.values())), len(case.warmup))
+        seen = (
+            spread.n,
+            case.state,
+            sum(map(len, self._session.ran_on(case).throttle_spans.values())),
+            len(case.warmup),
+        )
         before, signs = self._signs.get(case.index, (None, Signs()))
         if seen != before:
             signs = signs_of(self._session, case, spread)
@@ -337,7 +342,7 @@ class CaseRows:
 def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
     """Format a case's state as symbol and word. Progress is added while running and between rounds."""
     shape = str(getattr(symbols, case.state))
-    if case.state != "running" and not case.resting:
+    if case.state != "running" and not case.between_rounds:
         return f"{shape} {case.state}"
     if not len(case.measured):
         return f"{shape} {'warm-up' if len(case.warmup) else 'loading'}"

@@ -200,7 +200,7 @@ class View:
         self._best: tuple[float, str] | None = None
         """Highest throughput in samples/s, and the name of its case."""
         self._marks: dict[str, None] = {}
-        """Marks of all ended cases, in order of appearance."""
+        """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
         """Last case to end that has steps."""
         self._summary: Current | None = None
@@ -241,7 +241,7 @@ class View:
         return f"most samples/s: {self._best[0]:,.1f} with {self._best[1]}"
 
     def heading(self, notes: tuple[str, ...]) -> Heading:
-        """Return the header. Marks are those of the running case, or else of all ended cases."""
+        """Return the header. Markers are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
         known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
@@ -269,7 +269,7 @@ class View:
         if drawn is None:
             return Band((), (), (0, 0), 0, None, caption=READING)
         caption = self._caption(case, chosen)
-        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.figures is None, caption)
+        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.metrics is None, caption)
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
             self._band = (drawn, seen, self.book.band(drawn, self.session.start.sweep.measure, caption))
         return self._band[2]
@@ -330,7 +330,7 @@ class View:
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
         """Return a case with its steps; None while they are reloaded."""
-        if case.steps_held:
+        if case.steps_in_memory:
             return case
         looked = self._feed.looked_at(case)
         return looked.case if looked else None

@@ -37,8 +37,8 @@ def round_of(case: CaseState) -> int:
 
 
 def _outliers(case: CaseState, spread: RunningStats | SummaryStats) -> Sequence[int]:
-    if case.figures:
-        return case.figures.outliers
+    if case.metrics:
+        return case.metrics.outliers
     if isinstance(spread, SummaryStats) or spread.usual is None or not spread.outliers():
         return ()
     return outside(case.measured.wall_ms, spread.n, *spread.usual)
@@ -47,10 +47,10 @@ def _outliers(case: CaseState, spread: RunningStats | SummaryStats) -> Sequence[
 def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
     """Yield spans of steps in which heat or power supply throttled the case's GPU."""
     index = session.gpu_of(case)
-    held = session.ran_on(case).held.get(index, []) if index is not None else []
+    held = session.ran_on(case).throttle_spans.get(index, []) if index is not None else []
     spans = [span for span in held if span.throttled]
     first = 0
-    for end, t in case.measured.told if spans else ():
+    for end, t in case.measured.event_ends if spans else ():
         begun = t - summed(case.measured.wall_ms[first:end]) / 1000
         if any(span.start_s < t and span.end_s >= begun for span in spans):
             yield first, end

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.columns import COLUMNS
@@ -27,7 +27,7 @@ def row_markdown(case: CaseState, book: CaseRows, keys: tuple[str, ...]) -> str:
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (head, rule, [case.name, *values])) + "\n"
 
 
-def report_markdown(path: Path, judging: VerdictSettings = LEFT_TO_THE_SWEEP) -> str:
+def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> str:
     """Generate the report of a session in a subprocess.
 
     In-process, its imports would double the UI's memory. Verdicts use the same settings as on the screen.
@@ -46,7 +46,7 @@ def report_markdown(path: Path, judging: VerdictSettings = LEFT_TO_THE_SWEEP) ->
     return done.stdout
 
 
-def write_report(session: Path, target: Path, judging: VerdictSettings = LEFT_TO_THE_SWEEP) -> None:
+def write_report(session: Path, target: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> None:
     """Write the report of a session to a file.
 
     Raises:

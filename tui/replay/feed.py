@@ -54,7 +54,7 @@ class Replay(Feed):
             self.player.end_at(self.timeline.end_s)
             self._aim_late()
         self._follow(began_s)
-        while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.examine():
+        while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.find_outliers():
             pass
         self.problem = self.timeline.problem if self.over else None
         if self.over:

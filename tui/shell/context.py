@@ -10,7 +10,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.paths import SessionFile
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.shell.preferences import Preferences
 
@@ -35,13 +35,13 @@ class AppContext:
     """Start an engine that resumes a session. Raises BenchtuiError."""
     preferences: Preferences = field(default_factory=Preferences)
     """User preferences."""
-    judging: VerdictSettings = LEFT_TO_THE_SWEEP
+    judging: VerdictSettings = SWEEP_DEFAULTS
     """Baseline and equivalence margin chosen by the user."""
     hostname: str = field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
     @classmethod
-    def here(cls, judging: VerdictSettings = LEFT_TO_THE_SWEEP) -> "AppContext":
+    def here(cls, judging: VerdictSettings = SWEEP_DEFAULTS) -> "AppContext":
         """Create the context of this machine, the user's library and the working folder."""
         return cls(
             start=lambda sweep: client.start(sweep, paths.new_path(sweep.name, datetime.now().astimezone())),

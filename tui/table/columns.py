@@ -48,8 +48,8 @@ def p50_ms(case: CaseState, spread: RunningStats | SummaryStats) -> float | None
 
 def tokens_per_s(case: CaseState, spread: RunningStats | SummaryStats) -> float | None:
     """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
-    if case.figures:
-        return case.figures.tokens_per_s
+    if case.metrics:
+        return case.metrics.tokens_per_s
     tokens = case.measured.tokens
     if case.finished is None or not spread.total or len(tokens) != spread.n:
         return None

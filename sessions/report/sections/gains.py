@@ -7,7 +7,7 @@ from itertools import groupby
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, number, percent, span
-from benchtui.sessions.text.labels import applied, pair_in_force, precision
+from benchtui.sessions.text.labels import applied, pair_applied, precision
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
@@ -81,8 +81,8 @@ def _title(pair: Comparison, option: str) -> str:
 def _doubt(group: Sequence[Comparison], option: str) -> str | None:
     """Name the rows that prove nothing, because the option wasn't applied or wasn't verified."""
     word = getattr(group[0].new.config, option)
-    absent = [pair for pair in group if pair_in_force(pair, option) is False]
-    unknown = [pair for pair in group if pair_in_force(pair, option) is None]
+    absent = [pair for pair in group if pair_applied(pair, option) is False]
+    unknown = [pair for pair in group if pair_applied(pair, option) is None]
     if absent:
         return f"{word} was not applied in {_rows(absent)}: the difference there isn't its doing."
     if unknown:
@@ -113,7 +113,7 @@ def _key(kind: str) -> Column[Comparison]:
 def _evidence(option: str) -> tuple[Column[Comparison], ...]:
     return (
         Column("Verdict", lambda pair: verdict(pair, option), right=False),
-        Column("Applied", lambda pair: applied(pair_in_force(pair, option)), right=False),
+        Column("Applied", lambda pair: applied(pair_applied(pair, option)), right=False),
     )
 
 
@@ -122,7 +122,7 @@ def verdict(pair: Comparison, option: str) -> str | None:
 
     A difference can't be attributed to an option that wasn't. Device and machine need no verification.
     """
-    counts = option in ("device", "machine") or pair_in_force(pair, option)
+    counts = option in ("device", "machine") or pair_applied(pair, option)
     return verdict_cell(pair.latency) if counts else None
 
 
@@ -138,7 +138,7 @@ def _less_time_span(ratio: Ratio | None) -> str | None:
 
 def _break_even(pair: Comparison) -> str | None:
     """Format the break-even steps: ``never`` if the case is the same or slower, None if unknown."""
-    if not pair_in_force(pair, "compile"):
+    if not pair_applied(pair, "compile"):
         return None
     steps = break_even_steps(pair)
     surely_no = pair.latency and pair.latency.verdict in (Verdict.SAME, Verdict.SLOWER)

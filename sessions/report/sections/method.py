@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.payloads import Data, Effective
-from benchtui.sessions.sanitize import LONGEST_SAID, visible
+from benchtui.sessions.sanitize import LONGEST_MESSAGE, visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -53,7 +53,9 @@ def _imported(session: Session) -> tuple[Fact, ...]:
         ("Task", session.start.sweep.task),
         ("Taken over from", session.start.source),
         ("Timing", "as that tool times; warm-up, stop rule and what a step holds are its own"),
-        *(("Import", visible(each.text, LONGEST_SAID)) for each in session.messages[1:]),  # 1st: source, date
+        *(
+            ("Import", visible(each.text, LONGEST_MESSAGE)) for each in session.messages[1:]
+        ),  # 1st: source, date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )

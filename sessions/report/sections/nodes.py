@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from benchtui.sessions.compare.system_facts import Fact, described, facts
+from benchtui.sessions.compare.system_facts import Fact, facts, machine_facts
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, number
@@ -44,7 +44,7 @@ def differences(session: Session) -> Table | None:
 
 
 def _described(session: Session) -> dict[str, dict[str, str]]:
-    return {name: dict(described(node.host, node.runtime)) for name, node in session.nodes.items()}
+    return {name: dict(machine_facts(node.host, node.runtime)) for name, node in session.nodes.items()}
 
 
 def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
@@ -59,5 +59,5 @@ def _facts(session: Session, node: NodeState) -> tuple[Fact, ...]:
         ("Resources", ", ".join(given) or None),
         ("Clock ahead of the engine's", f"{joined.clock_offset_s:.6f} s"),
         ("Idle power", ", ".join(f"{name} {number(power, 1)} W" for name, power in idle) or None),
-        *described(node.host, node.runtime),
+        *machine_facts(node.host, node.runtime),
     )

@@ -8,7 +8,7 @@ from itertools import groupby
 from benchtui.sessions.stats.ratios import Comparison, Verdict, break_even_steps
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count, listed, number, signed_percent, span
-from benchtui.sessions.text.labels import pair_in_force
+from benchtui.sessions.text.labels import pair_applied
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.wording import Finding
 
@@ -76,7 +76,7 @@ _ADVICE: dict[str, str] = {
 
 
 def _word(pair: Comparison, option: str) -> str:
-    known = option == "device" or pair_in_force(pair, option)
+    known = option == "device" or pair_applied(pair, option)
     if known is False:
         return "not applied"
     return str(pair.verdict) if known else "not verified to be applied"

@@ -121,7 +121,7 @@ def _exit_code(case: CaseState) -> str | None:
 
 
 def _outliers(case: CaseState) -> str | None:
-    found = case.figures.outliers if case.figures else outliers(case.measured.wall_ms)
+    found = case.metrics.outliers if case.metrics else outliers(case.measured.wall_ms)
     return number(len(found) or None, 0)
 
 
@@ -194,5 +194,5 @@ _EVERY: tuple[Column[CaseState], ...] = (
     Column("Highest temperature (°C)", _surroundings("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),
-    Column("Marks", lambda case: ", ".join(case.marks) or None, right=False),
+    Column("Markers", lambda case: ", ".join(case.marks) or None, right=False),
 )

@@ -31,12 +31,12 @@ from benchtui.sessions.text.wording import (
     against,
     against_baseline,
     against_others,
+    confidence,
     cost_of_a_million,
     costs,
-    doubt,
     figure,
     sentences,
-    sureness,
+    unverified_note,
     value,
 )
 
@@ -174,7 +174,7 @@ def _summed(each: Recommendation) -> Finding:
     )
     lead = f"{LEADS[each.need]}{each.where}"
     without = None if each.baseline else capitalized(f"no ratio to a baseline: {each.no_baseline}")
-    rest = (against_others(each.choice, each.kinds), _asks(each), without, doubt(each.best))
+    rest = (against_others(each.choice, each.kinds), _asks(each), without, unverified_note(each.best))
     return Finding(lead, sentences(head, *rest))
 
 
@@ -191,7 +191,7 @@ def _optimum(each: Recommendation) -> tuple[Fact, ...]:
         ("Configuration", each.best.name),
         *own,
         *_figures_of(each),
-        ("How sure", sentences(against_others(each.choice, each.kinds), doubt(each.best))),
+        ("How sure", sentences(against_others(each.choice, each.kinds), unverified_note(each.best))),
     )
 
 
@@ -237,7 +237,9 @@ def _use(each: Recommendation) -> str:
     daily = _a_day(each.best) if each.need == "throughput" else None
     figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
     label = case_label(each.best.config, each.kinds)
-    return sentences(f"use {label}: {figures}; {sureness(each.choice)}", _asks(each), doubt(each.best))
+    return sentences(
+        f"use {label}: {figures}; {confidence(each.choice)}", _asks(each), unverified_note(each.best)
+    )
 
 
 def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
@@ -286,7 +288,7 @@ def _size(result: Result) -> str:
 def _fastest(each: Recommendation, cases: int) -> str:
     label = case_label(each.best.config, each.kinds)
     group = f"{count(cases, 'measured case')}{each.where}"
-    return f"{label} is the one to run for throughput, of {group}: {sureness(each.choice)}."
+    return f"{label} is the one to run for throughput, of {group}: {confidence(each.choice)}."
 
 
 def _tokenizing(results: Sequence[Result]) -> list[str]:

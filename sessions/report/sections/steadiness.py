@@ -29,7 +29,7 @@ def disturbed(session: Session) -> Table | None:
     """Return the cases whose marks report a disturbance by their surroundings."""
     columns: tuple[Column[CaseState], ...] = (
         Column("Case", lambda case: case.name, right=False),
-        Column("Marks", lambda case: "; ".join(_disturbances(case)) or None, right=False),
+        Column("Markers", lambda case: "; ".join(_disturbances(case)) or None, right=False),
         Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     )
     return table(columns, [case for case in session.cases if _disturbances(case)])

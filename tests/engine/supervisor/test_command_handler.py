@@ -112,7 +112,7 @@ def test_a_case_that_has_ended_runs_again_as_a_new_one(sweep: Any) -> None:
     sweep.finish(0, "oom")
     assert ask(sweep, "again", 0) == (4,)
     case = sweep.told().cases[4]
-    assert (case.config, case.name) == (sweep.told().cases[0].config, f"{case.config.name} (case 0 again)")
+    assert (case.config, case.name) == (sweep.told().cases[0].config, f"{case.config.name} (rerun of case 0)")
     assert sweep.running == [4], "nothing else was left after running out of memory"
     assert sweep.outcomes()[1][0] == "skipped"
 

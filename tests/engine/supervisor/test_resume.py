@@ -222,7 +222,7 @@ def made(path: Path, **entries: Any) -> Path:
 def test_what_can_not_be_resumed_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     sessions = {
         "was imported from hyperfine; it can't be resumed": made(tmp_path / "a.json", source="hyperfine"),
-        "can't be resumed: line 1: not an event of a session": tmp_path / "b.json",
+        "can't be resumed: line 1: not a session event": tmp_path / "b.json",
         "can't be resumed: the session has no session_started event": tmp_path / "c.json",
         "machine or software have changed since: Host: box → ": made(
             tmp_path / "d.json", host=Host(hostname="box"), version="0"

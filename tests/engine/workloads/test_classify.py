@@ -141,7 +141,7 @@ def test_an_option_that_does_not_arrive_is_marked(
     sweep = tiny_sweep("precision=amp-bf16")
     (case,) = cases(sweep)
     assert unapplied_options(case.config, make(sweep).effective) == (
-        "precision amp-bf16 was asked for and not in force",
+        "precision amp-bf16 was requested but not applied",
     )
 
 

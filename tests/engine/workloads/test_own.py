@@ -84,7 +84,7 @@ def test_what_is_not_compiled_though_it_was_asked_for_is_marked(write: Callable[
     assert workload.effective.compiled is None
     workload.step(nothing)
     assert unapplied_options(workload._config, workload.read_back()) == (
-        "compile default was asked for and not in force",
+        "compile default was requested but not applied",
     )
 
 

@@ -24,7 +24,7 @@ def vram(allocated: float, reserved: float | None = None) -> dict[str, Any]:
 
 
 def steadier(middle_ms: float) -> list[float]:
-    """30 times within a tenth of what ``spread`` has."""
+    """Return 30 times with a tenth of the spread of ``spread``."""
     return [middle_ms * (1 + 0.001 * (place / 29 - 0.5)) for place in range(30)]
 
 
@@ -45,7 +45,7 @@ def test_each_need_has_its_own_best_case(bench: Any) -> None:
     }
 
 
-def test_the_runner_up_comes_with_ratio_interval_and_verdict(bench: Any) -> None:
+def test_runner_up_has_a_ratio_with_interval_and_verdict(bench: Any) -> None:
     decision = decide(bench.session(bench.case(1, 10.0), bench.case(8, 40.0), bench.case(4, 25.0)), Objective())
     assert decision.runner_up.config.batch_size == 4
     assert decision.ahead.value == pytest.approx(1.25)
@@ -54,7 +54,7 @@ def test_the_runner_up_comes_with_ratio_interval_and_verdict(bench: Any) -> None
     assert decision.ties == ()
 
 
-def test_a_case_within_the_noise_is_a_tie_and_the_simpler_one_is_chosen(bench: Any) -> None:
+def test_simpler_of_two_cases_tied_within_noise_is_chosen(bench: Any) -> None:
     decision = decide(bench.session(bench.steady(1, 10.0), bench.steady(2, 19.98)), Objective())
     assert decision.best.config.batch_size == 1
     assert decision.leader.config.batch_size == 2
@@ -71,13 +71,13 @@ SIMPLER = (
     ({"ms": 10.0, "precision": "fp32"}, {"ms": 9.95, "precision": "bf16"}),
     ({"ms": 10.0, "attention": "auto"}, {"ms": 9.95, "attention": "eager"}),
 )
-"""Two cases that can't be told apart, the simpler one first: no compiler, memory, step, options."""
+"""Two indistinguishable cases, the simpler one first: no compilation, memory, step, options."""
 
 
 @pytest.mark.parametrize(("simple", "leader"), SIMPLER)
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("turned", [False, True])
-def test_of_what_cannot_be_told_apart_the_simpler_is_chosen(
+def test_simpler_of_indistinguishable_cases_is_chosen(
     bench: Any, simple: dict[str, Any], leader: dict[str, Any], rounds: int, turned: bool
 ) -> None:
     def made(options: dict[str, Any]) -> Any:
@@ -93,8 +93,8 @@ def test_of_what_cannot_be_told_apart_the_simpler_is_chosen(
     assert [row.config for row in decision.ties] == [cases[1].config]
 
 
-def test_a_scattered_leader_does_not_make_a_tie_of_two_cases_that_differ(bench: Any) -> None:
-    """The one with the least memory isn't told apart from the leader, and is surely slower than the second."""
+def test_noisy_leader_does_not_tie_two_cases_that_differ(bench: Any) -> None:
+    """The case with the least memory is indistinguishable from the leader, but slower than the second."""
 
     def made(rounds_ms: tuple[float, ...], megabytes: float, threads: int) -> Any:
         times = [[ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)] for ms in rounds_ms]
@@ -109,15 +109,15 @@ def test_a_scattered_leader_does_not_make_a_tie_of_two_cases_that_differ(bench: 
     assert decide(bench.session(scattered, slower), Objective()).best.config.threads == 3
 
 
-def test_a_lead_that_is_established_is_not_given_up_for_a_simpler_case(bench: Any) -> None:
+def test_established_lead_is_not_given_up_for_a_simpler_case(bench: Any) -> None:
     cases = bench.steady(1, 10.0), bench.steady(1, 9.0, compile="default")
     decision = decide(bench.session(*cases), Objective())
     assert (decision.best.config.compile, decision.leader) == ("default", None)
     assert decision.clear
 
 
-def test_a_longer_tail_is_told_and_the_lead_is_not_clear(bench: Any) -> None:
-    """Steps of 10 ms of which each twentieth takes 300, against steps of 12."""
+def test_longer_tail_is_reported_and_the_lead_is_not_clear(bench: Any) -> None:
+    """Steps of 10 ms, every twentieth of 300 ms, against steps of 12 ms."""
     long = [300.0 if place % 20 == 19 else 10.0 + place % 7 / 100 for place in range(200)]
     short = [12.0 + place % 7 / 100 for place in range(200)]
     cases = bench.case(1, rounds=[long] * 3, ms=long, threads=2), bench.case(1, rounds=[short] * 3, ms=short)
@@ -127,7 +127,7 @@ def test_a_longer_tail_is_told_and_the_lead_is_not_clear(bench: Any) -> None:
     assert not decision.clear
 
 
-def test_without_steps_enough_for_p99_the_tail_is_p90(bench: Any) -> None:
+def test_tail_is_p90_with_too_few_steps_for_p99(bench: Any) -> None:
     long = [90.0 if place % 5 == 4 else 10.0 + place % 7 / 100 for place in range(25)]
     short = [12.0 + place % 7 / 100 for place in range(25)]
     decision = decide(bench.session(bench.case(1, long, threads=2), bench.case(1, short)), Objective("latency"))
@@ -136,9 +136,9 @@ def test_without_steps_enough_for_p99_the_tail_is_p90(bench: Any) -> None:
     assert even.tail is None
 
 
-def test_the_steadiest_case_is_told_apart_over_rounds_alone(bench: Any) -> None:
-    def jittery(share: float, turn: int) -> list[float]:
-        return [10.0 * (1 + (share + 0.001 * turn) * (place * 7 % 30 / 29 - 0.5)) for place in range(30)]
+def test_steadiest_case_needs_several_rounds_to_be_distinguished(bench: Any) -> None:
+    def jittery(share: float, round_index: int) -> list[float]:
+        return [10.0 * (1 + (share + 0.001 * round_index) * (place * 7 % 30 / 29 - 0.5)) for place in range(30)]
 
     def made(share: float, rounds: int, **options: Any) -> Any:
         times = [jittery(share, turn) for turn in range(rounds)]
@@ -170,7 +170,7 @@ def test_energy_has_no_interval_and_no_verdict(bench: Any) -> None:
     assert decision.verdict is Verdict.UNSURE
 
 
-def test_balanced_multiplies_only_what_every_case_has(bench: Any) -> None:
+def test_balanced_multiplies_only_metrics_that_every_case_has(bench: Any) -> None:
     """By time squared over batch size: 100, 200 and 144; with memory the first would lose."""
     without = bench.case(1, 10.0), bench.case(8, 40.0, end=rss(1.0)), bench.case(4, 24.0, end=rss(1.0))
     assert decide(bench.session(*without), Objective("balanced")).best.config.batch_size == 1
@@ -178,7 +178,7 @@ def test_balanced_multiplies_only_what_every_case_has(bench: Any) -> None:
     assert decide(bench.session(*whole), Objective("balanced")).best.config.batch_size == 4
 
 
-def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
+def test_constraints_reject_cases_and_report_the_value(bench: Any) -> None:
     session = bench.session(
         bench.case(1, 10.0, device="cuda:0", end=vram(1000.0)),
         bench.case(8, 40.0, device="cuda:0", end=vram(7000.0, 8100.0)),
@@ -189,45 +189,45 @@ def test_constraints_leave_cases_out_with_the_figure(bench: Any) -> None:
     decision = decide(session, Objective(constraints=Constraints(vram_mb=8000.0)))
     assert decision.best.config.batch_size == 1
     assert decision.runner_up is None
-    assert [each.reason for each in decision.left_out] == [
+    assert [each.reason for each in decision.rejected] == [
         "VRAM 8,100 MB, over 8,000",
-        "no VRAM: it ran on cpu",
+        "no VRAM: ran on the CPU",
         "out of memory: CUDA out of memory",
         "unfinished",
     ]
 
 
-def test_a_figure_that_is_missing_is_a_reason(bench: Any) -> None:
+def test_missing_metric_rejects_a_case(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0))
     limits = Constraints(p99_ms=50.0, power_w=300.0)
     decision = decide(session, Objective(constraints=limits))
     assert decision.best is None
-    (left,) = decision.left_out
-    assert left.reason == "no p99: 30 steps, where 100 are needed; no power was read"
-    (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxed
+    (left,) = decision.rejected
+    assert left.reason == "no p99: 30 steps, 100 needed; power not measured"
+    (alone,) = decide(session, Objective(constraints=Constraints(p99_ms=50.0))).relaxations
     assert (alone.field, alone.value) == ("p99_ms", None)
-    assert decide(session, Objective("memory")).left_out[0].reason == "no peak memory was read"
+    assert decide(session, Objective("memory")).rejected[0].reason == "peak memory not measured"
 
 
-def test_the_tight_constraint_is_named_with_the_value_that_lets_a_case_through(bench: Any) -> None:
+def test_tightest_constraint_is_listed_with_the_value_that_admits_a_case(bench: Any) -> None:
     session = bench.session(
         bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)),
         bench.case(8, 40.0, device="cuda:0", end=vram(9000.0)),
     )
     decision = decide(session, Objective(constraints=Constraints(vram_mb=2000.0, latency_ms=20.0)))
-    (relaxed,) = decision.relaxed
+    (relaxed,) = decision.relaxations
     assert (relaxed.field, relaxed.value, relaxed.result.config.batch_size) == ("vram_mb", 3000.0, 1)
     again = Objective(constraints=Constraints(vram_mb=relaxed.value, latency_ms=20.0))
     assert decide(session, again).best.config.batch_size == 1
 
 
-def test_no_constraint_is_named_where_two_are_in_the_way(bench: Any) -> None:
+def test_no_constraint_is_listed_if_two_exclude_every_case(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0, device="cuda:0", end=vram(3000.0)))
     decision = decide(session, Objective(constraints=Constraints(vram_mb=1.0, latency_ms=1.0)))
-    assert (decision.best, decision.relaxed) == (None, ())
+    assert (decision.best, decision.relaxations) == (None, ())
 
 
-def test_a_short_job_is_decided_by_what_its_first_step_costs(bench: Any) -> None:
+def test_first_step_decides_a_short_job(bench: Any) -> None:
     session = bench.session(
         bench.case(4, 40.0, warmup_ms=[50.0]), bench.case(4, 20.0, compile="default", warmup_ms=[5020.0])
     )
@@ -243,7 +243,7 @@ def test_a_short_job_is_decided_by_what_its_first_step_costs(bench: Any) -> None
 
 
 @pytest.mark.parametrize(("rounds", "word"), [(1, Verdict.UNSURE), (3, Verdict.SAME)])
-def test_at_the_break_even_two_jobs_cannot_be_told_apart(bench: Any, rounds: int, word: Verdict) -> None:
+def test_jobs_at_break_even_are_indistinguishable(bench: Any, rounds: int, word: Verdict) -> None:
     make = bench.steady if rounds > 1 else bench.case
     session = bench.session(
         make(4, 40.0, warmup_ms=[40.0]), make(4, 20.0, compile="default", warmup_ms=[5020.0])
@@ -253,13 +253,13 @@ def test_at_the_break_even_two_jobs_cannot_be_told_apart(bench: Any, rounds: int
     assert decision.best.config.compile == "off"
 
 
-def test_a_job_counts_the_samples_of_its_steps(bench: Any) -> None:
+def test_job_cost_is_per_sample(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(4, 20.0))
     assert decide(session, Objective("latency", steps=10)).best.config.batch_size == 1
     assert decide(session, Objective("throughput", steps=10)).best.config.batch_size == 4
 
 
-def test_the_front_holds_what_nothing_beats(bench: Any) -> None:
+def test_front_contains_the_cases_that_no_other_beats(bench: Any) -> None:
     rows = bench.results(
         bench.case(1, 10.0, end=rss(100.0)),
         bench.case(2, 30.0, end=rss(200.0)),
@@ -269,28 +269,28 @@ def test_the_front_holds_what_nothing_beats(bench: Any) -> None:
     assert front(()) == ()
 
 
-def test_the_front_leaves_out_a_figure_that_not_all_have(bench: Any) -> None:
+def test_front_ignores_a_metric_that_some_cases_lack(bench: Any) -> None:
     rows = bench.results(bench.case(1, 10.0, end=rss(100.0)), bench.case(1, 9.0, precision="bf16"))
     assert [row.config.precision for row in front(rows)] == ["bf16"]
 
 
-def test_only_the_named_length_is_chosen_from(bench: Any) -> None:
+def test_only_cases_of_the_given_sequence_length_are_candidates(bench: Any) -> None:
     session = bench.session(
         bench.case(1, 10.0), bench.case(1, 50.0, sequence_length=512), bench.case(2, outcome=None)
     )
     assert lengths(session) == (128, 512)
     decision = decide(session, Objective(sequence_length=512))
     assert decision.best.config.sequence_length == 512
-    assert (decision.runner_up, decision.left_out) == (None, ())
+    assert (decision.runner_up, decision.rejected) == (None, ())
 
 
-def test_a_session_without_a_measured_case_has_no_answer(bench: Any) -> None:
+def test_session_without_a_measured_case_has_no_best_case(bench: Any) -> None:
     decision = decide(bench.session(bench.case(1, outcome="failed", end={"reason": "no"})), Objective())
     assert decision.best is None
-    assert [each.reason for each in decision.left_out] == ["failed: no"]
+    assert [each.reason for each in decision.rejected] == ["failed: no"]
 
 
-def test_a_narrowed_sweep_has_that_one_case() -> None:
+def test_single_case_sweep_contains_only_that_case() -> None:
     sweep = load_sweep("gpt2-train", ["aa=true"])
     config = cases(sweep)[7].config
     one = single_case_sweep(sweep, config)
@@ -299,7 +299,7 @@ def test_a_narrowed_sweep_has_that_one_case() -> None:
     assert parse_sweep(toml_of(one), "text") == one
 
 
-def test_a_case_of_another_tool_cannot_be_run() -> None:
+def test_imported_case_cannot_be_run() -> None:
     config = structs.replace(Config(device="unknown"), label="sleep 1")
-    with pytest.raises(BenchtuiError, match="sleep 1: a case of another tool"):
+    with pytest.raises(BenchtuiError, match="sleep 1: imported from another tool"):
         single_case_sweep(Sweep(name="s", model="m"), config)

@@ -1,4 +1,4 @@
-"""What counts as odd, and what doesn't."""
+"""What counts as an anomaly, and what doesn't."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def noisy(middle_ms: float, count: int) -> list[float]:
     return [middle_ms * (1 + 0.02 * ((place * 7 % count) / count - 0.5)) for place in range(count)]
 
 
-def test_a_size_that_none_of_its_neighbours_explains_is_off_the_trend(bench: Any) -> None:
+def test_size_that_no_neighbors_explain_is_off_the_trend(bench: Any) -> None:
     times = {1: 10.0, 2: 20.0, 4: 30.0, 8: 80.0, 16: 160.0}
     (only,) = found(bench, *(bench.case(size, ms) for size, ms in times.items()))
     assert (only.kind, only.result.config.batch_size) == ("off the trend", 4)
@@ -43,11 +43,11 @@ def test_a_size_that_none_of_its_neighbours_explains_is_off_the_trend(bench: Any
         {1: 10.0, 2: 20.0, 4: 39.2, 8: 80.0, 16: 160.0},  # within the least shift
     ],
 )
-def test_curves_as_machines_have_them_are_no_anomaly(bench: Any, times: dict[int, float]) -> None:
+def test_typical_scaling_curves_are_not_anomalies(bench: Any, times: dict[int, float]) -> None:
     assert not found(bench, *(bench.case(size, ms) for size, ms in times.items()))
 
 
-def test_noise_that_covers_the_distance_is_no_anomaly(bench: Any) -> None:
+def test_deviation_within_noise_is_not_an_anomaly(bench: Any) -> None:
     def wide(middle_ms: float) -> list[float]:
         return [middle_ms * (0.7 + 0.6 * place / 29) for place in range(30)]
 
@@ -55,7 +55,7 @@ def test_noise_that_covers_the_distance_is_no_anomaly(bench: Any) -> None:
     assert not found(bench, *(bench.case(size, wide(ms)) for size, ms in times.items()))
 
 
-def test_figures_of_a_source_without_steps_have_no_bounds(bench: Any) -> None:
+def test_anomaly_in_imported_results_without_steps_has_no_bounds(bench: Any) -> None:
     times = {1: 10.0, 2: 20.0, 4: 34.0, 8: 80.0, 16: 160.0}
     reported = [
         bench.case(
@@ -67,41 +67,41 @@ def test_figures_of_a_source_without_steps_have_no_bounds(bench: Any) -> None:
     assert (only.kind, only.bounds) == ("off the trend", None)
 
 
-def test_a_larger_batch_with_a_shorter_step(bench: Any) -> None:
+def test_larger_batch_with_a_shorter_step_is_an_anomaly(bench: Any) -> None:
     (only,) = found(bench, bench.steady(1, 20.0), bench.steady(2, 15.0))
     assert (only.kind, only.share) == ("shorter step", pytest.approx(-0.25))
     assert only.bounds == (pytest.approx(-0.2516, abs=0.0005), pytest.approx(-0.2484, abs=0.0005))
     assert not found(bench, bench.steady(1, 20.0), bench.steady(2, 19.95))
 
 
-def test_one_round_a_case_bounds_an_anomaly_by_what_processes_differ_by(bench: Any) -> None:
+def test_bounds_of_single_round_cases_include_process_variation(bench: Any) -> None:
     (only,) = found(bench, bench.case(1, 20.0), bench.case(2, 15.0))
     assert only.bounds == (pytest.approx(-0.30, abs=0.01), pytest.approx(-0.20, abs=0.01))
     assert not found(bench, bench.case(1, 20.0), bench.case(2, 19.0))
     assert found(bench, bench.steady(1, 20.0), bench.steady(2, 19.0))
 
 
-def test_a_repeated_size_divides_by_nothing(bench: Any) -> None:
+def test_repeated_batch_size_does_not_divide_by_zero(bench: Any) -> None:
     cases = [bench.case(size, 10.0 * size) for size in (1, 2, 2, 4, 8)]
     assert not found(bench, *cases)
 
 
-def test_steps_that_drift(bench: Any) -> None:
+def test_drifting_steps_are_an_anomaly(bench: Any) -> None:
     (only,) = steps(bench, [10 + 2 * place / 99 for place in range(100)])
     assert (only.kind, only.share) == ("drift", pytest.approx(0.14, abs=0.02))
     assert not steps(bench, noisy(10.0, 100))
     assert not steps(bench, [10.0, 12.0] * 10)
 
 
-def test_each_round_is_looked_at_by_itself(bench: Any) -> None:
-    """Rounds that differ are noise between rounds, which has its own figure, and no drift."""
+def test_drift_is_searched_within_each_round(bench: Any) -> None:
+    """Rounds that differ are noise between rounds, which has its own metric, not drift."""
     assert not found(bench, bench.case(1, rounds=(noisy(10.0, 60), noisy(12.0, 60))))
     rising = [10 + 2 * place / 99 for place in range(100)]
     (only,) = found(bench, bench.case(1, rounds=(noisy(11.0, 60), rising)))
     assert only.kind == "drift"
 
 
-def test_steps_of_two_kinds(bench: Any) -> None:
+def test_bimodal_steps_are_an_anomaly(bench: Any) -> None:
     mixed = [time for pair in zip(noisy(10.0, 50), noisy(13.0, 50), strict=True) for time in pair]
     (only,) = steps(bench, mixed)
     assert (only.kind, only.share) == ("two modes", pytest.approx(0.3, abs=0.01))
@@ -109,11 +109,11 @@ def test_steps_of_two_kinds(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("few", [0, 1, 5])
-def test_outliers_are_no_mode(bench: Any, few: int) -> None:
+def test_outliers_are_not_a_second_mode(bench: Any, few: int) -> None:
     assert not steps(bench, [*noisy(10.0, 95), *[40.0] * few])
 
 
-def test_tokenizing_that_takes_most_of_a_step(bench: Any) -> None:
+def test_tokenizing_that_dominates_a_step_is_an_anomaly(bench: Any) -> None:
     parts = {"tokenize": [6.0] * 30, "forward": [4.0] * 30}
     (only,) = found(bench, bench.case(1, 10.0, parts=parts))
     assert (only.kind, only.share) == ("tokenizing", pytest.approx(0.6))
@@ -121,7 +121,7 @@ def test_tokenizing_that_takes_most_of_a_step(bench: Any) -> None:
     assert not found(bench, bench.case(1, 10.0, parts=parts))
 
 
-def test_two_odd_sizes_are_both_found_and_their_neighbours_are_not(bench: Any) -> None:
+def test_two_odd_sizes_are_found_without_their_neighbors(bench: Any) -> None:
     times = {size: 10.0 * size for size in (1, 2, 4, 8, 16, 32, 64, 128)}
     times |= {4: 30.0, 32: 400.0}
     odd = found(bench, *(bench.steady(size, ms) for size, ms in times.items()))
@@ -131,10 +131,10 @@ def test_two_odd_sizes_are_both_found_and_their_neighbours_are_not(bench: Any) -
     ]
 
 
-def test_times_without_any_trend_are_not_told_one_by_one(bench: Any) -> None:
+def test_series_without_a_trend_has_no_anomalies(bench: Any) -> None:
     zigzag = [bench.case(size, 10.0 * size * (1 + size % 2)) for size in range(1, 60)]
     assert not [each for each in found(bench, *zigzag) if each.kind == "off the trend"]
 
 
-def test_times_too_far_apart_for_a_ratio_are_no_drift() -> None:
+def test_drift_between_extreme_times_is_ignored() -> None:
     assert detect_unsteadiness([[5e-324] * 20 + [1e18] * 20]) is None

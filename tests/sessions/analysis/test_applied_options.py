@@ -45,13 +45,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("option", "asked", "read_back", "known"), CASES)
-def test_asked_is_held_against_what_was_read_back(
+def test_requested_options_are_compared_with_those_read_back(
     bench: Any, option: str, asked: str | int, read_back: dict[str, Any], known: bool | None
 ) -> None:
     case = bench.case(ms=10.0, effective=bench.effective(**read_back), **{option: asked})
     assert was_applied(bench.session(case).cases[0], option) is known
 
 
-def test_a_case_without_a_reading_leaves_it_open(bench: Any) -> None:
+def test_option_is_unverified_if_nothing_was_read_back(bench: Any) -> None:
     session = bench.session(bench.case(ms=10.0, effective=None), bench.case(2, outcome="failed"))
     assert [was_applied(case, "precision") for case in session.cases] == [None, None]

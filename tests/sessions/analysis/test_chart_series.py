@@ -3,18 +3,18 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.chart_series import (
-    FIGURES,
     LATENCY,
+    PLOT_METRICS,
     SAMPLES,
+    available_metrics,
     axes_of,
     chart,
-    figures_of,
     line_labels,
 )
 from benchtui.sessions.stats.case_metrics import metrics
 
 
-def test_a_line_for_each_combination_of_the_other_options(bench: Any) -> None:
+def test_each_combination_of_the_other_options_has_a_line(bench: Any) -> None:
     cases = bench.session(
         bench.case(4, 10.0),
         bench.case(1, 5.0),
@@ -28,7 +28,7 @@ def test_a_line_for_each_combination_of_the_other_options(bench: Any) -> None:
     assert first is not None and first.middle == pytest.approx(5.0, rel=0.01)
 
 
-def test_another_axis_makes_other_lines(bench: Any) -> None:
+def test_another_axis_groups_cases_into_other_lines(bench: Any) -> None:
     made = [bench.case(size, 1.0, sequence_length=length) for size in (1, 8) for length in (32, 128)]
     cases = bench.session(*made).cases
     found = chart(cases, metrics, SAMPLES, "sequence_length")
@@ -37,7 +37,7 @@ def test_another_axis_makes_other_lines(bench: Any) -> None:
     assert axes_of([cases[0].config]) == ("batch_size",)
 
 
-def test_cases_without_a_figure_keep_their_place(bench: Any) -> None:
+def test_cases_without_the_metric_keep_their_point(bench: Any) -> None:
     cases = bench.session(
         bench.case(1, 5.0),
         bench.case(2, outcome="oom", end={"reason": "full"}),
@@ -49,7 +49,7 @@ def test_cases_without_a_figure_keep_their_place(bench: Any) -> None:
     assert [point.value is None for point in points] == [False, True, True, True]
 
 
-def test_a_rate_has_the_interval_of_its_steps_turned_round(bench: Any) -> None:
+def test_rate_interval_is_the_inverse_of_the_step_interval(bench: Any) -> None:
     (case,) = bench.session(bench.case(8, 10.0)).cases
     known = metrics(case)
     value = SAMPLES.of(case, known)
@@ -58,12 +58,12 @@ def test_a_rate_has_the_interval_of_its_steps_turned_round(bench: Any) -> None:
     assert value.low == pytest.approx(8000 / known.latency_ms.high, rel=0.01)
 
 
-def test_the_second_of_an_aa_pair_is_no_point(bench: Any) -> None:
+def test_second_case_of_an_aa_pair_is_not_plotted(bench: Any) -> None:
     cases = bench.session(bench.case(1, 5.0), bench.case(2, 5.0), bench.case(1, 5.0, repeat=1)).cases
     assert [point.x for point in chart(cases, metrics, SAMPLES, "batch_size").lines[0].points] == [1, 2]
 
 
-def test_of_a_case_that_was_run_again_the_newest_value_counts(bench: Any) -> None:
+def test_newest_value_of_a_rerun_case_counts(bench: Any) -> None:
     cases = bench.session(
         bench.case(1, outcome="failed", end={"reason": "killed"}),
         bench.case(2, 5.0),
@@ -74,21 +74,21 @@ def test_of_a_case_that_was_run_again_the_newest_value_counts(bench: Any) -> Non
     assert [(point.x, point.case.index) for point in points] == [(1, 2), (2, 1)]
 
 
-def test_only_figures_that_a_case_has_are_offered(bench: Any) -> None:
+def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
     plain = bench.session(bench.case(1, 5.0)).cases
-    names = [figure.name for figure in figures_of(plain, metrics)]
+    names = [figure.name for figure in available_metrics(plain, metrics)]
     assert names == ["samples/s", "tokens/s", "latency p50"]
     generated = bench.session(
         bench.case(
             1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}
         )
     ).cases
-    assert "time to first token" in [figure.name for figure in figures_of(generated, metrics)]
-    assert [figure.name for figure in figures_of([], metrics)] == ["samples/s"]
-    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+    assert "time to first token" in [figure.name for figure in available_metrics(generated, metrics)]
+    assert [figure.name for figure in available_metrics([], metrics)] == ["samples/s"]
+    assert len({figure.name for figure in PLOT_METRICS}) == len(PLOT_METRICS)
 
 
-def test_labels_name_what_differs(bench: Any) -> None:
+def test_labels_name_the_options_that_differ(bench: Any) -> None:
     configs = [bench.case(1).config, bench.case(1, compile="default").config]
     assert line_labels(configs) == ["compile=off", "compile=default"]
     assert line_labels(configs[:1]) == ["cpu fp32"]

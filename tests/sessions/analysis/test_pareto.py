@@ -22,7 +22,7 @@ def beats(one: ParetoPoint, other: ParetoPoint) -> bool:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=20))
-def test_the_front_is_what_no_other_choice_beats(pairs: list[tuple[int, int]]) -> None:
+def test_front_contains_the_choices_that_no_other_beats(pairs: list[tuple[int, int]]) -> None:
     choices = [made(gain, cost) for gain, cost in pairs]
     wanted = [each for each in choices if not any(beats(other, each) for other in choices)]
     found = front(choices)
@@ -30,7 +30,7 @@ def test_the_front_is_what_no_other_choice_beats(pairs: list[tuple[int, int]]) -
     assert [each.cost.middle for each in found] == sorted(each.cost.middle for each in found)
 
 
-def test_only_cases_that_ended_well_are_weighed(bench: Any) -> None:
+def test_only_successful_cases_are_candidates(bench: Any) -> None:
     cases = bench.session(
         bench.case(1, 5.0), bench.case(2, 6.0, outcome="failed", end={"reason": "killed"}), bench.case(4, 50.0)
     ).cases
@@ -39,7 +39,7 @@ def test_only_cases_that_ended_well_are_weighed(bench: Any) -> None:
     assert [trade.case.config.batch_size for trade in front(found)] == [1]
 
 
-def test_every_length_has_a_front_of_its_own(bench: Any) -> None:
+def test_each_sequence_length_has_its_own_front(bench: Any) -> None:
     cases = bench.session(bench.case(1, 5.0, sequence_length=32), bench.case(1, 50.0)).cases
     found = fronts(pareto_points(cases, metrics, LATENCY))
     assert {length: len(row) for length, row in found.items()} == {32: 1, 128: 1}

@@ -21,7 +21,7 @@ CPU = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=100e9, bytes_per_
 
 
 def found(bench: Any, work: StepCost | None, *peaks: Peaks, **options: Any) -> Limit | None:
-    """The limit of a case whose median step takes 100 ms."""
+    """Return the roofline of a case whose median step takes 100 ms."""
     case = bench.case(**{"ms": [90.0, 100.0, 110.0], "end": {"work": work}} | options)
     return limit(bench.session(case).cases[0], peaks)
 
@@ -30,7 +30,7 @@ def work(gflop: float, gb: float, weights_gb: float = 0.0, **more: Any) -> StepC
     return StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9, **more)
 
 
-def test_rates_and_shares_follow_from_the_median_step(bench: Any) -> None:
+def test_rates_and_shares_are_computed_from_the_median_step(bench: Any) -> None:
     known = found(bench, work(6.0, 0.5, 0.1), CPU)
     assert known is not None
     assert (known.step_ms, known.flops_per_s, known.bytes_per_s) == (100.0, 60e9, 5e9)
@@ -52,7 +52,7 @@ def test_rates_and_shares_follow_from_the_median_step(bench: Any) -> None:
         (work(0.0, 0.9, 0.5), "memory", None),
     ],
 )
-def test_a_limit_is_named_where_what_was_counted_leaves_no_doubt(
+def test_bound_is_named_if_the_counts_are_unambiguous(
     bench: Any, done: StepCost, bound: str | None, reason: str | None
 ) -> None:
     known = found(bench, done, CPU)
@@ -63,10 +63,8 @@ def test_a_limit_is_named_where_what_was_counted_leaves_no_doubt(
 @pytest.mark.parametrize(
     ("busy_ms", "share", "bound"), [(19.0, 0.475, "host"), (36.0, 0.9, "arithmetic"), (50.0, 1.0, "arithmetic")]
 )
-def test_a_device_that_waits_is_held_back_by_its_host(
-    bench: Any, busy_ms: float, share: float, bound: str
-) -> None:
-    """By the device's clock the median step takes 40 ms, whatever the host's says."""
+def test_case_with_an_idle_device_is_host_bound(bench: Any, busy_ms: float, share: float, bound: str) -> None:
+    """The device's clock counts: by it, the median step takes 40 ms."""
     gpu = Peaks(t=0.0, device="cuda:0", precision="fp16", flops_per_s=1e12, bytes_per_s=1e12)
     columns = {"device_ms": [40.0, 40.0, 41.0]}
     options = {"device": "cuda:0", "precision": "amp-fp16", "threads": 4, "columns": columns}
@@ -76,7 +74,7 @@ def test_a_device_that_waits_is_held_back_by_its_host(
     assert known.shares.arithmetic == pytest.approx(0.5)
 
 
-def test_what_is_missing_is_the_reason(bench: Any) -> None:
+def test_missing_count_is_given_as_the_reason(bench: Any) -> None:
     uncounted = StepCost(absent={"flops": "no formula for int8", "bytes": "out of sight"})
     broken = Peaks(t=0.0, device="cpu", precision="fp32", bytes_per_s=1e9, absent={"flops": "killed"})
     for done, peaks, reason in (
@@ -91,7 +89,7 @@ def test_what_is_missing_is_the_reason(bench: Any) -> None:
     assert (alone.flops_per_s, alone.shares.arithmetic, alone.reason) == (10e9, None, UNMEASURED)
 
 
-def test_a_case_without_work_or_steps_has_no_limit(bench: Any) -> None:
+def test_case_without_counted_work_or_steps_has_no_roofline(bench: Any) -> None:
     assert found(bench, None, CPU) is None
     assert found(bench, work(1.0, 1.0), CPU, ms=()) is None
     assert found(bench, work(1.0, 1.0), CPU, ms=[0.0, 0.0]) is None
@@ -107,25 +105,23 @@ def test_a_case_without_work_or_steps_has_no_limit(bench: Any) -> None:
         ({"device": "cpu", "precision": "fp64"}, None),
     ],
 )
-def test_peaks_depend_on_device_precision_and_on_a_processor_the_threads(
-    options: dict[str, Any], key: PeakKey | None
-) -> None:
+def test_peak_key_has_device_precision_and_cpu_threads(options: dict[str, Any], key: PeakKey | None) -> None:
     assert peak_key(Config(**options)) == key
 
 
-def test_peaks_of_another_precision_or_number_of_threads_say_nothing(bench: Any) -> None:
+def test_peaks_of_another_precision_or_thread_count_are_ignored(bench: Any) -> None:
     for options in ({"precision": "bf16"}, {"threads": 1}, {"precision": "int8"}):
         known = found(bench, work(1.0, 1.0), CPU, **options)
         assert known is not None and known.peaks is None
 
 
 def sound(bench: Any, *works: StepCost, peaks: tuple[Peaks, ...] = (CPU,), **options: Any) -> tuple[Peaks, ...]:
-    """The peaks that no case exceeded, of cases whose steps take 100 ms."""
+    """Return the peaks that no case exceeded, with cases whose steps take 100 ms."""
     made = [bench.case(size, 100.0, end={"work": each}, **options) for size, each in enumerate(works, 1)]
     return sound_peaks(bench.session(*made).cases, peaks)
 
 
-def test_a_rate_that_a_case_exceeded_is_no_peak(bench: Any) -> None:
+def test_rate_that_a_case_exceeded_is_not_a_peak(bench: Any) -> None:
     (peaks,) = sound(bench, work(6.0, 0.5), work(10.1, 0.5))
     assert (peaks.flops_per_s, peaks.bytes_per_s) == (None, 10e9)
     assert peaks.absent == {"flops": OVER}
@@ -136,19 +132,19 @@ def test_a_rate_that_a_case_exceeded_is_no_peak(bench: Any) -> None:
     assert known.reason == f"peak not measured: {OVER}"
 
 
-def test_bytes_that_a_cache_may_have_served_exceed_nothing(bench: Any) -> None:
+def test_cacheable_bytes_do_not_invalidate_a_peak(bench: Any) -> None:
     assert sound(bench, work(6.0, 5.0, weights_gb=0.9)) == (CPU,)
     (peaks,) = sound(bench, work(6.0, 5.0, weights_gb=1.1))
     assert (peaks.flops_per_s, peaks.bytes_per_s, peaks.absent) == (100e9, None, {"bytes": OVER})
 
 
-def test_peaks_of_other_precisions_stay(bench: Any) -> None:
+def test_peaks_of_other_precisions_are_kept(bench: Any) -> None:
     other = Peaks(t=0.0, device="cpu", precision="bf16", flops_per_s=50e9, bytes_per_s=10e9, how={"flops": "x"})
     found = sound(bench, work(20.0, 0.5), peaks=(other, CPU))
     assert found[0] == other
     assert found[1].flops_per_s is None
 
 
-def test_without_counted_steps_or_peaks_nothing_is_exceeded(bench: Any) -> None:
+def test_peaks_stay_if_no_step_was_counted(bench: Any) -> None:
     assert sound_peaks(bench.session(bench.case(1, 100.0)).cases, (CPU,)) == (CPU,)
     assert sound(bench, work(20.0, 0.5), peaks=()) == ()

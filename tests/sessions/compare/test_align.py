@@ -28,7 +28,7 @@ def verdicts(found: PairwiseComparison) -> list[str | None]:
     return [row.verdict.name if row.verdict else None for row in found.rows]
 
 
-def test_cases_correspond_by_their_options_whatever_their_place(bench: Any) -> None:
+def test_cases_are_aligned_by_options_not_by_position(bench: Any) -> None:
     found = against(
         bench,
         (bench.steady(1, 10.0), bench.steady(2, 20.0), bench.steady(4, 40.0)),
@@ -43,7 +43,7 @@ def test_cases_correspond_by_their_options_whatever_their_place(bench: Any) -> N
     assert found.largest_loss is found.rows[1]
 
 
-def test_what_one_session_alone_has_is_listed_after_the_pairs(bench: Any) -> None:
+def test_unmatched_cases_are_listed_after_the_pairs(bench: Any) -> None:
     found = against(
         bench, (bench.steady(1, 10.0), bench.steady(2, 20.0)), (bench.steady(1, 10.0), bench.steady(8, 10.0))
     )
@@ -53,7 +53,7 @@ def test_what_one_session_alone_has_is_listed_after_the_pairs(bench: Any) -> Non
     assert not any(row.lost for row in found.rows)
 
 
-def test_a_case_that_is_not_measured_any_more_is_lost(bench: Any) -> None:
+def test_case_that_is_no_longer_measured_is_lost(bench: Any) -> None:
     found = against(
         bench,
         (bench.case(1, 10.0), bench.case(2, 20.0), bench.case(4, outcome="oom")),
@@ -63,7 +63,7 @@ def test_a_case_that_is_not_measured_any_more_is_lost(bench: Any) -> None:
     assert found.compared == ()
 
 
-def test_sessions_of_two_devices_correspond_leaving_the_device_aside(bench: Any) -> None:
+def test_sessions_on_two_devices_are_aligned_ignoring_the_device(bench: Any) -> None:
     found = against(
         bench,
         (bench.case(8, 450.0, device="cpu"), bench.case(16, 900.0, device="cpu")),
@@ -73,7 +73,7 @@ def test_sessions_of_two_devices_correspond_leaving_the_device_aside(bench: Any)
     assert verdicts(found) == ["FASTER", "FASTER"]
 
 
-def test_only_what_each_session_has_one_value_of_is_left_aside(bench: Any) -> None:
+def test_only_options_constant_within_each_session_are_ignored(bench: Any) -> None:
     found = against(
         bench,
         (bench.case(8, 450.0, device="cpu"),),
@@ -88,14 +88,14 @@ def test_only_what_each_session_has_one_value_of_is_left_aside(bench: Any) -> No
 
 
 @pytest.mark.parametrize("option", ["batch_size", "sequence_length"])
-def test_other_work_never_corresponds(bench: Any, option: str) -> None:
+def test_cases_with_different_work_are_never_aligned(bench: Any, option: str) -> None:
     options = {"batch_size": 1, "sequence_length": 32}
     other = options | {option: 64, "device": "cuda:0"}
     found = against(bench, (bench.case(ms=1.0, **options),), (bench.case(ms=1.0, **other),))
     assert found.compared == found.ignored == ()
 
 
-def test_models_correspond_only_where_each_session_has_but_one(bench: Any) -> None:
+def test_different_models_are_aligned_if_each_session_has_one(bench: Any) -> None:
     sweeps = (Sweep(name="s", model="bert"), Sweep(name="s", model="gpt2"))
     found = against(bench, (bench.case(1, 10.0),), (bench.case(1, 20.0),), sweeps)
     assert found.ignored == ("model",)
@@ -103,18 +103,18 @@ def test_models_correspond_only_where_each_session_has_but_one(bench: Any) -> No
     assert against(bench, (bench.case(1, 10.0),), (bench.case(1, 20.0),), tasks).compared == ()
 
 
-def test_the_second_of_an_aa_pair_has_no_row(bench: Any) -> None:
+def test_second_case_of_an_aa_pair_has_no_row(bench: Any) -> None:
     pair = (bench.case(1, 10.0), bench.case(1, 10.0, repeat=1))
     assert len(against(bench, pair, pair).rows) == 1
 
 
-def test_of_a_case_that_was_run_again_the_newest_good_one_counts(bench: Any) -> None:
+def test_newest_successful_run_of_a_rerun_case_counts(bench: Any) -> None:
     again = (bench.steady(1, 10.0), bench.steady(1, 20.0), bench.case(1, outcome="failed"))
     found = against(bench, (bench.steady(1, 20.0),), again)
     assert verdicts(found) == ["SAME"]
 
 
-def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any) -> None:
+def test_cases_of_other_step_sizes_are_compared_per_sample(bench: Any) -> None:
     found = against(
         bench,
         (bench.steady(1, 10.0),),
@@ -126,7 +126,7 @@ def test_steps_of_other_sizes_are_held_against_each_other_by_samples(bench: Any)
     assert found.rows[0].pair.latency.value == pytest.approx(0.25)
 
 
-def test_a_gate_looks_at_the_whole_interval(bench: Any) -> None:
+def test_gate_checks_the_whole_interval(bench: Any) -> None:
     found = against(bench, (bench.steady(1, 10.0),), (bench.steady(1, 10.6),))
     ratio = found.rows[0].ratio
     assert ratio is not None
@@ -138,7 +138,7 @@ def test_a_gate_looks_at_the_whole_interval(bench: Any) -> None:
     assert found.regressions(sure * 1.01) == ()
 
 
-def test_a_gate_lets_faster_same_and_unsure_pass_and_lost_cases_fail(bench: Any) -> None:
+def test_gate_passes_faster_same_and_unsure_but_fails_lost_cases(bench: Any) -> None:
     base = (bench.steady(1, 10.0), bench.steady(2, 10.0), bench.case(4, [10.0] * 3), bench.case(8, 10.0))
     new = (
         bench.steady(1, 5.0),
@@ -151,7 +151,7 @@ def test_a_gate_lets_faster_same_and_unsure_pass_and_lost_cases_fail(bench: Any)
     assert found.regressions(0.0) == (found.rows[3],)
 
 
-def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
+def test_single_rounds_are_never_judged_the_same(bench: Any) -> None:
     (row,) = against(bench, (bench.case(1, 10.0),), (bench.case(1, 10.0),)).rows
     assert row.verdict is Verdict.UNSURE
     assert row.ratio is not None
@@ -159,7 +159,7 @@ def test_one_round_a_side_is_never_the_same_however_alike(bench: Any) -> None:
     assert row.ratio.resolution == pytest.approx(0.105, abs=0.005)
 
 
-def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
+def test_reader_can_set_the_margin_of_equivalence(bench: Any) -> None:
     sides = [ComparedSession.of(str(ms), bench.session(bench.steady(1, ms))) for ms in (10.0, 10.3)]
     assert verdicts(compare_sessions(sides).against[0]) == ["SLOWER"]
     near = [bench.session(bench.steady(1, ms)) for ms in (10.0, 10.12)]
@@ -175,7 +175,7 @@ def test_the_margin_of_equivalence_is_the_readers(bench: Any) -> None:
     assert words == ["UNSURE", "SAME", "UNSURE"]
 
 
-def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
+def test_every_session_is_compared_with_the_first(bench: Any) -> None:
     sides = [
         ComparedSession.of(name, bench.session(bench.case(1, ms)))
         for name, ms in (("a", 10.0), ("b", 5.0), ("c", 20.0))
@@ -189,13 +189,13 @@ def test_every_further_session_is_held_against_the_first(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("amount", [0, 1, 27])
-def test_two_sessions_and_no_more_than_letters_are_compared(bench: Any, amount: int) -> None:
+def test_number_of_sessions_is_limited_to_the_letters(bench: Any, amount: int) -> None:
     with pytest.raises(BenchtuiError, match=f"^2 to 26 sessions can be compared, not {amount}"):
         compare_sessions([ComparedSession.of("a", bench.session(bench.case(1, 10.0)))] * amount)
 
 
 def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2.13.0") -> PairwiseComparison:
-    """A case of 10 ms against one of 9, in two sessions; in the second the peaks are so many times as high."""
+    """Compare a case of 10 ms with one of 9 ms in a session whose peaks are higher by these factors."""
     rates = {"base": (1e11, 1e10), "new": (flops and flops * 1e11, copies and copies * 1e10)}
     sides = []
     for name, ms in (("base", 10.0), ("new", 9.0)):
@@ -220,25 +220,23 @@ def paced(bench: Any, flops: float | None, copies: float | None, torch: str = "2
         (1e-322, 1e290, Verdict.FASTER, None),
     ],
 )
-def test_what_the_machine_itself_became_faster_by_is_no_difference(
+def test_difference_explained_by_machine_speed_is_unsure(
     bench: Any, flops: float | None, copies: float | None, verdict: Verdict, pace: tuple[float, float] | None
 ) -> None:
     (row,) = paced(bench, flops, copies).rows
     assert row.verdict is verdict
-    assert row.pace == (pace and pytest.approx(pace))
+    assert row.machine_speedup == (pace and pytest.approx(pace))
 
 
-def test_between_other_software_peaks_are_no_yardstick(bench: Any) -> None:
+def test_peaks_are_not_compared_across_software_versions(bench: Any) -> None:
     (row,) = paced(bench, 1.2, 1.2, torch="2.14.0").rows
-    assert (row.verdict, row.pace) == (Verdict.FASTER, None)
+    assert (row.verdict, row.machine_speedup) == (Verdict.FASTER, None)
 
 
 @pytest.mark.parametrize(
-    ("flops", "copies", "said"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
+    ("flops", "copies", "mark"), [(1.2, 0.95, "machine itself 0.95 to 1.20 ×"), (1.01, 0.99, None)]
 )
-def test_a_row_says_how_much_the_machine_itself_differed(
-    bench: Any, flops: float, copies: float, said: str | None
-) -> None:
+def test_row_reports_the_machine_speed_ratio(bench: Any, flops: float, copies: float, mark: str | None) -> None:
     (row,) = paced(bench, flops, copies).rows
     assert row.pair is not None
-    assert own_marks(row, row.pair, "B") == said
+    assert own_marks(row, row.pair, "B") == mark

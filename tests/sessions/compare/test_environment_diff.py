@@ -19,11 +19,11 @@ def found(bench: Any, *hosts: Host, sweeps: tuple[Sweep, ...] = ()) -> dict[str,
     return {row.what: row for row in differences(made)}
 
 
-def test_the_same_twice_differs_in_nothing(bench: Any) -> None:
+def test_identical_sessions_have_no_differences(bench: Any) -> None:
     assert found(bench, BOX, BOX) == {}
 
 
-def test_machine_and_gpus_are_held_against_each_other(bench: Any) -> None:
+def test_machine_and_gpus_are_compared(bench: Any) -> None:
     gpu = Host(
         hostname="gpu-box", platform="Linux", gpus=(Gpu(index=0, name="T4", sm_clock_mhz=1590),), driver="570.1"
     )
@@ -36,7 +36,7 @@ def test_machine_and_gpus_are_held_against_each_other(bench: Any) -> None:
     assert "Platform" not in rows
 
 
-def test_torch_is_told_once(bench: Any) -> None:
+def test_torch_version_is_listed_once(bench: Any) -> None:
     made = [
         bench.session(bench.case(1, 1.0), host=BOX, more=(Runtime(t=1.0, torch=version),))
         for version in ("2.9", "2.10")
@@ -58,7 +58,7 @@ def test_work_settings_and_environment_are_listed_after_the_machine(bench: Any) 
     assert "baseline" not in rows
 
 
-def test_options_of_a_task_count_where_it_is_run(bench: Any) -> None:
+def test_task_options_differ_only_for_their_task(bench: Any) -> None:
     sweeps = tuple(Sweep(name="a", model="m", task="lm-train", train=Train(accumulation=n)) for n in (1, 4))
     assert found(bench, BOX, BOX, sweeps=sweeps)["train accumulation"].values == ("1", "4")
     others = tuple(Sweep(name="a", model="m", train=Train(accumulation=n)) for n in (1, 4))
@@ -69,7 +69,7 @@ LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(inde
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("now", "expected"),
     [
         (LARGE, ()),
         (replace(LARGE, memory_mb=64_500.0, absent={"rapl": "permission denied"}), ()),
@@ -77,18 +77,43 @@ LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(inde
         (replace(LARGE, hostname="spare", python="3.12.1"), ("Host: box → spare", "Python: 3.11.7 → 3.12.1")),
         (replace(LARGE, gpus=()), ("GPU 0: T4 → none",)),
         (replace(LARGE, packages={"numpy": "2.2"}), ("numpy: none → 2.2",)),
+        (replace(LARGE, container_cpus=2.0), ("Container CPU limit: none → 2.00",)),
     ],
 )
-def test_what_has_changed_since_is_told_and_what_can_not_be_read_is_no_change(
-    bench: Any, now: Host, told: tuple[str, ...]
+def test_changes_are_listed_but_unreadable_values_are_not(
+    bench: Any, now: Host, expected: tuple[str, ...]
 ) -> None:
     session = bench.session(bench.case(1, 1.0), host=LARGE)
-    assert changes(session, now, None) == told
+    assert changes(session, now, None) == expected
 
 
-def test_changes_are_those_since_it_was_resumed_last(bench: Any) -> None:
+def test_changes_are_relative_to_the_last_resume(bench: Any) -> None:
     spare = replace(LARGE, hostname="spare")
     resumed = Resumed(t=50.0, created="", host=spare, version="0.2", cases=())
     session = bench.session(bench.case(1, 1.0), host=LARGE, finished=None, more=(resumed,))
     assert changes(session, spare, "0.2") == ()
     assert changes(session, LARGE, "0.3") == ("Host: spare → box", "benchtui: 0.2 → 0.3")
+
+
+TUNED = replace(
+    LARGE,
+    governor="performance",
+    driver="550.1",
+    gpus=(Gpu(index=0, name="T4", power_limit_w=70.0, sm_clock_mhz=1590.0),),
+)
+
+
+@pytest.mark.parametrize(("before", "now"), [(TUNED, LARGE), (LARGE, TUNED)])
+def test_value_that_cannot_be_read_is_not_a_change(bench: Any, before: Host, now: Host) -> None:
+    session = bench.session(bench.case(1, 1.0), host=before)
+    assert changes(session, now, None) == ()
+
+
+def test_value_is_compared_with_the_last_one_that_could_be_read(bench: Any) -> None:
+    unreadable = Resumed(t=50.0, created="", host=LARGE, version=None, cases=())
+    session = bench.session(bench.case(1, 1.0), host=TUNED, finished=None, more=(unreadable,))
+    assert changes(session, TUNED, None) == ()
+    assert changes(session, replace(TUNED, driver="560.2"), None) == ("GPU driver: 550.1 → 560.2",)
+    assert changes(session, replace(LARGE, governor="powersave"), None) == (
+        "Governor: performance → powersave",
+    )

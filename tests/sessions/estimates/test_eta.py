@@ -43,24 +43,24 @@ def queued(batch: int, **options: str) -> CaseState:
     return CaseState(1, config(batch, **options))
 
 
-def test_nothing_is_known_before_a_case_has_ended() -> None:
+def test_no_estimate_before_a_case_has_ended() -> None:
     nothing = StepTimeModel([queued(1), running(1, measured=3)])
     assert nothing.step(config()) is None
     assert queue_left([queued(2)], MEASURE, nothing) is None
     assert case_left(queued(1), MEASURE, nothing, 0.0) is None
 
 
-def test_step_times_grow_with_work_from_the_nearest_case() -> None:
+def test_step_time_is_scaled_by_work_from_the_nearest_case() -> None:
     experience = StepTimeModel([finished(1, 10.0), finished(8, 40.0)])
     assert experience.step(config(16)) == Estimate(0.08)
     assert experience.step(config(2)) == Estimate(0.02)
 
 
-def test_a_case_whose_steps_were_let_go_of_says_the_same() -> None:
-    kept, let_go = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
-    let_go.replace_steps_with_metrics(metrics(let_go))
-    assert not let_go.steps_held
-    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, let_go))
+def test_case_with_evicted_steps_gives_the_same_estimate() -> None:
+    kept, evicted = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
+    evicted.replace_steps_with_metrics(metrics(evicted))
+    assert not evicted.steps_in_memory
+    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, evicted))
     assert known is not None and found is not None
     assert found.seconds == pytest.approx(known.seconds) == pytest.approx(3.0 + 25 * 0.02)
 
@@ -71,13 +71,13 @@ def test_other_options_make_an_estimate_rough() -> None:
     assert experience.step(config(1, device="cuda:0")) == Estimate(0.01, rough=True)
 
 
-def test_the_same_device_comes_before_another() -> None:
+def test_same_device_is_preferred_over_another() -> None:
     experience = StepTimeModel([finished(1, 500.0), finished(1, 3.0, device="cuda:0")])
     estimate = experience.step(config(1, device="cuda:0", precision="fp16"))
     assert estimate == Estimate(0.003, rough=True)
 
 
-def test_a_queued_case_takes_its_steps_and_the_mean_preparation() -> None:
+def test_queued_case_takes_its_steps_plus_the_mean_preparation() -> None:
     experience = StepTimeModel([finished(1, 10.0, 2.0), finished(1, 10.0, 4.0)])
     estimate = queue_left([queued(1)], MEASURE, experience)
     assert estimate is not None
@@ -85,12 +85,12 @@ def test_a_queued_case_takes_its_steps_and_the_mean_preparation() -> None:
     assert not estimate.rough
 
 
-def test_combinations_without_sense_take_no_time() -> None:
+def test_unsupported_combinations_take_no_time() -> None:
     experience = StepTimeModel([finished(1, 10.0)])
     assert experience.case(config(1, precision="tf32"), MEASURE) == Estimate(0.0)
 
 
-def test_limits_of_time_hold() -> None:
+def test_time_limits_cap_the_estimate() -> None:
     experience = StepTimeModel([finished(1, 1000.0, 0.0)])
     short = experience.case(config(1), Measure(warmup=0, iterations=20, max_time_s=5))
     assert short is not None and short.seconds == 5
@@ -98,19 +98,19 @@ def test_limits_of_time_hold() -> None:
     assert cut is not None and cut.seconds == 7
 
 
-def test_a_case_under_way_goes_by_its_own_steps() -> None:
+def test_running_case_is_estimated_from_its_own_steps() -> None:
     case = running(1, warmup=5, measured=10, step_ms=100.0)
     assert case_left(case, MEASURE, StepTimeModel(), 200.0) == Estimate(1.0)
 
 
-def test_in_warm_up_the_first_step_does_not_count() -> None:
+def test_first_warmup_step_does_not_count() -> None:
     case = running(1, warmup=3, step_ms=100.0)
     case.warmup.wall_ms[0] = 60_000.0
     left = case_left(case, MEASURE, StepTimeModel(), 200.0)
     assert left is not None and round(left.seconds, 6) == 2.2
 
 
-def test_a_case_that_loads_has_used_up_some_of_its_estimate() -> None:
+def test_time_spent_loading_is_subtracted() -> None:
     experience = StepTimeModel([finished(1, 10.0, 2.0)])
     left = case_left(running(1), MEASURE, experience, 101.0)
     assert left is not None and round(left.seconds, 6) == 1.25
@@ -118,24 +118,24 @@ def test_a_case_that_loads_has_used_up_some_of_its_estimate() -> None:
     assert late is not None and late.seconds == 0
 
 
-def test_a_long_queue_is_estimated_from_a_part_of_it() -> None:
+def test_long_queue_is_estimated_from_a_sample() -> None:
     experience = StepTimeModel([finished(1, 10.0, 0.0)])
     estimate = queue_left([queued(1)] * 10_000, MEASURE, experience)
     assert estimate is not None and round(estimate.seconds) == 2500
 
 
-def test_an_empty_queue_takes_no_time() -> None:
+def test_empty_queue_takes_no_time() -> None:
     assert queue_left([], MEASURE, StepTimeModel()) == Estimate(0.0)
 
 
-def test_parts_add_up_or_nothing_is_said() -> None:
+def test_remaining_time_is_unknown_if_any_part_is() -> None:
     assert remaining_time([Estimate(1.0)], Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
     assert remaining_time([None], Estimate(1.0)) is None
     assert remaining_time([Estimate(1.0)], None) is None
     assert remaining_time([], Estimate(2.0)) == Estimate(2.0)
 
 
-def test_cases_side_by_side_share_the_queue() -> None:
+def test_parallel_cases_share_the_queue() -> None:
     assert remaining_time([Estimate(2.0), Estimate(4.0)], Estimate(6.0)) == Estimate(6.0)
     assert remaining_time([Estimate(2.0), Estimate(40.0)], Estimate(6.0)) == Estimate(40.0)
 
@@ -144,31 +144,31 @@ def so_far(steps: int, percent: float | None = None, step_s: float = 0.01, on_ho
     return RoundSoFar(steps, steps * step_s, percent, on_host)
 
 
-def test_a_planned_number_of_steps_is_counted_down() -> None:
+def test_fixed_number_of_steps_is_counted_down() -> None:
     assert steps_left(so_far(5, 3.0), MEASURE) == StepsLeft(15)
     assert steps_left(so_far(25, 3.0), MEASURE) == StepsLeft(0)
 
 
-def test_an_interval_twice_too_wide_needs_four_times_the_steps() -> None:
+def test_interval_twice_too_wide_needs_four_times_the_steps() -> None:
     until = Measure(iterations=20, until_percent=1.0)
     assert steps_left(so_far(50, 2.0), until) == StepsLeft(150, 1.0, rough=True)
     assert steps_left(so_far(50, 0.9), until).steps == 1
     assert steps_left(so_far(3), until) == StepsLeft(17, 1.0, rough=True)
 
 
-def test_automatic_measuring_ends_when_the_noise_is_known() -> None:
+def test_auto_measuring_ends_once_the_noise_has_settled() -> None:
     auto = Measure(iterations=20, until_auto=True)
     assert steps_left(so_far(60, 30.0), auto) == StepsLeft(SETTLING_STEPS - 60, 1.0, rough=True)
     assert steps_left(so_far(60, 1.1), auto).steps == 13
     assert steps_left(so_far(60, 1.1, on_host=False), auto) == StepsLeft(SETTLING_STEPS - 60, rough=True)
 
 
-def test_a_width_out_of_reach_is_cut_by_the_limit_of_time() -> None:
+def test_unreachable_width_is_cut_by_the_time_limit() -> None:
     until = Measure(iterations=20, until_percent=1.0, max_time_s=10)
     assert steps_left(so_far(50, 70.0, step_s=0.1), until) == StepsLeft(50, 1.0, rough=True, limited=True)
 
 
-def test_what_a_round_needs_decides_its_time() -> None:
+def test_steps_left_decide_the_time_of_a_round() -> None:
     case = running(1, warmup=5, measured=100, step_ms=100.0)
     until = Measure(iterations=20, until_percent=1.0, max_time_s=15)
     assert case_left(case, until, StepTimeModel(), 200.0, StepsLeft(30, 1.0, rough=True)) == Estimate(
@@ -178,7 +178,7 @@ def test_what_a_round_needs_decides_its_time() -> None:
     assert left is not None and round(left.seconds, 6) == 5.0
 
 
-def test_open_ended_cases_are_expected_to_take_as_many_steps_as_the_others_did() -> None:
+def test_open_ended_cases_are_assumed_to_need_the_mean_steps_of_others() -> None:
     long = running(1, measured=200, step_ms=10.0)
     long.finished = CaseFinished(t=102.0, case=0, outcome="ok")
     estimate = StepTimeModel([long]).case(config(1), Measure(warmup=0, iterations=20, until_percent=1.0))

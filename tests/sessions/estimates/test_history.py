@@ -29,7 +29,7 @@ def config(**options: Any) -> Config:
 
 
 class Library:
-    """Sessions written by hand, each of cases of 10 steps at so many milliseconds a sample, 1 s to load."""
+    """Hand-written sessions. Each case loads for 1 s, then runs as many warm-up steps as measured ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,16 +53,18 @@ class Library:
         self.entries.append(SessionFile(path, start, True))
         return self.entries[-1]
 
-    def _case(self, journal: Journal, case: int, of: Config, ms: float = 10.0, oom: bool = False) -> None:
-        steps = [ms * of.batch_size] * 5
+    def _case(
+        self, journal: Journal, case: int, of: Config, ms: float = 10.0, oom: bool = False, steps: int = 5
+    ) -> None:
+        step_ms = [ms * of.batch_size] * steps
         journal.append(CaseStarted(t=0, case=case, config=of))
         if oom:
             journal.append(CaseFinished(t=1, case=case, outcome="oom"))
             return
         journal.append(CasePrepared(t=1, case=case, model=Model(name="m", parameters=1_000_000)))
-        journal.append(Steps(t=1, case=case, phase="warmup", wall_ms=steps))
-        journal.append(Steps(t=1, case=case, phase="measure", wall_ms=steps))
-        end_s = 1 + sum(steps) * 2 / 1000
+        journal.append(Steps(t=1, case=case, phase="warmup", wall_ms=step_ms))
+        journal.append(Steps(t=1, case=case, phase="measure", wall_ms=step_ms))
+        end_s = 1 + sum(step_ms) * 2 / 1000
         memory = Memory(peak_rss_mb=500.0 + 100 * of.batch_size, peak_reserved_mb=7.0)
         journal.append(CaseFinished(t=end_s, case=case, outcome="ok", memory=memory))
 
@@ -75,7 +77,7 @@ def library(tmp_path: Path) -> Library:
     return Library(tmp_path)
 
 
-def test_a_case_that_was_measured_is_expected_to_take_as_long_again(library: Library) -> None:
+def test_measured_case_is_predicted_to_take_as_long_again(library: Library) -> None:
     library.add(config(batch_size=2))
     prediction = library.learned().predict(config(batch_size=2), sweep())
     assert prediction.seconds == pytest.approx(1 + 10 * 0.02)
@@ -86,7 +88,7 @@ def test_a_case_that_was_measured_is_expected_to_take_as_long_again(library: Lib
     )
 
 
-def test_other_sizes_are_scaled_in_time_and_drawn_on_in_memory(library: Library) -> None:
+def test_other_sizes_scale_time_and_interpolate_memory(library: Library) -> None:
     library.add(config(batch_size=1), config(batch_size=2))
     prediction = library.learned().predict(config(batch_size=4), sweep())
     assert prediction.seconds == pytest.approx(1 + 10 * 0.04)
@@ -94,12 +96,12 @@ def test_other_sizes_are_scaled_in_time_and_drawn_on_in_memory(library: Library)
     assert (prediction.time_basis, prediction.memory_basis) == ("near", "near")
 
 
-def test_other_options_of_the_device_are_near(library: Library) -> None:
+def test_other_options_on_the_same_device_are_near(library: Library) -> None:
     library.add(config())
     assert library.learned().predict(config(precision="bf16"), sweep()).time_basis == "near"
 
 
-def test_another_device_is_guessed_from_the_parameters(library: Library) -> None:
+def test_another_device_is_guessed_from_the_parameter_count(library: Library) -> None:
     library.add(config())
     known = library.learned().predict(config(device="cuda:0"), sweep())
     unknown = HistoryEstimator().predict(config(device="cuda:0"), sweep())
@@ -117,7 +119,7 @@ def test_training_is_guessed_to_need_more(library: Library) -> None:
     assert (plain.memory_mb or 0) < (training.memory_mb or 0)
 
 
-def test_nothing_is_guessed_of_a_step_of_ones_own() -> None:
+def test_custom_step_without_history_has_no_prediction() -> None:
     prediction = HistoryEstimator().predict(config(), sweep(task="mine.py:step"))
     assert (prediction.seconds, prediction.memory_mb) == (None, None)
 
@@ -130,20 +132,20 @@ def test_nothing_is_guessed_of_a_step_of_ones_own() -> None:
         {"swept": sweep(task="lm-forward")},
     ],
 )
-def test_other_machines_models_and_tasks_say_nothing(library: Library, other: dict[str, Any]) -> None:
+def test_other_machines_models_and_tasks_are_ignored(library: Library, other: dict[str, Any]) -> None:
     library.add(config(), **other)
     learned = library.learned()
     assert learned.sessions == 0
     assert learned.predict(config(), sweep()).time_basis == "guess"
 
 
-def test_the_number_of_new_tokens_matters_to_generating_alone(library: Library) -> None:
+def test_new_tokens_matter_only_for_generation(library: Library) -> None:
     library.add(config(), swept=sweep(generate=Generate(new_tokens=8)))
     assert library.learned().sessions == 1
     assert library.learned(sweep(task="generate")).sessions == 0
 
 
-def test_limits_of_time_and_rounds_count(library: Library) -> None:
+def test_time_limit_and_rounds_are_included(library: Library) -> None:
     library.add(config())
     learned = library.learned()
     rules = Measure(warmup=0, iterations=1000, max_time_s=2.0, rounds=3)
@@ -152,7 +154,40 @@ def test_limits_of_time_and_rounds_count(library: Library) -> None:
     assert learned.predict(config(), sweep(measure=killed)).seconds == pytest.approx(5)
 
 
-def test_what_ran_out_of_memory_is_expected_to_again(library: Library) -> None:
+@pytest.mark.parametrize(
+    ("until", "ms", "round_s"),
+    [
+        ({"until_percent": 1.0}, 100.0, 1 + 0.8),  # the minimum number of steps
+        ({"until_percent": 1.0}, 10.0, 1 + 0.5),  # the minimum time before a width counts
+        ({"until_auto": True}, 100.0, 1 + 1.0),
+        ({"until_auto": True}, 10_000.0, 1 + 60),
+        ({"until_auto": True, "max_time_s": 20.0}, 10_000.0, 1 + 20),
+        ({"until_percent": 1.0, "timeout_s": 50.0}, 10_000.0, 1 + 25),
+    ],
+)
+def test_until_decides_the_measured_time(
+    library: Library, until: dict[str, Any], ms: float, round_s: float
+) -> None:
+    library.add(config(), ms=ms)
+    rules = Measure(warmup=0, iterations=8, **until)
+    assert library.learned().predict(config(), sweep(measure=rules)).seconds == pytest.approx(round_s)
+
+
+def test_until_is_expected_to_take_as_many_steps_as_earlier_rounds(library: Library) -> None:
+    library.add(config(), ms=100.0, steps=40)
+    rules = Measure(warmup=0, iterations=8, until_percent=1.0)
+    assert library.learned().predict(config(), sweep(measure=rules)).seconds == pytest.approx(1 + 4.0)
+
+
+def test_guess_includes_the_minimum_time_until_a_width_counts() -> None:
+    fixed = HistoryEstimator().predict(config(), sweep(measure=Measure(warmup=0, iterations=1))).seconds
+    rules = Measure(warmup=0, iterations=1, until_percent=1.0)
+    guessed = HistoryEstimator().predict(config(), sweep(measure=rules)).seconds
+    assert fixed is not None
+    assert guessed == pytest.approx(history.ASSUMED_OVERHEAD_S + max(0.5, fixed - history.ASSUMED_OVERHEAD_S))
+
+
+def test_case_that_ran_out_of_memory_is_predicted_to_again(library: Library) -> None:
     library.add(config(batch_size=4), oom=True)
     learned = library.learned()
     assert [learned.predict(config(batch_size=size), sweep()).ran_out for size in (2, 4, 8)] == [
@@ -163,7 +198,7 @@ def test_what_ran_out_of_memory_is_expected_to_again(library: Library) -> None:
     assert not learned.predict(config(batch_size=8, precision="bf16"), sweep()).ran_out
 
 
-def test_only_the_newest_are_read_and_broken_ones_passed_over(library: Library) -> None:
+def test_only_the_newest_sessions_are_read_and_broken_ones_skipped(library: Library) -> None:
     for _ in range(history.NEWEST + 2):
         library.add(config())
     library.entries[0].path.write_text("[\nno\n")

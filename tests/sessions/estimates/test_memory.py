@@ -18,7 +18,7 @@ def allocated(mb: float) -> Memory:
 
 @pytest.fixture
 def forecast() -> MemoryForecast:
-    """500 MB fixed and 10 MB a sample of 128 tokens."""
+    """Return a forecast with 500 MB fixed and 10 MB per sample of 128 tokens."""
     forecast = MemoryForecast()
     for size in (1, 2, 4):
         forecast.learn(gpu(size), allocated(500 + 10 * size))
@@ -31,12 +31,12 @@ def test_memory_grows_with_batch_size_times_sequence_length(forecast: MemoryFore
 
 
 @pytest.mark.parametrize("options", [{"precision": "fp16"}, {"compile": "default"}, {"threads": 2}])
-def test_another_family_says_nothing(forecast: MemoryForecast, options: dict[str, Any]) -> None:
+def test_another_family_gives_no_prediction(forecast: MemoryForecast, options: dict[str, Any]) -> None:
     assert forecast.predict(gpu(64, **options)) is None
     assert forecast.predict(Config(device="cuda:1", batch_size=64)) is None
 
 
-def test_two_sizes_are_needed_and_two_cases_of_one_size_are_one() -> None:
+def test_two_distinct_sizes_are_needed() -> None:
     forecast = MemoryForecast()
     forecast.learn(gpu(1), allocated(500.0))
     forecast.learn(gpu(1, repeat=1), allocated(510.0))
@@ -47,21 +47,21 @@ def test_two_sizes_are_needed_and_two_cases_of_one_size_are_one() -> None:
     assert forecast.predict(gpu(4)) == Prediction(pytest.approx(540.0), "allocated")
 
 
-def test_of_cuda_graphs_it_is_what_the_allocator_holds() -> None:
+def test_cuda_graphs_are_predicted_by_reserved_memory() -> None:
     forecast = MemoryForecast()
     for size in (1, 2):
         forecast.learn(gpu(size, compile="reduce-overhead"), Memory(peak_reserved_mb=500.0 + 10 * size))
     assert forecast.predict(gpu(4, compile="reduce-overhead")) == Prediction(pytest.approx(540.0), "reserved")
 
 
-def test_on_a_processor_it_is_resident_memory_and_noise_never_makes_it_fall() -> None:
+def test_cpu_prediction_is_resident_memory_and_never_decreases() -> None:
     forecast = MemoryForecast()
     for size, mb in ((1, 702.0), (2, 698.0)):
         forecast.learn(Config(device="cpu", batch_size=size), Memory(peak_rss_mb=mb))
     assert forecast.predict(Config(device="cpu", batch_size=512)) == Prediction(pytest.approx(700.0), "RSS")
 
 
-def test_cases_of_a_session_are_learned_once_they_ended_well(bench: Any) -> None:
+def test_only_successful_cases_are_learned(bench: Any) -> None:
     ended = [bench.case(size, ms=1.0, end={"memory": Memory(peak_rss_mb=100.0 + size)}) for size in (1, 2)]
     burst = bench.case(8, outcome="oom", end={"memory": Memory(peak_rss_mb=1.0)})
     session = bench.session(*ended, burst, bench.case(16, outcome=None), finished=None)
@@ -69,7 +69,7 @@ def test_cases_of_a_session_are_learned_once_they_ended_well(bench: Any) -> None
     assert forecast.predict(Config(device="cpu", batch_size=16)) == Prediction(pytest.approx(116.0), "RSS")
 
 
-def test_a_round_is_enough(bench: Any) -> None:
+def test_one_finished_round_is_enough(bench: Any) -> None:
     session = bench.session(*(bench.case(size, outcome=None) for size in (1, 2)), finished=None)
     for index in range(2):
         memory = Memory(peak_rss_mb=100.0 * (index + 1))

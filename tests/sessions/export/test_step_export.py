@@ -138,7 +138,7 @@ def test_pieces_of_any_size_give_the_same_steps(recorded: Any, monkeypatch: pyte
         ("", "not a session file"),
         ("[\n]\n", "not a session file"),
         ('[\n{"event":"message","t":0,"level":"info","text":"x"}\n]\n', "not a session file"),
-        ("hello\n", "not an event of a session"),
+        ("hello\n", "not a session event"),
     ],
 )
 def test_what_is_no_session_is_told(text: str, said: str, tmp_path: Path) -> None:
@@ -150,12 +150,12 @@ def test_what_is_no_session_is_told(text: str, said: str, tmp_path: Path) -> Non
 def test_a_newer_session_is_refused_with_both_versions(recorded: Any) -> None:
     path = recorded(steps_of(0, [1.0]))
     path.write_text(path.read_text().replace('"schema":2', '"schema":9'))
-    with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 2"):
+    with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
         step_export.recorded(path)
 
 
 def test_columns_of_unequal_length_are_told(recorded: Any) -> None:
-    with pytest.raises(BenchtuiError, match="case 0, steps at 1 s: columns of unequal length"):
+    with pytest.raises(BenchtuiError, match="case 0, steps at 1 s: columns differ in length"):
         step_export.recorded(recorded(steps_of(0, [1.0, 2.0], parts_ms={"forward": [1.0]})))
 
 

@@ -7,7 +7,7 @@ import pytest
 from benchtui.sessions.files.input_file import SMALL_BYTES, open_plain, read_plain, read_text
 
 
-def test_a_plain_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
+def test_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"a\xff")
     path.write_bytes(b"x" * 10)
     assert read_plain(path, 10) == b"x" * 10
@@ -15,7 +15,7 @@ def test_a_plain_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
         read_plain(path, 9)
 
 
-def test_a_sparse_file_costs_no_memory(tmp_path: Path) -> None:
+def test_sparse_file_allocates_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -28,7 +28,7 @@ def test_a_sparse_file_costs_no_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
-def test_a_small_file_costs_no_memory_whatever_its_bound(tmp_path: Path) -> None:
+def test_small_file_allocates_little_memory_whatever_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "small"
     path.write_bytes(b"x" * 10)
     tracemalloc.start()
@@ -39,13 +39,13 @@ def test_a_small_file_costs_no_memory_whatever_its_bound(tmp_path: Path) -> None
         tracemalloc.stop()
 
 
-def test_a_file_without_a_size_is_read_whole() -> None:
+def test_file_without_a_size_is_read_completely() -> None:
     assert read_plain(Path("/proc/self/maps")).count(b"\n") > 10
     with pytest.raises(OSError, match="larger than"):
         read_plain(Path("/proc/self/maps"), 100)
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_non_regular_files_are_rejected_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/dev/zero")
     for path, what in ((tmp_path / "fifo", "a pipe"), (tmp_path / "link", "a device")):
@@ -55,7 +55,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
         read_plain(tmp_path)
 
 
-def test_a_link_is_followed_only_where_it_may_be(tmp_path: Path) -> None:
+def test_link_is_followed_only_if_allowed(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"text")
     link.symlink_to(target)
@@ -65,7 +65,7 @@ def test_a_link_is_followed_only_where_it_may_be(tmp_path: Path) -> None:
         read_plain(link, follow=False)
 
 
-def test_text_has_no_mark_and_plain_line_ends(tmp_path: Path) -> None:
+def test_text_is_read_without_bom_and_with_plain_newlines(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes("\ufeffä = 1\r\nb = 2\n".encode())
     assert read_text(path) == "ä = 1\nb = 2\n"

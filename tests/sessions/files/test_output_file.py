@@ -11,7 +11,7 @@ from benchtui.sessions.library import paths as library
 
 ROOT = Path(__file__).parents[3]
 SESSION = b'[\n{"event":"session_started","t":0.0,'
-REFUSED = "is a session, which is never overwritten"
+REFUSED = "is a session; sessions are never overwritten"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ REFUSED = "is a session, which is never overwritten"
         b'[\r\n    {\r\n        "event": "session_started",',
     ],
 )
-def test_what_begins_as_a_session_is_one(begins: bytes, tmp_path: Path) -> None:
+def test_file_that_begins_like_a_session_is_never_overwritten(begins: bytes, tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_bytes(begins)
     for over in (False, True):
@@ -35,19 +35,19 @@ def test_what_begins_as_a_session_is_one(begins: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "begins", [b"", b"[\n", b'[\n{"event":"steps"', b'["event","session_started"]', b" " * 64 + SESSION]
 )
-def test_anything_else_is_written_over(begins: bytes, tmp_path: Path) -> None:
+def test_any_other_file_is_overwritten(begins: bytes, tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_bytes(begins)
     write(path, b"new")
     assert path.read_bytes() == b"new"
 
 
-def test_the_demo_begins_as_a_session() -> None:
+def test_demo_is_recognized_as_a_session() -> None:
     with pytest.raises(BenchtuiError, match=REFUSED):
         check_output(library.demo_path(), ())
 
 
-def test_an_input_is_known_through_links(tmp_path: Path) -> None:
+def test_input_is_recognized_through_links(tmp_path: Path) -> None:
     path, symlink, hard_link = (tmp_path / name for name in ("input", "symlink", "hard link"))
     path.write_text("a session in a form of its own")
     symlink.symlink_to(path)
@@ -57,32 +57,32 @@ def test_an_input_is_known_through_links(tmp_path: Path) -> None:
             check_output(target, (tmp_path / "none", path))
 
 
-def test_what_is_not_there_can_be_written(tmp_path: Path) -> None:
+def test_missing_file_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "none")
     for name in ("none", "dangling", "nowhere/at/all", "n\0ul"):
         check_output(tmp_path / name, (tmp_path / "input",))
 
 
-def test_only_what_is_new_is_written_where_nothing_may_be_written_over(tmp_path: Path) -> None:
+def test_existing_file_is_kept_without_overwriting(tmp_path: Path) -> None:
     path, dangling = tmp_path / "report.md", tmp_path / "dangling"
     dangling.symlink_to(tmp_path / "none")
     write(path, b"one", over=False)
     for taken in (path, dangling):
-        with pytest.raises(BenchtuiError, match="exists already, and is not overwritten"):
+        with pytest.raises(BenchtuiError, match="already exists and won't be overwritten"):
             write(taken, b"two", over=False)
     assert (path.read_bytes(), (tmp_path / "none").exists()) == (b"one", False)
 
 
-def test_another_that_took_the_name_meanwhile_keeps_it(tmp_path: Path) -> None:
+def test_file_created_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
-    with pytest.raises(BenchtuiError, match="exists already"), output_file(path, over=False) as out:
+    with pytest.raises(BenchtuiError, match="already exists"), output_file(path, over=False) as out:
         out.write(b"late")
         path.write_bytes(b"early")
     assert [each.name for each in tmp_path.iterdir()] == ["report.md"]
     assert path.read_bytes() == b"early"
 
 
-def test_a_session_that_began_there_meanwhile_is_kept(tmp_path: Path) -> None:
+def test_session_started_there_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     with pytest.raises(BenchtuiError, match=REFUSED), output_file(path) as out:
         out.write(b"late")
@@ -91,7 +91,7 @@ def test_a_session_that_began_there_meanwhile_is_kept(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_until_all_is_written_the_old_file_stands(tmp_path: Path) -> None:
+def test_old_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_bytes(b"old")
     with pytest.raises(ZeroDivisionError), output_file(path) as out:
@@ -104,7 +104,7 @@ def test_until_all_is_written_the_old_file_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_full_disk_leaves_what_was_there_and_nothing_else(there: bool, tmp_path: Path) -> None:
+def test_full_disk_keeps_the_old_file_and_leaves_no_other(there: bool, tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     if there:
         path.write_bytes(b"old")
@@ -120,7 +120,7 @@ def test_a_full_disk_leaves_what_was_there_and_nothing_else(there: bool, tmp_pat
     )
 
 
-def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
+def test_overwritten_file_keeps_its_mode_and_link(tmp_path: Path) -> None:
     target, link, new = tmp_path / "report.md", tmp_path / "link", tmp_path / "new.md"
     target.write_bytes(b"old")
     target.chmod(0o640)
@@ -133,7 +133,7 @@ def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     assert new.stat().st_mode == usual.stat().st_mode
 
 
-def test_a_private_file_takes_the_place_of_a_link(tmp_path: Path) -> None:
+def test_private_file_replaces_a_link(tmp_path: Path) -> None:
     secret, note = tmp_path / "secret", tmp_path / "a.note"
     secret.write_bytes(b"of another")
     note.symlink_to(secret)
@@ -142,7 +142,7 @@ def test_a_private_file_takes_the_place_of_a_link(tmp_path: Path) -> None:
     assert note.stat().st_mode & 0o777 == 0o600
 
 
-def test_names_may_have_any_bytes_and_the_full_length(tmp_path: Path) -> None:
+def test_names_may_have_any_bytes_and_the_maximum_length(tmp_path: Path) -> None:
     for name in (os.fsdecode(b"r\xff.md"), "n" * 255):
         write(tmp_path / name, b"text")
         assert (tmp_path / name).read_bytes() == b"text"
@@ -156,20 +156,20 @@ def test_names_may_have_any_bytes_and_the_full_length(tmp_path: Path) -> None:
         ("n\0ul", "embedded null byte"),
     ],
 )
-def test_what_cannot_be_written_is_one_line(path: str, why: str, tmp_path: Path) -> None:
+def test_write_error_is_one_line(path: str, why: str, tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match=rf"can't be written: {why}"):
         write(tmp_path / path, b"text")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_fifo_is_neither_read_nor_waited_for(tmp_path: Path) -> None:
+def test_fifo_without_a_reader_is_an_error_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     check_output(tmp_path / "fifo", ())
-    with pytest.raises(BenchtuiError, match="nothing reads from it"):
+    with pytest.raises(BenchtuiError, match="no process is reading from it"):
         write(tmp_path / "fifo", b"text")
 
 
-def test_a_pipe_that_is_read_is_written_as_it_comes(tmp_path: Path) -> None:
+def test_pipe_with_a_reader_is_written_directly(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -180,16 +180,16 @@ def test_a_pipe_that_is_read_is_written_as_it_comes(tmp_path: Path) -> None:
         os.close(reader)
 
 
-def test_a_device_is_written_as_it_is() -> None:
+def test_device_is_written_directly() -> None:
     write(Path(os.devnull), b"text")
     with pytest.raises(BenchtuiError, match="/dev/full: can't be written: No space left on device"):
         write(Path("/dev/full"), b"text")
 
 
-def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> None:
+def test_document_overwrites_another_only_if_requested(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     write_text(path, "one", (), over=False)
-    with pytest.raises(BenchtuiError, match="exists already"):
+    with pytest.raises(BenchtuiError, match="already exists"):
         write_text(path, "two", (), over=False)
     assert path.read_text() == "one"
     write_text(path, "two", (), over=True)
@@ -199,7 +199,7 @@ def test_a_document_is_written_over_another_only_if_asked(tmp_path: Path) -> Non
 WRITES = re.compile(r"""\.write_(text|bytes)\((?!path|output|place)|open\([^)]*["'][wxa]b?\+?["']""")
 
 
-def test_whatever_writes_a_file_does_it_by_output_file() -> None:
+def test_every_file_is_written_through_output_file() -> None:
     paths = [path for folder in ("sessions", "themes", "tui") for path in (ROOT / folder).rglob("*.py")]
     found = {str(path.relative_to(ROOT)) for path in paths if WRITES.search(path.read_text())}
     assert found == {"sessions/files/output_file.py"}
@@ -208,7 +208,7 @@ def test_whatever_writes_a_file_does_it_by_output_file() -> None:
 READS = re.compile(r"""(?<!input_file)\.read_(text|bytes)\(|\bopen\((encoding=|[^)]*["']rb?["'])""")
 
 
-def test_whatever_reads_a_file_of_the_user_does_it_by_input_file() -> None:
+def test_every_user_file_is_read_through_input_file() -> None:
     paths = [path for folder in ("sessions", "themes", "tui") for path in (ROOT / folder).rglob("*.py")]
     found = {str(path.relative_to(ROOT)) for path in paths if READS.search(path.read_text())}
     assert found == {

@@ -1,4 +1,4 @@
-"""Files of other tools, taken in and read back."""
+"""Files of other tools, imported and read back."""
 
 import json
 from collections.abc import Callable

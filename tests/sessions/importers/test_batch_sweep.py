@@ -39,7 +39,7 @@ def line_of(path: Path, place: int = 0) -> dict[str, Any]:
     return json.loads(path.read_text().splitlines()[place])
 
 
-def test_the_file_that_the_runner_writes_has_a_case_a_line(imported: Any, runner_file: Path) -> None:
+def test_each_line_of_the_runner_is_a_case(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     assert [case.state for case in session.cases] == ["ok"] * 10
     assert [row.name for row in measured(session)][::5] == [
@@ -53,22 +53,27 @@ def test_the_file_that_the_runner_writes_has_a_case_a_line(imported: Any, runner
     )
 
 
-def test_figures_beside_the_mean_are_kept(imported: Any, runner_file: Path) -> None:
+def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) -> None:
     row = measured(imported(runner_file))[0]
     assert (row.metrics.latency_ms.n, row.metrics.latency_ms.mean, row.metrics.samples_per_s) == (
         20,
         15.56,
         514.72,
     )
-    said = row.case.finished.reported
-    assert (said.latency_median_ms, said.latency_p90_ms, said.latency_p95_ms, said.latency_p99_ms) == (
+    reported = row.case.finished.reported
+    assert (
+        reported.latency_median_ms,
+        reported.latency_p90_ms,
+        reported.latency_p95_ms,
+        reported.latency_p99_ms,
+    ) == (
         15.5444,
         15.7156,
         15.8712,
         16.1824,
     )
-    assert said.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
-    assert (said.mean_power_w, said.energy_j) == (216.24, 33.6469)
+    assert reported.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
+    assert (reported.mean_power_w, reported.energy_j) == (216.24, 33.6469)
 
 
 def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Path) -> None:
@@ -81,7 +86,7 @@ def test_the_runners_memory_is_converted_from_mib(imported: Any, runner_file: Pa
     assert cpu.case.finished.memory.peak_device_mb is None
 
 
-def test_machine_software_and_model_are_those_of_the_file(imported: Any, runner_file: Path) -> None:
+def test_machine_software_and_model_come_from_the_file(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     host, runtime, model = session.start.host, session.runtime, session.cases[0].prepared.model
     assert (host.hostname, host.platform) == ("kaggle", "Linux-6.6.56+-x86_64-with-glibc2.35")
@@ -99,70 +104,68 @@ def test_machine_software_and_model_are_those_of_the_file(imported: Any, runner_
     assert "- **PyTorch**: 2.5.1+cu124" in text
 
 
-def test_the_earliest_time_of_the_file_is_when_it_was_measured(imported: Any, runner_file: Path) -> None:
+def test_earliest_timestamp_is_the_measurement_time(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     assert session.start.measured == "2025-05-06T14:57:40.190555"
     assert "\n*Measured on 2025-05-06 14:57:40, imported on " in markdown(session)
 
 
-def test_what_is_not_taken_over_is_named_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
+def test_ignored_fields_are_listed_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
-    said = "\n".join(message.text for message in session.messages)
-    assert "not taken over: dataset (glue/sst2), split (validation), warmup_runs (5), " in said
-    assert "metrics.gpu_latency_ms_p95, " in said
-    assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in said
-    assert "metrics.latency_ms_mean" not in said
-    assert "- **Import**: not taken over: dataset (glue/sst2)" in markdown(session)
+    texts = "\n".join(message.text for message in session.messages)
+    assert "ignored fields: dataset (glue/sst2), split (validation), warmup_runs (5), " in texts
+    assert "metrics.gpu_latency_ms_p95, " in texts
+    assert "smoke_test (False), system_info.gpu_info.capability, model_info.intermediate_size" in texts
+    assert "metrics.latency_ms_mean" not in texts
+    assert "- **Import**: ignored fields: dataset (glue/sst2)" in markdown(session)
 
 
-def test_what_the_runner_does_otherwise_than_its_names_say_is_told(runner_file: Path) -> None:
-    said = "\n".join(notes(read(runner_file)))
-    assert "the runner counts in MiB" in said
-    assert "the mean of the rates of single steps" in said
-    assert "sets autocast up and never enters it" in said
+def test_misleading_field_names_of_the_runner_are_noted(runner_file: Path) -> None:
+    texts = "\n".join(notes(read(runner_file)))
+    assert "converted from MiB" in texts
+    assert "mean of the rates of single steps" in texts
+    assert "sets up autocast but never enters it" in texts
 
 
-def test_the_runner_leaves_autocast_out_on_a_processor(imported: Any, runner_file: Path) -> None:
+def test_mixed_precision_on_a_cpu_is_fp32(imported: Any, runner_file: Path) -> None:
     value = line_of(runner_file, 5) | {"mixed_precision": True}
     assert [row.config.precision for row in measured(imported(lines(value)))] == ["fp32"]
 
 
-def test_machines_that_differ_between_lines_are_no_machine(imported: Any, runner_file: Path) -> None:
+def test_machine_facts_that_differ_between_lines_are_dropped(imported: Any, runner_file: Path) -> None:
     first = line_of(runner_file)
     other = first | {"batch_size": 16, "system_info": first["system_info"] | {"hostname": "other"}}
     session = imported(lines(first, other))
     assert session.start.host.hostname is None
     assert session.start.host.platform == "Linux-6.6.56+-x86_64-with-glibc2.35"
-    assert any("system_info.hostname: 2 different ones" in message.text for message in session.messages)
+    assert any("system_info.hostname: 2 different values" in message.text for message in session.messages)
 
 
-def test_energy_of_the_other_device_is_named_and_not_taken(imported: Any, runner_file: Path) -> None:
+def test_energy_of_the_other_device_is_ignored_and_listed(imported: Any, runner_file: Path) -> None:
     value = line_of(runner_file)
     value["metrics"] |= {"cpu_energy_j": 5.0, "cpu_avg_power_w": 40.0}
     session = imported(lines(value))
     assert session.cases[0].finished.reported.mean_power_w == 216.24
-    said = session.messages[-1].text
-    assert "metrics.cpu_avg_power_w, metrics.cpu_energy_j" in said
+    note = session.messages[-1].text
+    assert "metrics.cpu_avg_power_w, metrics.cpu_energy_j" in note
 
 
-def test_combinations_without_a_row_are_named_and_not_planned(imported: Any, runner_file: Path) -> None:
+def test_missing_combinations_are_listed_and_not_planned(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     assert len(session.cases) == 10
-    said = session.messages[-1].text
-    assert said.startswith(
-        "not in the file, of all combinations of its options: cuda amp-fp16 compile=off bs=64"
-    )
-    assert said.endswith("7 more")
+    note = session.messages[-1].text
+    assert note.startswith("combinations of options missing from the file: cuda amp-fp16 compile=off bs=64")
+    assert note.endswith("7 more")
 
 
-def test_a_metric_that_is_missing_is_named_with_its_place(imported: Any, runner_file: Path) -> None:
+def test_missing_metric_is_reported_with_its_place(imported: Any, runner_file: Path) -> None:
     value = line_of(runner_file)
     del value["metrics"]["latency_ms_mean"]
     with pytest.raises(BenchtuiError, match="line 1: metrics: missing required field `latency_ms_mean`"):
         imported(lines(value))
 
 
-def test_a_flat_line_is_a_case_with_the_figures_of_its_source(imported: Any) -> None:
+def test_flat_line_is_a_case_with_reported_statistics(imported: Any) -> None:
     session = imported(
         lines(FLAT, FLAT | {"batch_size": 16, "mixed_precision": False, "throughput_mean": None, "epoch": 1})
     )
@@ -173,17 +176,17 @@ def test_a_flat_line_is_a_case_with_the_figures_of_its_source(imported: Any) -> 
     assert amp.case.finished.memory.peak_allocated_mb == 746.88
     assert plain.config.precision == "fp32"
     assert plain.metrics.samples_per_s == pytest.approx(16 / 0.01545)
-    assert "not taken over: epoch" in [message.text for message in session.messages]
+    assert "ignored fields: epoch" in [message.text for message in session.messages]
 
 
-def test_a_flat_line_does_not_say_how_it_was_compiled_or_for_which_task(imported: Any) -> None:
+def test_flat_line_has_unknown_compile_mode_and_task(imported: Any) -> None:
     session = imported(lines(FLAT))
     (row,) = measured(session)
     assert row.name == "cuda amp-fp16 compile=unknown pad=unknown bs=8 seq=128"
     assert session.start.sweep.task == "unknown"
 
 
-def test_a_line_without_a_length_stands_in_its_own_words(imported: Any) -> None:
+def test_line_without_a_sequence_length_is_labeled(imported: Any) -> None:
     bare = {"device": "cpu", "batch_size": 4, "latency_ms_mean": 2.0}
     session = imported(lines(bare, bare | {"batch_size": 8, "mixed_precision": False}))
     assert [row.name for row in measured(session)] == ["cpu bs=4", "cpu fp32 bs=8"]
@@ -195,13 +198,13 @@ def test_a_line_without_a_length_stands_in_its_own_words(imported: Any) -> None:
     assert "seq=" not in markdown(session)
 
 
-def test_lines_with_a_length_form_a_series(imported: Any) -> None:
+def test_lines_with_a_sequence_length_form_a_series(imported: Any) -> None:
     session = imported(lines(*(FLAT | {"batch_size": size, "throughput_mean": None} for size in (8, 16, 32))))
     (found,) = series(measured(session))
     assert len(scaling(found).steps) == 3
 
 
-def test_a_rate_that_its_batch_and_time_contradict_is_marked(imported: Any) -> None:
+def test_rate_that_contradicts_batch_size_and_time_is_marked(imported: Any) -> None:
     odd = {"device": "cpu", "batch_size": 8, "latency_ms_mean": 1, "throughput_mean": 999_999}
     fine = {"device": "cpu", "batch_size": 16, "latency_ms_mean": 10, "throughput_mean": 1500}
     first, second = measured(imported(lines(odd, fine)))
@@ -210,11 +213,13 @@ def test_a_rate_that_its_batch_and_time_contradict_is_marked(imported: Any) -> N
 
 
 def test_models_cannot_be_mixed(imported: Any) -> None:
-    with pytest.raises(BenchtuiError, match=r"2 models \('a', 'b'\); a session has one: split the file"):
+    with pytest.raises(
+        BenchtuiError, match=r"2 models \('a', 'b'\); a session has only one, so split the file"
+    ):
         imported(lines(*(FLAT | {"model": name} for name in "ab")))
 
 
-def test_many_combinations_are_no_obstacle(imported: Any) -> None:
+def test_many_combinations_are_counted_quickly(imported: Any) -> None:
     session = imported(lines(*(FLAT | {"batch_size": n, "sequence_length": n} for n in range(1, 400))))
     assert len(session.cases) == 399
     assert session.messages[-1].text.endswith("158,799 more")

@@ -45,7 +45,7 @@ TEST = {
 }
 
 
-def test_hyperfine_keeps_every_run_and_pools_a_command_that_comes_twice(imported: Any) -> None:
+def test_hyperfine_runs_are_kept_and_repeated_commands_pooled(imported: Any) -> None:
     session = imported(COMMANDS)
     first, second = measured(session)
     assert [first.name, second.name] == ["sleep 0.02", "sleep 0.03"]
@@ -56,13 +56,13 @@ def test_hyperfine_keeps_every_run_and_pools_a_command_that_comes_twice(imported
     assert session.to_frame()["batch_size"].isna().all()
 
 
-def test_a_command_has_no_samples(imported: Any) -> None:
+def test_hyperfine_command_has_no_samples(imported: Any) -> None:
     first = measured(imported(COMMANDS))[0]
     assert first.case.samples_per_step == 0
     assert not first.metrics.samples_per_s
 
 
-def test_a_command_whose_every_run_failed_is_a_failed_case(imported: Any) -> None:
+def test_hyperfine_command_that_always_failed_is_a_failed_case(imported: Any) -> None:
     commands = [
         {"command": "a", "mean": 0.1, "times": [0.1, 0.1], "exit_codes": [1, 1]},
         {"command": "b", "mean": 0.1, "times": [0.1, 0.1], "exit_codes": [2, None]},
@@ -79,22 +79,22 @@ def test_a_command_whose_every_run_failed_is_a_failed_case(imported: Any) -> Non
     assert [row.name for row in measured(session)] == ["c"]
 
 
-def test_user_and_system_time_are_processors_in_use_and_parameters_are_in_the_name(imported: Any) -> None:
+def test_hyperfine_cpu_time_and_parameters_are_imported(imported: Any) -> None:
     command = {"command": "work 4", "mean": 0.5, "user": 0.8, "system": 0.2, "times": [0.5]}
     session = imported({"results": [command | {"parameters": {"threads": "4"}, "stddev": None, "seed": 3}]})
     (case,) = session.cases
     assert case.name == "work 4 threads=4"
     assert case.finished.environment.worker_cpu == pytest.approx(2.0)
-    assert session.messages[-1].text == "not taken over: results.seed"
+    assert session.messages[-1].text == "ignored fields: results.seed"
 
 
-def test_statistics_of_a_command_without_its_runs_are_named(imported: Any) -> None:
+def test_hyperfine_statistics_without_runs_are_listed_as_ignored(imported: Any) -> None:
     session = imported({"results": [{"command": "a", "mean": 0.5, "stddev": 0.1, "median": 0.4}]})
     assert measured(session)[0].metrics.latency_ms.mean == 500.0
-    assert session.messages[-1].text == "not taken over: results.stddev, results.median"
+    assert session.messages[-1].text == "ignored fields: results.stddev, results.median"
 
 
-def test_llama_bench_names_a_test_in_its_own_words(imported: Any) -> None:
+def test_llama_bench_test_keeps_its_own_name(imported: Any) -> None:
     generated = TEST | {"n_prompt": 0, "n_gen": 128, "n_batch": 512, "samples_ns": [1_000_000_000]}
     session = imported([TEST, generated])
     prompt, decode = measured(session)
@@ -106,36 +106,32 @@ def test_llama_bench_names_a_test_in_its_own_words(imported: Any) -> None:
     assert session.start.host.hostname is None
 
 
-def test_llama_bench_keeps_gpu_build_and_date_and_tells_its_options(imported: Any) -> None:
+def test_llama_bench_gpu_build_date_and_options_are_kept(imported: Any) -> None:
     session = imported(
         [TEST | {"samples_ttft_ns": [1]}, TEST | {"n_gen": 1, "test_time": "2025-04-24T11:58:51Z"}]
     )
     assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
     assert session.start.host.packages == {"llama.cpp": "5163 8cf427ff"}
     assert session.start.measured == "2025-04-24T11:58:51Z"
-    said = [message.text for message in session.messages[1:]]
-    assert said == [
-        "options of every test: n_threads=8, n_gpu_layers=-1, n_batch=2048",
-        "not taken over: model_size, samples_ttft_ns",
+    texts = [message.text for message in session.messages[1:]]
+    assert texts == [
+        "options shared by all tests: n_threads=8, n_gpu_layers=-1, n_batch=2048",
+        "ignored fields: model_size, samples_ttft_ns",
     ]
 
 
-def test_llama_bench_of_two_gpus_says_whose_is_taken(imported: Any) -> None:
+def test_llama_bench_note_says_which_of_two_gpus_is_used(imported: Any) -> None:
     session = imported([TEST, TEST | {"n_prompt": 1, "gpu_info": "Another, Third"}])
     assert [gpu.name for gpu in session.start.host.gpus] == ["Some GPU"]
-    assert "gpu_info differs between the tests; that of the first is taken" in [
-        m.text for m in session.messages
-    ]
+    assert "gpu_info differs between the tests; using the first one" in [m.text for m in session.messages]
 
 
-def test_llama_bench_lines_are_read_like_its_array(imported: Any) -> None:
+def test_llama_bench_jsonl_is_read_like_its_json(imported: Any) -> None:
     text = "\n".join(msgspec.json.encode(each).decode() for each in (TEST, TEST | {"n_prompt": 256}))
     assert [row.config.label for row in measured(imported(text))] == ["qwen2 7B pp512", "qwen2 7B pp256"]
 
 
-def test_optimum_benchmark_keeps_its_calls_and_what_it_said_of_the_machine(
-    imported: Any, optimum_file: Path
-) -> None:
+def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optimum_file: Path) -> None:
     session = imported(optimum_file)
     (row,) = measured(session)
     assert row.name == "cpu unknown compile=off bs=4 seq=16"
@@ -151,20 +147,20 @@ def test_optimum_benchmark_keeps_its_calls_and_what_it_said_of_the_machine(
     assert "FP32" not in text
 
 
-def test_what_optimum_benchmark_says_besides_is_named(imported: Any, optimum_file: Path) -> None:
-    said = imported(optimum_file).messages[-1].text
-    assert said.startswith("not taken over: config.backend.")
-    assert "config.backend.seed" in said
-    assert said.endswith("report.load_model")
+def test_ignored_optimum_benchmark_fields_are_listed(imported: Any, optimum_file: Path) -> None:
+    note = imported(optimum_file).messages[-1].text
+    assert note.startswith("ignored fields: config.backend.")
+    assert "config.backend.seed" in note
+    assert note.endswith("report.load_model")
 
 
-def test_a_dtype_that_is_configured_is_the_precision(imported: Any, optimum_file: Path) -> None:
+def test_configured_dtype_is_the_precision(imported: Any, optimum_file: Path) -> None:
     whole = msgspec.json.decode(optimum_file.read_bytes())
     whole["config"]["backend"]["torch_dtype"] = "bfloat16"
     assert measured(imported(whole))[0].config.precision == "bf16"
 
 
-def test_a_server_behind_optimum_benchmark_says_nothing_of_compiling(imported: Any, optimum_file: Path) -> None:
+def test_compile_mode_of_a_server_backend_is_unknown(imported: Any, optimum_file: Path) -> None:
     whole = msgspec.json.decode(optimum_file.read_bytes())
     backend = whole["config"]["backend"]
     whole["config"]["backend"] = backend | {"name": "py-txi", "dtype": None}
@@ -179,9 +175,7 @@ def test_a_server_behind_optimum_benchmark_says_nothing_of_compiling(imported: A
     assert [gpu.name for gpu in session.start.host.gpus] == ["Tesla T4"]
 
 
-def test_an_optimum_report_without_its_configuration_says_only_its_figures(
-    imported: Any, optimum_file: Path
-) -> None:
+def test_optimum_report_without_configuration_has_only_metrics(imported: Any, optimum_file: Path) -> None:
     report = msgspec.json.decode(optimum_file.read_bytes())["report"]
     (row,) = measured(imported(report))
     assert (row.name, row.config.device) == ("forward bs=4", "unknown")
@@ -189,7 +183,7 @@ def test_an_optimum_report_without_its_configuration_says_only_its_figures(
     assert row.metrics.samples_per_s == pytest.approx(739.7327, abs=1e-3)
 
 
-def test_a_generation_of_optimum_is_prefill_and_decode(imported: Any, optimum_file: Path) -> None:
+def test_optimum_generation_is_prefill_and_decode(imported: Any, optimum_file: Path) -> None:
     whole = msgspec.json.decode(optimum_file.read_bytes())
     times = {"latency": {"unit": "s", "values": [0.1, 0.2]}, "memory": None}
     energy = {"unit": "kWh", "cpu": 1e-6, "gpu": 2e-6, "ram": 0.0, "total": 3e-6}
@@ -234,7 +228,7 @@ GENERATION = {
 """As version 0.6 writes it: its generate counts tokens of the decoding as samples."""
 
 
-def test_a_report_of_a_generation_alone_tells_batch_and_new_tokens_by_its_rates(imported: Any) -> None:
+def test_batch_and_new_tokens_are_derived_from_rates_of_a_report(imported: Any) -> None:
     session = imported(GENERATION)
     (row,) = measured(session)
     assert (row.name, session.start.sweep.task) == ("generate bs=2", "generate")
@@ -243,12 +237,10 @@ def test_a_report_of_a_generation_alone_tells_batch_and_new_tokens_by_its_rates(
     assert row.metrics.new_tokens_per_s == pytest.approx(64.0)
     assert row.metrics.time_per_output_token_ms.median == pytest.approx(900 / 31)
     assert row.case.finished.memory.peak_rss_mb == 7.0
-    assert session.messages[-1].text == "not taken over: report.load_model, report.per_token (62 latencies)"
+    assert session.messages[-1].text == "ignored fields: report.load_model, report.per_token (62 latencies)"
 
 
-def test_a_generation_of_a_configured_batch_without_a_length_has_that_batch(
-    imported: Any, optimum_file: Path
-) -> None:
+def test_configured_batch_size_is_used_without_a_sequence_length(imported: Any, optimum_file: Path) -> None:
     config = msgspec.json.decode(optimum_file.read_bytes())["config"]
     config["backend"]["task"] = "text-generation"
     config["scenario"]["input_shapes"] = {"batch_size": 2}
@@ -257,30 +249,30 @@ def test_a_generation_of_a_configured_batch_without_a_length_has_that_batch(
     assert row.case.samples_per_step == 2
 
 
-def test_calls_without_a_rate_have_no_known_samples(imported: Any) -> None:
+def test_calls_without_a_rate_have_unknown_samples(imported: Any) -> None:
     (row,) = measured(imported({"forward": target(0.5)}))
     assert (row.name, row.case.samples_per_step) == ("forward", 0)
 
 
 BROKEN = [
-    ("", "not results of a known tool; known are optimum-benchmark"),
-    ("{", "not valid JSON: line 1, column 2: it ends in the middle"),
-    ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: it ends in the middle"),
+    ("", "not a supported format; supported formats: optimum-benchmark"),
+    ("{", "not valid JSON: line 1, column 2: unexpected end of file"),
+    ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: unexpected end of file"),
     ('{\n "ä": 1,\n}', "not valid JSON: line 3, column 1: trailing comma in object"),
     ("[" * 100_000, "not valid JSON: nested too deeply"),
-    ("[1, 2]", "not results of a known tool"),
+    ("[1, 2]", "not a supported format"),
     (
         "name,precision,compile,batch_size,max_length,tokens_per_sec\n",
-        "of training-csv but for avg_step_time; known",
+        "looks like training-csv, but lacks avg_step_time; supported",
     ),
     (
         {"device": "cpu", "batch_size": 1, "latency_mean": 2},
-        "results of batch-sweep but for latency_ms_mean; known",
+        "looks like batch-sweep, but lacks latency_ms_mean; supported",
     ),
-    ({"device": "cpu", "metrics": {}}, "results of batch-sweep but for batch_size"),
-    ([{"n_prompt": 1, "n_gen": 0}], "results of llama-bench but for avg_ns"),
-    ({"results": [{"mean": 1.0}]}, "results of hyperfine but for command"),
-    ({"forward": {"latency": None}}, "results of optimum-benchmark but for memory"),
+    ({"device": "cpu", "metrics": {}}, "looks like batch-sweep, but lacks batch_size"),
+    ([{"n_prompt": 1, "n_gen": 0}], "looks like llama-bench, but lacks avg_ns"),
+    ({"results": [{"mean": 1.0}]}, "looks like hyperfine, but lacks command"),
+    ({"forward": {"latency": None}}, "looks like optimum-benchmark, but lacks memory"),
     ({"results": []}, "results []: expected `array` of length >= 1"),
     ({"results": [{"command": "a", "mean": "slow"}]}, "results[0].mean 'slow': expected `float`, got `str`"),
     (
@@ -289,7 +281,7 @@ BROKEN = [
     ),
     ([TEST | {"avg_ns": 0}], "test 1: avg_ns 0: expected `float` > 0"),
     ([TEST, TEST | {"n_prompt": 10**12}], "test 2: n_prompt 1000000000000: expected `int` <= "),
-    ([{"event": "session_started"}], "a session already"),
+    ([{"event": "session_started"}], "already a benchtui session"),
     (
         '{"device": "cpu", "batch_size": 1, "latency_ms_mean": 1}\n{half',
         "JSON: line 2, column 2: object keys must",
@@ -307,23 +299,25 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), BROKEN, ids=[said for _, said in BROKEN])
-def test_broken_input_is_one_line_with_file_place_and_value(imported: Any, content: object, said: str) -> None:
+@pytest.mark.parametrize(("content", "expected"), BROKEN, ids=[expected for _, expected in BROKEN])
+def test_invalid_input_is_reported_with_file_place_and_value(
+    imported: Any, content: object, expected: str
+) -> None:
     with pytest.raises(BenchtuiError) as caught:
         imported(content)
     text = str(caught.value)
-    assert said in text
+    assert expected in text
     assert "source" in text
     assert "\n" not in text
 
 
-def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path) -> None:
+def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="'hyperfin' is not known \\(did you mean 'hyperfine'"):
         read(tmp_path / "none", "hyperfin")
     assert set(IMPORTERS) == {"optimum-benchmark", "llama-bench", "hyperfine", "batch-sweep", "training-csv"}
 
 
-def test_an_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) -> None:
+def test_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text("precious")
     with pytest.raises(BenchtuiError, match="never overwritten"):
@@ -331,20 +325,20 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path, optimum_file: Path)
     assert path.read_text() == "precious"
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_binary_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "binary"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BenchtuiError, match="not a text file in UTF-8"):
+    with pytest.raises(BenchtuiError, match="not a UTF-8 text file"):
         read(path)
 
 
-def test_a_generation_without_steps_is_refused(imported: Any) -> None:
+def test_generation_without_steps_is_rejected(imported: Any) -> None:
     empty = {"latency": {"unit": "s", "values": []}, "memory": None}
     with pytest.raises(BenchtuiError, match="no latencies of"):
         imported({"prefill": empty, "decode": empty})
 
 
-def test_a_figure_that_no_session_holds_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_out_of_range_value_is_rejected_before_writing(tmp_path: Path) -> None:
     target = {"latency": {"unit": "s", "values": [0.5]}, "memory": None}
     config = {
         "name": "x",
@@ -354,13 +348,13 @@ def test_a_figure_that_no_session_holds_is_refused_before_anything_is_written(tm
     }
     (tmp_path / "r.json").write_bytes(msgspec.json.encode({"report": {"forward": target}, "config": config}))
     with pytest.raises(
-        BenchtuiError, match=r"beyond what a session holds: Expected `int` >= 0 - at `\$.host.cpu_count`"
+        BenchtuiError, match=r"value out of range for a session: Expected `int` >= 0 - at `\$.host.cpu_count`"
     ):
         write(read(tmp_path / "r.json"), tmp_path / "s.json")
     assert not (tmp_path / "s.json").exists()
 
 
-def test_a_file_of_all_keys_but_no_results_is_not_said_to_lack_any(tmp_path: Path) -> None:
+def test_file_with_all_keys_but_no_results_is_not_said_to_lack_keys(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(b'{"report":{"a":{"latency":null,"memory":null},"b":{"latency":null}}}')
-    with pytest.raises(BenchtuiError, match="not results of a known tool; known are"):
+    with pytest.raises(BenchtuiError, match="not a supported format; supported formats:"):
         read(tmp_path / "r.json")

@@ -11,7 +11,7 @@ from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.results import measured
 
 
-def test_the_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_file: Path) -> None:
+def test_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     results = measured(session)
     fastest = max(results, key=lambda row: row.metrics.samples_per_s)
@@ -24,7 +24,7 @@ def test_the_fastest_run_leads_the_plain_one_by_93_percent(imported: Any, csv_fi
     assert round(100 * (fastest.metrics.samples_per_s / baseline.metrics.samples_per_s - 1)) == 93
 
 
-def test_the_most_tokens_for_a_megabyte_are_those_of_batch_3(imported: Any, csv_file: Path) -> None:
+def test_batch_3_has_the_most_tokens_per_megabyte(imported: Any, csv_file: Path) -> None:
     decision = decide(imported(csv_file), Objective("memory"))
     assert decision.best is not None
     config = decision.best.config
@@ -35,14 +35,14 @@ def test_the_most_tokens_for_a_megabyte_are_those_of_batch_3(imported: Any, csv_
     assert rate / memory.peak_allocated_mb == pytest.approx(4.24, abs=0.005)
 
 
-def test_the_frame_ranks_like_the_table(imported: Any, csv_file: Path) -> None:
+def test_data_frame_ranks_cases_like_the_table(imported: Any, csv_file: Path) -> None:
     frame = imported(csv_file).to_frame()
     first = frame.sort_values("padded_tokens_per_s", ascending=False).iloc[0]
     assert (first["compile"], first["batch_size"], first["device"]) == ("reduce-overhead", 5, "cuda")
     assert frame["latency_p50_ms"].isna().all()
 
 
-def test_a_run_that_stands_there_twice_is_one_case_of_two_repeats(imported: Any, csv_file: Path) -> None:
+def test_duplicate_run_is_one_case_with_two_repeats(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     twice = [row for row in measured(session) if row.metrics.rounds_ms]
     (row,) = twice
@@ -53,49 +53,51 @@ def test_a_run_that_stands_there_twice_is_one_case_of_two_repeats(imported: Any,
     assert 10_422.8 < row.metrics.padded_tokens_per_s < 10_427.4
 
 
-def test_combinations_the_table_lacks_are_no_cases_and_are_named(imported: Any, csv_file: Path) -> None:
+def test_combinations_missing_from_the_table_are_listed(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     assert [case.state for case in session.cases] == ["ok"] * 19
     assert session.finished.outcome == "completed"
     assert session.messages[-1].text == (
-        "not in the file, of all combinations of its options: cuda amp-fp16 compile=off bs=4 seq=768, "
+        "combinations of options missing from the file: cuda amp-fp16 compile=off bs=4 seq=768, "
         "cuda amp-fp16 compile=off bs=5 seq=768, cuda fp32 compile=default bs=1 seq=768, 8 more"
     )
     assert "skipped" not in markdown(session)
 
 
-def test_the_scripts_fp16_is_autocast(imported: Any, csv_file: Path) -> None:
+def test_fp16_of_the_script_is_autocast(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     assert session.start.sweep.axes.precision == ("amp-fp16", "fp32")
     assert (
-        session.messages[1].text == "precision: the script's fp16 is autocast with a GradScaler, amp-fp16 here"
+        session.messages[1].text
+        == "precision: fp16 in the script is autocast with a GradScaler, imported as amp-fp16"
     )
 
 
-def test_columns_that_are_not_taken_over_are_named_with_their_range(imported: Any, csv_file: Path) -> None:
+def test_ignored_columns_are_listed_with_their_range(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
-    said = [message.text for message in session.messages]
+    texts = [message.text for message in session.messages]
     assert (
-        "not taken over: compile_warmup_time (0 to 0.7619; the call of torch.compile, which compiles nothing), "
-        "gpu_utilization_avg (81.42 to 99.22; as nvidia-smi read it once after each step)"
-    ) in said
-    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in said)
+        "ignored fields: compile_warmup_time"
+        " (0 to 0.7619; time of calling torch.compile, which compiles nothing yet), "
+        "gpu_utilization_avg (81.42 to 99.22; read by nvidia-smi once after each step)"
+    ) in texts
+    assert any(text.startswith("samples/s: tokens_per_sec over max_length") for text in texts)
     assert "compile_warmup_time (0 to 0.7619" in markdown(session)
 
 
-def test_a_column_of_words_is_named_without_a_range(imported: Any) -> None:
+def test_ignored_text_column_is_listed_without_a_range(imported: Any) -> None:
     session = imported(f"{HEAD},optimizer\na_F_def_,fp32,False,1,5,1,8,8,adamw\n", "training-csv")
-    assert session.messages[-1].text == "not taken over: optimizer"
+    assert session.messages[-1].text == "ignored fields: optimizer"
 
 
-def test_a_rate_that_batch_and_step_contradict_is_marked(imported: Any) -> None:
+def test_rate_that_contradicts_batch_size_and_step_is_marked(imported: Any) -> None:
     head = f"{HEAD},padding"
     fine, odd = "a_F_def_,fp32,False,4,5,1,31,8,max_length", "b_F_def_,fp32,False,8,5,1,31,8,max_length"
     rows = measured(imported(f"{head}\n{fine}\n{odd}\n", "training-csv"))
     assert [row.case.marks for row in rows] == [(), ("throughput doesn't agree with batch size over latency",)]
 
 
-def test_what_the_table_does_not_say_stays_unknown(imported: Any, csv_file: Path) -> None:
+def test_fields_missing_from_the_table_stay_unknown(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     host = session.start.host
     assert (host.hostname, host.gpus, session.runtime, session.start.sweep.dataset) == (
@@ -111,23 +113,23 @@ HEAD = "name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         ("a,fp16,True,0,5,1,1,8", "line 2: batch_size '0': expected `int` >= 1"),
         ("a,fp16,True,1,5,nan,1,8", "line 2: avg_step_time 'nan': expected `float` > 0"),
         ("a,fp16,maybe,1,5,1,1,8", "line 2: compile 'maybe': expected `bool`"),
         ("a,fp16,True,1,5,1,1", "missing required field `max_length`"),
-        ("a,fp16,True,1,5,1,1,8,9", "line 2: more values than the 8 columns"),
-        ("", "no measurement in it"),
+        ("a,fp16,True,1,5,1,1,8,9", "line 2: more values than columns (8)"),
+        ("", "contains no measurements"),
     ],
 )
-def test_a_broken_row_is_told_with_its_line_and_value(imported: Any, row: str, said: str) -> None:
+def test_invalid_row_is_reported_with_line_and_value(imported: Any, row: str, expected: str) -> None:
     with pytest.raises(BenchtuiError, match="source") as caught:
         imported(f"{HEAD}\n{row}\n", "training-csv")
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_field_without_end_is_refused(imported: Any) -> None:
+def test_oversized_field_is_rejected(imported: Any) -> None:
     with pytest.raises(BenchtuiError, match="field larger than field limit"):
         imported(f"{HEAD}\na,{'x' * 200_000},True,1,5,1,1,8\n", "training-csv")

@@ -1,4 +1,4 @@
-"""A session that is saved beside a file that others have damaged."""
+"""Rescue of a session whose file others have damaged."""
 
 import errno
 import json
@@ -18,9 +18,9 @@ def message(text: str) -> Message:
     return Message(t=1.0, level="info", text=text)
 
 
-def test_what_is_found_before_the_last_event_is_told_before_it(tmp_path: Path) -> None:
+def test_damage_found_before_the_last_event_is_reported_before_it(tmp_path: Path) -> None:
     path, saved = tmp_path / "s.json", tmp_path / "s.rescued.json"
-    log = SessionLog(Journal(path, spare=True))
+    log = SessionLog(Journal(path, backup=True))
     log.tell("one")
     os.truncate(path, 0)
     log.write(SessionFinished(t=2.0, outcome="completed"))
@@ -31,7 +31,7 @@ def test_what_is_found_before_the_last_event_is_told_before_it(tmp_path: Path) -
     assert (log.path, path.read_bytes()) == (saved, b"")
 
 
-def test_without_a_copy_a_damaged_file_is_an_error_and_is_left(tmp_path: Path) -> None:
+def test_damaged_file_without_a_backup_is_an_error_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     journal = Journal(path)
     journal.append(message("one"))
@@ -43,9 +43,9 @@ def test_without_a_copy_a_damaged_file_is_an_error_and_is_left(tmp_path: Path) -
     journal.close()
 
 
-def test_a_full_disk_takes_the_copy_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_drops_the_backup_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, write, full = tmp_path / "s.json", os.write, [True]
-    journal = Journal(path, spare=True)
+    journal = Journal(path, backup=True)
     journal.append(message("one"))
 
     def refuse(fd: int, data: bytes) -> int:
@@ -66,10 +66,10 @@ def test_a_full_disk_takes_the_copy_first(tmp_path: Path, monkeypatch: pytest.Mo
     journal.close()
 
 
-def test_a_name_that_is_taken_is_left_and_a_reader_takes_the_right_one(tmp_path: Path) -> None:
+def test_rescue_uses_a_free_name_and_readers_find_it(tmp_path: Path) -> None:
     path, taken = tmp_path / "s.json", tmp_path / "s.rescued.json"
     taken.write_text('[\n{"event":"message","t":0.0,"level":"info","text":"of another session"},\n')
-    journal = Journal(path, spare=True)
+    journal = Journal(path, backup=True)
     journal.append(message("one"))
     tail = Tail(path)
     assert [event.text for event in tail.read() if isinstance(event, Message)] == ["one"]

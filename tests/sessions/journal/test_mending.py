@@ -1,4 +1,4 @@
-"""Session files that are gone on with: however they ended, and wherever the one who mends them is killed."""
+"""Resumed session files: however they ended, and wherever the process that repairs them is killed."""
 
 import json
 import os
@@ -16,18 +16,18 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Config
 
-AGAIN = Resumed(t=99.0, created="2026-11-21T12:00:00Z", host=Host(), cases=(0,))
+RESUMED = Resumed(t=99.0, created="2026-11-21T12:00:00Z", host=Host(), cases=(0,))
 END = SessionFinished(t=100.0, outcome="completed")
 
 
 @pytest.fixture
 def events(bench: Any) -> list[AnyEvent]:
-    """A small whole session, stopped before its end."""
+    """A small session, interrupted before its end."""
     made: list[AnyEvent] = bench.events(bench.case(ms=[1.0, 2.5]), finished="interrupted")
     return made
 
 
-def written(path: Path, events: list[AnyEvent]) -> bytes:
+def write_session(path: Path, events: list[AnyEvent]) -> bytes:
     path.unlink(missing_ok=True)
     record = Journal(path)
     for event in events:
@@ -36,7 +36,7 @@ def written(path: Path, events: list[AnyEvent]) -> bytes:
     return path.read_bytes()
 
 
-def gone_on(path: Path, *more: AnyEvent) -> None:
+def resume(path: Path, *more: AnyEvent) -> None:
     record = Journal(path, resumed=True)
     try:
         for event in more:
@@ -45,45 +45,43 @@ def gone_on(path: Path, *more: AnyEvent) -> None:
         record.close()
 
 
-def test_cut_anywhere_it_goes_on_and_ends_as_one_array(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_file_cut_anywhere_can_be_resumed_and_ends_as_one_array(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
-    data = written(path, events)
+    data = write_session(path, events)
     for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
         path.write_bytes(data[:size])
         before = read(path).events
-        gone_on(path, AGAIN, END)
-        assert read(path).events == [*before, AGAIN, END], size
+        resume(path, RESUMED, END)
+        assert read(path).events == [*before, RESUMED, END], size
         whole = json.loads(path.read_text())
         assert [each["event"] for each in whole][-2:] == ["resumed", "session_finished"]
         assert len(whole) == len(before) + 2
 
 
-def test_a_file_is_gone_on_with_again_and_again(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_file_can_be_resumed_repeatedly(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
-    written(path, events)
+    write_session(path, events)
     for _ in range(3):
-        gone_on(path, AGAIN, END)
+        resume(path, RESUMED, END)
     assert json.loads(path.read_text())[-1]["event"] == "session_finished"
-    assert read(path).events == [*events, *[AGAIN, END] * 3]
+    assert read(path).events == [*events, *[RESUMED, END] * 3]
 
 
-def test_an_unfinished_line_that_ends_in_a_bracket_is_no_closed_file(
-    tmp_path: Path, events: list[AnyEvent]
-) -> None:
+def test_partial_line_ending_in_a_bracket_is_not_a_closed_file(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     torn = b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":[1.0,2.0]'
-    path.write_bytes(written(path, events[:-1]) + torn)
-    gone_on(path, AGAIN)
-    assert read(path).events == [*events[:-1], AGAIN]
+    path.write_bytes(write_session(path, events[:-1]) + torn)
+    resume(path, RESUMED)
+    assert read(path).events == [*events[:-1], RESUMED]
 
 
-def test_white_space_at_the_end_and_long_unfinished_lines_are_no_matter(
+def test_trailing_white_space_and_long_partial_lines_are_repaired(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_PIECE", 7)
+    monkeypatch.setattr(writer, "_CHUNK_BYTES", 7)
     path = tmp_path / "s.json"
-    closed = written(path, events)
-    cut = written(path, events[:-1])
+    closed = write_session(path, events)
+    cut = write_session(path, events[:-1])
     for data, known in (
         (closed.rstrip(), events),
         (closed + b"\n  \n", events),
@@ -91,46 +89,46 @@ def test_white_space_at_the_end_and_long_unfinished_lines_are_no_matter(
         (cut + b'{"event":"steps","wall_ms":[' + b"1.0," * 50, events[:-1]),
     ):
         path.write_bytes(data)
-        gone_on(path, AGAIN, END)
-        assert read(path).events == [*known, AGAIN, END], data[-40:]
+        resume(path, RESUMED, END)
+        assert read(path).events == [*known, RESUMED, END], data[-40:]
         assert len(json.loads(path.read_text())) == len(known) + 2
 
 
 class KilledError(BaseException):
-    """Stands for the end of the process in the middle of what it did."""
+    """Simulates a kill in the middle of a system call."""
 
 
-def killed_at(call: int, letters: int) -> dict[str, Callable[..., Any]]:
-    """Stand-ins for the calls that change a file; at the given one the process ends, a write half done."""
+def killing_calls(call: int, letters: int) -> dict[str, Callable[..., Any]]:
+    """Replacements for the calls that change a file. The given call kills the process, a write half done."""
     made = [0]
 
-    def stand_in(real: Callable[..., Any], half: Callable[..., Any]) -> Callable[..., Any]:
-        def act(*arguments: Any) -> Any:
+    def replacement(real: Callable[..., Any], half: Callable[..., Any]) -> Callable[..., Any]:
+        def call_or_die(*arguments: Any) -> Any:
             made[0] += 1
             if made[0] > call:
                 half(*arguments)
                 raise KilledError
             return real(*arguments)
 
-        return act
+        return call_or_die
 
     write = os.write
     return {
-        "ftruncate": stand_in(os.ftruncate, lambda *_: None),
-        "pwrite": stand_in(os.pwrite, lambda *_: None),
-        "write": stand_in(write, lambda fd, data: write(fd, bytes(data)[:letters])),
+        "ftruncate": replacement(os.ftruncate, lambda *_: None),
+        "pwrite": replacement(os.pwrite, lambda *_: None),
+        "write": replacement(write, lambda fd, data: write(fd, bytes(data)[:letters])),
     }
 
 
 @pytest.mark.parametrize("ending", ["closed", "torn", "no comma"])
-def test_killed_anywhere_while_it_is_mended_it_is_read_and_gone_on_with(
+def test_file_survives_a_kill_anywhere_during_repair(
     tmp_path: Path, events: list[AnyEvent], ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s.json"
-    closed = written(path, events)
+    closed = write_session(path, events)
     data, known = {
         "closed": (closed, events),
-        "torn": (written(path, events[:-1]) + b'{"event":"me', events[:-1]),
+        "torn": (write_session(path, events[:-1]) + b'{"event":"me', events[:-1]),
         "no comma": (closed.removesuffix(b"]\n"), events),
     }[ending]
     seen = set()
@@ -138,25 +136,25 @@ def test_killed_anywhere_while_it_is_mended_it_is_read_and_gone_on_with(
         for letters in (0, 1, 2, 3, 40):
             path.write_bytes(data)
             with monkeypatch.context() as patched:
-                for name, stand_in in killed_at(call, letters).items():
-                    patched.setattr(os, name, stand_in)
+                for name, replacement in killing_calls(call, letters).items():
+                    patched.setattr(os, name, replacement)
                 try:
-                    gone_on(path, AGAIN)
+                    resume(path, RESUMED)
                     seen.add("ended")
                 except KilledError:
                     seen.add("killed")
             assert read(path).events[: len(known)] == known
-            gone_on(path, AGAIN, END)
-            assert read(path).events in ([*known, AGAIN, END], [*known, AGAIN, AGAIN, END])
+            resume(path, RESUMED, END)
+            assert read(path).events in ([*known, RESUMED, END], [*known, RESUMED, RESUMED, END])
             json.loads(path.read_text())
     assert seen == {"ended", "killed"}
 
 
-def test_a_disk_that_is_full_leaves_a_file_that_can_be_gone_on_with(
+def test_full_disk_leaves_a_resumable_file(
     tmp_path: Path, events: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s.json"
-    path.write_bytes(written(path, events).removesuffix(b"]\n"))  # its last line still lacks a comma
+    path.write_bytes(write_session(path, events).removesuffix(b"]\n"))  # its last line still lacks a comma
     record, write = Journal(path, resumed=True), os.write
 
     def full(fd: int, data: bytes) -> int:
@@ -166,54 +164,56 @@ def test_a_disk_that_is_full_leaves_a_file_that_can_be_gone_on_with(
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
-            record.append(AGAIN)
+            record.append(RESUMED)
     assert read(path).events == events
-    record.append(AGAIN)
+    record.append(RESUMED)
     record.append(END)
     record.close()
-    assert read(path).events == [*events, AGAIN, END]
+    assert read(path).events == [*events, RESUMED, END]
     json.loads(path.read_text())
 
 
-def test_opening_a_file_to_go_on_changes_nothing(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_opening_a_file_to_resume_changes_nothing(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
-    data = written(path, events)
-    gone_on(path)
+    data = write_session(path, events)
+    resume(path)
     assert path.read_bytes() == data
 
 
-def test_a_file_that_is_being_written_is_refused_whoever_began_it(
-    tmp_path: Path, events: list[AnyEvent]
-) -> None:
+def test_file_being_written_is_rejected(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     first = Journal(path)
     first.append(events[0])
-    with pytest.raises(BenchtuiError, match=f"{path}: is being written by a running sweep; `benchtui attach"):
+    with pytest.raises(
+        BenchtuiError, match=f"{path}: in use by a running sweep; watch it with `benchtui attach"
+    ):
         Journal(path, resumed=True)
     first.close()
     second = Journal(path, resumed=True)
-    with pytest.raises(BenchtuiError, match="is being written by a running sweep"):
+    with pytest.raises(BenchtuiError, match="in use by a running sweep"):
         Journal(path, resumed=True)
     second.close()
 
 
-@pytest.mark.parametrize(("name", "said"), [("none.json", "No such file"), ("folder", "Is a directory")])
-def test_a_file_that_can_not_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "reason"), [("none.json", "No such file"), ("folder", "Is a directory")])
+def test_read_only_file_is_rejected(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(BenchtuiError, match=f"{name}: the session can't be written: {said}"):
+    with pytest.raises(BenchtuiError, match=f"{name}: can't open the session file for writing: {reason}"):
         Journal(tmp_path / name, resumed=True)
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"event":"message","t":3', b'{"event":"message","t":3' + b" " * 400])
-def test_who_reads_a_record_on_sees_it_go_on(tmp_path: Path, events: list[AnyEvent], torn: bytes) -> None:
-    """Also where what was read of an unfinished line has given its place to others since."""
+def test_reader_of_a_cut_off_file_sees_the_resumed_events(
+    tmp_path: Path, events: list[AnyEvent], torn: bytes
+) -> None:
+    """Also if the part of a torn line that was read has been replaced since."""
     path = tmp_path / "s.json"
-    data = written(path, events[:-1] if torn else events)
+    data = write_session(path, events[:-1] if torn else events)
     path.write_bytes(data + torn)
     tail = Tail(path)
     seen = tail.read()
     more: list[AnyEvent] = [
-        AGAIN,
+        RESUMED,
         CaseStarted(t=99.0, case=0, config=Config(device="cpu")),
         *(Steps(t=99.0, case=0, phase="measure", wall_ms=[1.0] * 9) for _ in range(5)),
         Message(t=99.5, level="info", text="x"),
@@ -230,9 +230,9 @@ def test_who_reads_a_record_on_sees_it_go_on(tmp_path: Path, events: list[AnyEve
     tail.close()
 
 
-def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events: list[AnyEvent]) -> None:
+def test_persistently_broken_line_is_reported_with_its_number(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
-    data = written(path, events[:-1])
+    data = write_session(path, events[:-1])
     path.write_bytes(data + b'{"event":')
     tail = Tail(path)
     tail.read()
@@ -240,22 +240,22 @@ def test_a_line_that_stays_broken_is_told_with_its_number(tmp_path: Path, events
         file.write(b"nonsense},\n")
     number = data.count(b"\n") + 1
     for _ in range(2):
-        with pytest.raises(BenchtuiError, match=f"line {number}: not an event of a session"):
+        with pytest.raises(BenchtuiError, match=f"line {number}: not a session event"):
             tail.read(5)
             tail.read()
     tail.close()
 
 
-def test_a_file_that_was_there_is_never_removed(tmp_path: Path) -> None:
+def test_existing_file_is_never_removed(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.touch()
     Journal(path, resumed=True).close()
     assert path.exists()
 
 
-def test_a_device_is_no_session_to_resume(tmp_path: Path) -> None:
+def test_device_cannot_be_resumed(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to("/dev/null")
-    with pytest.raises(BenchtuiError, match="can't be written: a device, not a file"):
+    with pytest.raises(BenchtuiError, match="can't open the session file for writing: a device, not a file"):
         Journal(link, resumed=True)
     assert link.is_symlink()

@@ -1,4 +1,4 @@
-"""Long lines of steps, held against msgspec's decoding of the same."""
+"""Decoding of long ``steps`` lines, compared with that of msgspec."""
 
 import io
 from collections.abc import Sequence
@@ -39,13 +39,13 @@ STEPS = st.builds(
 
 
 def listed(event: reader.AnyRecord | None) -> Any:
-    """An event with its arrays as lists."""
+    """Return an event with its arrays as lists."""
     plain = msgspec.json.encode(event, enc_hook=list)
     return msgspec.json.decode(plain, type=Steps) if isinstance(event, Steps) else event
 
 
 @given(STEPS)
-def test_a_line_says_what_msgspec_reads_in_it(steps: Steps) -> None:
+def test_decoded_line_equals_that_of_msgspec(steps: Steps) -> None:
     found = step_arrays.decode_steps(msgspec.json.encode(steps))
     assert listed(found) == steps
 
@@ -75,7 +75,7 @@ def test_a_line_says_what_msgspec_reads_in_it(steps: Steps) -> None:
     ],
     ids=lambda change: change[1].decode(),
 )
-def test_what_is_not_quite_right_is_left_to_msgspec(change: tuple[bytes, bytes]) -> None:
+def test_invalid_line_is_left_to_msgspec(change: tuple[bytes, bytes]) -> None:
     steps = Steps(t=0.0, case=0, phase="measure", wall_ms=[1.5, 2.0], tokens=[7, 7])
     line = msgspec.json.encode(steps)
     assert change[0] in line and step_arrays.decode_steps(line)
@@ -83,7 +83,7 @@ def test_what_is_not_quite_right_is_left_to_msgspec(change: tuple[bytes, bytes])
 
 
 @pytest.mark.parametrize("most", [7, 70_000, 2**40])
-def test_counts_are_kept_as_narrow_as_they_allow(most: int) -> None:
+def test_counts_use_the_narrowest_type_that_fits(most: int) -> None:
     steps = Steps(t=0.0, case=0, phase="measure", wall_ms=[1.0], tokens=[most])
     found: Any = step_arrays.decode_steps(msgspec.json.encode(steps))
     assert found.tokens.typecode == {7: "H", 70_000: "I", 2**40: "Q"}[most]
@@ -102,7 +102,7 @@ def columns(session: Session) -> Sequence[str]:
     return [repr(case.measured) for case in session.cases]  # repr: no number is another NaN
 
 
-def test_a_session_is_the_same_however_long_its_lines_count_as(path: Path) -> None:
+def test_session_is_the_same_whichever_decoder_reads_its_lines(path: Path) -> None:
     usual, usual_figures = Session.load(path), Session.load(path, keep_steps=False)
     with mock.patch.object(reader, "LONG_LINE", 0):
         assert columns(Session.load(path)) == columns(usual)
@@ -110,7 +110,7 @@ def test_a_session_is_the_same_however_long_its_lines_count_as(path: Path) -> No
 
 
 @pytest.mark.parametrize("write", [steps_format.write_json, steps_format.write_csv])
-def test_its_steps_are_exported_just_the_same(path: Path, write: Any) -> None:
+def test_exported_steps_are_the_same_with_either_decoder(path: Path, write: Any) -> None:
     usual, long_lines = io.BytesIO(), io.BytesIO()
     write(steps_format.recorded(path), usual)
     with mock.patch.object(reader, "LONG_LINE", 0):
@@ -118,9 +118,12 @@ def test_its_steps_are_exported_just_the_same(path: Path, write: Any) -> None:
     assert usual.getvalue().count(b"\n") > 50 and long_lines.getvalue() == usual.getvalue()
 
 
-def test_a_broken_long_line_is_told_of_with_its_number(path: Path) -> None:
+def test_broken_long_line_is_reported_with_its_number(path: Path) -> None:
     text = path.read_bytes()
     number = text[: text.index(b'{"event":"steps"')].count(b"\n") + 1
     path.write_bytes(text.replace(b'"wall_ms":[', b'"wall_ms":[-', 1))
-    with mock.patch.object(reader, "LONG_LINE", 0), pytest.raises(BenchtuiError, match=f"line {number}: a br"):
+    with (
+        mock.patch.object(reader, "LONG_LINE", 0),
+        pytest.raises(BenchtuiError, match=f"line {number}: invalid"),
+    ):
         Session.load(path)

@@ -1,4 +1,4 @@
-"""The session that comes with benchtui is a real one, small, and names no folder of the machine."""
+"""The bundled demo session: real, small, and without paths of the machine that recorded it."""
 
 import json
 
@@ -9,12 +9,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 
 
-def test_it_is_found_by_its_name_and_is_small() -> None:
+def test_demo_is_found_by_name_and_small() -> None:
     assert resolve(DEMO) == demo_path()
     assert demo_path().stat().st_size < 300_000
 
 
-def test_every_case_was_measured_and_the_session_came_to_its_end() -> None:
+def test_demo_is_complete_and_every_case_is_measured() -> None:
     session = Session.load(demo_path())
     assert session.finished is not None and session.finished.outcome == "completed" and not session.torn
     assert {case.state for case in session.cases} == {"ok"}
@@ -25,22 +25,22 @@ def test_every_case_was_measured_and_the_session_came_to_its_end() -> None:
         assert "random weights" in case.marks
 
 
-def test_it_holds_no_path() -> None:
+def test_demo_contains_no_path() -> None:
     text = demo_path().read_text()
     assert all(word not in text for word in ("/home/", "/root/", "/work/", "/tmp/", ".venv"))
     assert isinstance(json.loads(text), list)
 
 
-def test_a_report_can_be_made_of_it() -> None:
+def test_demo_can_be_reported() -> None:
     report = markdown(Session.load(demo_path()))
     assert report.startswith("# ") and "random weights" in report
 
 
-def test_it_can_be_replayed_to_any_moment() -> None:
+def test_demo_can_be_replayed_to_any_moment() -> None:
     timeline = Timeline(demo_path())
     while not timeline.complete:
         timeline.read()
-    while timeline.marks.examine():
+    while timeline.marks.find_outliers():
         pass
     telling = ReplayCursor(timeline)
     done = []

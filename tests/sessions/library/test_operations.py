@@ -11,7 +11,7 @@ from benchtui.sessions.library import operations, paths
 
 @pytest.fixture
 def record(home: Path, bench: Any) -> Any:
-    """Writes a session into the library, or elsewhere."""
+    """Return a function that writes a session to the library, or elsewhere."""
 
     def write(name: str, folder: Path | None = None, id: str = "abc") -> Path:
         path = (folder or paths.folder()) / name
@@ -25,7 +25,7 @@ def record(home: Path, bench: Any) -> Any:
     return write
 
 
-def test_a_note_stands_beside_its_session(record: Any) -> None:
+def test_note_is_stored_next_to_its_session(record: Any) -> None:
     path = record("a.json")
     assert operations.note_of(path) == ""
     operations.write_note(path, "  after the\ndriver update ")
@@ -36,18 +36,18 @@ def test_a_note_stands_beside_its_session(record: Any) -> None:
     operations.write_note(path, "")
 
 
-def test_a_note_is_not_written_through_a_link_over_a_session(record: Any) -> None:
+def test_note_does_not_overwrite_a_session_through_a_link(record: Any) -> None:
     path, other = record("a.json"), record("b.json")
     before = path.read_bytes(), other.read_bytes()
     for target in (path, other):
         path.with_suffix(".note").symlink_to(target)
-        with pytest.raises(BenchtuiError, match=r"a\.note: is a session, which is never overwritten"):
+        with pytest.raises(BenchtuiError, match=r"a\.note: is a session; sessions are never overwritten"):
             operations.write_note(path, "text")
         path.with_suffix(".note").unlink()
     assert (path.read_bytes(), other.read_bytes()) == before
 
 
-def test_a_new_name_takes_the_note_along(record: Any) -> None:
+def test_rename_also_renames_the_note(record: Any) -> None:
     path = record("a.json")
     operations.write_note(path, "kept")
     renamed = operations.rename(path, "before-v1.2.json", ())
@@ -60,23 +60,23 @@ def test_a_new_name_takes_the_note_along(record: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["", " ", ".json", "../a", "a/b", ".hidden", "latest", "-1", "a\0b", "a b", "a\x1b[2J", "n" * 300]
 )
-def test_what_is_no_name_is_refused(record: Any, name: str) -> None:
+def test_invalid_name_is_rejected(record: Any, name: str) -> None:
     path = record("a.json")
-    with pytest.raises(BenchtuiError, match="can't be a session's name"):
+    with pytest.raises(BenchtuiError, match="is not a valid session name"):
         operations.rename(path, name, ())
     assert path.exists()
 
 
-def test_a_name_that_is_taken_is_refused(record: Any) -> None:
+def test_existing_name_is_rejected(record: Any) -> None:
     one, other = record("a.json"), record("b.json")
     before = other.read_text()
-    with pytest.raises(BenchtuiError, match=r"^b: there is a session of this name already"):
+    with pytest.raises(BenchtuiError, match=r"^b: a session with this name already exists"):
         operations.rename(one, "b", ())
     assert one.exists() and other.read_text() == before
     assert operations.rename(one, "a", ()) == one
 
 
-def test_deleting_takes_the_note_along(record: Any) -> None:
+def test_delete_also_deletes_the_note(record: Any) -> None:
     path = record("a.json")
     operations.write_note(path, "kept")
     operations.delete(path, ())
@@ -85,15 +85,15 @@ def test_deleting_takes_the_note_along(record: Any) -> None:
         operations.delete(path, ())
 
 
-def test_what_runs_is_left_alone(record: Any) -> None:
+def test_running_session_cannot_be_changed(record: Any) -> None:
     path = record("a.json")
     for act in (lambda: operations.delete(path, {path}), lambda: operations.rename(path, "b", {path})):
-        with pytest.raises(BenchtuiError, match="a sweep that runs can't be"):
+        with pytest.raises(BenchtuiError, match="a running sweep can't be"):
             act()
     assert path.exists()
 
 
-def test_what_is_not_in_the_library_is_left_alone(record: Any, tmp_path: Path) -> None:
+def test_session_outside_the_library_cannot_be_changed(record: Any, tmp_path: Path) -> None:
     path = record("mine.json", tmp_path)
     for act in (
         lambda: operations.delete(path, ()),
@@ -105,7 +105,7 @@ def test_what_is_not_in_the_library_is_left_alone(record: Any, tmp_path: Path) -
     assert path.exists()
 
 
-def test_a_session_from_elsewhere_is_copied_under_a_free_name(record: Any, tmp_path: Path) -> None:
+def test_imported_session_is_copied_under_a_free_name(record: Any, tmp_path: Path) -> None:
     record("session.json", id="one")
     source = record("session.json", tmp_path, id="two")
     source.chmod(0o644)
@@ -113,11 +113,11 @@ def test_a_session_from_elsewhere_is_copied_under_a_free_name(record: Any, tmp_p
     assert path == paths.folder() / "session-2.json"
     assert path.read_bytes() == source.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(BenchtuiError, match="is in the library already, as session-2"):
+    with pytest.raises(BenchtuiError, match="already in the library as session-2"):
         operations.import_session(source)
 
 
-def test_what_is_no_session_is_not_taken_in(home: Path, tmp_path: Path) -> None:
+def test_file_that_is_not_a_session_cannot_be_imported(home: Path, tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"a": 1}')
     for name in ("other.json", "none.json"):
         with pytest.raises(BenchtuiError, match=name):

@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 21, 10, 5, 9)  # noqa: DTZ001  (shown as it is)
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The library's folder, in a place of its own; the working folder is another."""
+    """Return the library folder in a temporary place. The working directory is another one."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data" / "benchtui" / "sessions"
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def record(bench: Any) -> Any:
-    """Writes a session into the library."""
+    """Return a function that writes a session to the library."""
 
     def write(
         name: str, created: str = "2026-11-21T10:00:00Z", *, id: str = "abc", finished: bool = True
@@ -43,15 +43,15 @@ def record(bench: Any) -> Any:
     return write
 
 
-def test_the_folder_is_made_for_its_owner_alone(home: Path) -> None:
+def test_library_folder_is_created_for_its_owner_only(home: Path) -> None:
     assert library.folder() == home == library.folder()
     assert stat.S_IMODE(home.stat().st_mode) & 0o077 == 0
 
 
-def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(
-        BenchtuiError, match=r"data/benchtui/sessions: the folder of sessions can't be made: Not a dir"
+        BenchtuiError, match=r"data/benchtui/sessions: can't create the session folder: Not a dir"
     ):
         library.folder()
 
@@ -71,13 +71,13 @@ def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
         ("日" * 300, "日" * 53),
     ],
 )
-def test_a_new_file_is_named_after_the_sweep_and_the_moment(home: Path, name: str, stem: str) -> None:
+def test_new_file_is_named_after_sweep_and_time(home: Path, name: str, stem: str) -> None:
     path = library.new_path(name, NOW)
     assert path == home / f"{stem}-20261121-100509.json"
     path.touch()
 
 
-def test_a_taken_name_is_counted_on() -> None:
+def test_taken_name_gets_a_number() -> None:
     names = []
     for _ in range(3):
         path = library.new_path("quick", NOW)
@@ -86,7 +86,7 @@ def test_a_taken_name_is_counted_on() -> None:
     assert names == [f"quick-20261121-100509{suffix}.json" for suffix in ("", "-2", "-3")]
 
 
-def test_the_newest_session_comes_first(record: Any) -> None:
+def test_newest_session_is_listed_first(record: Any) -> None:
     paths = [
         record("b.json", "2026-11-21T10:00:00Z"),
         record("a.json", "2026-11-22T10:00:00Z"),
@@ -99,7 +99,7 @@ def test_the_newest_session_comes_first(record: Any) -> None:
     assert found[0].started.sweep.name == "hand"
 
 
-def test_a_file_that_is_no_session_is_passed_over(home: Path, record: Any) -> None:
+def test_file_that_is_not_a_session_is_skipped(home: Path, record: Any) -> None:
     path = record("good.json")
     line = path.read_bytes()
     home.joinpath("notes.txt").write_bytes(line)
@@ -120,7 +120,7 @@ def test_a_file_that_is_no_session_is_passed_over(home: Path, record: Any) -> No
     assert [entry.path for entry in library.entries()] == [path]
 
 
-def test_a_session_is_meant_by_its_name_its_id_or_latest(record: Any) -> None:
+def test_session_is_resolved_by_name_id_or_latest(record: Any) -> None:
     old = record("old.json", "2026-11-20T10:00:00Z", id="aaa")
     new = record("new.json", "2026-11-21T10:00:00Z", id="bbb")
     for source in ("old", "old.json", "aaa"):
@@ -128,7 +128,7 @@ def test_a_session_is_meant_by_its_name_its_id_or_latest(record: Any) -> None:
     assert library.resolve("latest") == new
 
 
-def test_a_path_goes_before_the_library(tmp_path: Path, record: Any) -> None:
+def test_path_is_preferred_over_the_library(tmp_path: Path, record: Any) -> None:
     record("old.json", id="latest-id")
     (tmp_path / "old").write_text("mine")
     assert library.resolve("old") == Path("old")
@@ -136,24 +136,20 @@ def test_a_path_goes_before_the_library(tmp_path: Path, record: Any) -> None:
     assert library.resolve(os.fspath(tmp_path)) == tmp_path
 
 
-def test_an_empty_library_says_how_to_begin(home: Path) -> None:
-    with pytest.raises(
-        BenchtuiError, match=rf"^no session yet in {re.escape(str(home))}; `benchtui run quick` makes"
-    ):
+def test_empty_library_suggests_the_first_run(home: Path) -> None:
+    with pytest.raises(BenchtuiError, match=rf"^no session in {re.escape(str(home))} yet; create one with"):
         library.resolve("latest")
 
 
 @pytest.mark.parametrize("source", ["none", "", "a" * 5000, "a\0b", "*"], ids=lambda source: repr(source)[:10])
-def test_a_session_that_is_not_there_is_told(record: Any, source: str) -> None:
+def test_missing_session_is_an_error(record: Any, source: str) -> None:
     record("old.json")
-    with pytest.raises(BenchtuiError, match=r": no such session; `benchtui sessions` lists them"):
+    with pytest.raises(BenchtuiError, match=r": no such session; list the names with `benchtui sessions`"):
         library.resolve(source)
 
 
-def test_an_id_that_two_files_have_is_told_with_both(record: Any) -> None:
+def test_ambiguous_id_lists_the_matching_files(record: Any) -> None:
     record("one.json", id="same")
     record("two.json", id="same")
-    with pytest.raises(
-        BenchtuiError, match=r"^same: 2 sessions are meant: two\.json, one\.json; give one of these"
-    ):
+    with pytest.raises(BenchtuiError, match=r"^same: 2 sessions match: two\.json, one\.json; use one of these"):
         library.resolve("same")

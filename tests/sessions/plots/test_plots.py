@@ -1,4 +1,4 @@
-"""Figures of hand-made sessions: what they show, and that text of a session stays text."""
+"""Plots of hand-made sessions: their contents, and that text of a session is drawn literally."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ PNG = b"\x89PNG\r\n"
 
 
 def whole(bench: Any, **options: Any) -> Session:
-    """A session with the data for every figure."""
+    """Return a session with the data for every plot."""
     end = {
         "memory": Memory(peak_rss_mb=500.0),
         "energy": Energy(energy_j=30.0, mean_power_w=100.0, source="counter"),
@@ -53,7 +53,7 @@ def whole(bench: Any, **options: Any) -> Session:
 
 
 def texts(picture: RenderedPlot) -> str:
-    """All text of a drawing, as a reader sees it."""
+    """Return all text of a plot, as a reader sees it."""
     root = ElementTree.fromstring(picture.svg)
     return "\n".join(text for each in root.iter() if (text := (each.text or "").strip()))
 
@@ -62,7 +62,7 @@ def named(found: Sequence[RenderedPlot]) -> dict[str, RenderedPlot]:
     return {picture.name: picture for picture in found}
 
 
-def test_every_figure_is_drawn_where_its_data_is_there(bench: Any) -> None:
+def test_every_plot_with_data_is_drawn(bench: Any) -> None:
     found, lacking = render_plots(whole(bench), png=True)
     assert list(named(found)) == [
         "speedup",
@@ -79,7 +79,7 @@ def test_every_figure_is_drawn_where_its_data_is_there(bench: Any) -> None:
     assert all(picture.png and picture.png.startswith(PNG) for picture in found)
 
 
-def test_axes_carry_units_and_captions_n(bench: Any) -> None:
+def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
     found = named(render_plots(whole(bench))[0])
     units = {
         "throughput": "Throughput (samples/s)",
@@ -90,46 +90,46 @@ def test_axes_carry_units_and_captions_n(bench: Any) -> None:
         "compile": "First step beyond a steady one (s)",
         "parts": "Share of the mean step (%)",
         "power": "Power (W)",
-        "speedup": "Throughput over the baseline's (×)",
+        "speedup": "Throughput relative to the baseline (×)",
     }
     for name, unit in units.items():
         assert unit in texts(found[name]), name
-        assert name == "power" or "n = 30 steps a case" in texts(found[name]).replace("\n", " "), name
+        assert name == "power" or "n = 30 steps per case" in texts(found[name]).replace("\n", " "), name
     assert "out of memory" in texts(found["throughput"])
 
 
-def test_svg_is_the_same_at_every_run_and_has_no_date(bench: Any) -> None:
+def test_svg_is_reproducible_and_has_no_date(bench: Any) -> None:
     one, other = render_plots(whole(bench))[0], render_plots(whole(bench))[0]
     assert [picture.svg for picture in one] == [picture.svg for picture in other]
     assert b"dc:date" not in b"".join(picture.svg for picture in one)
 
 
-def test_a_figure_without_data_is_left_out_with_the_reason(bench: Any) -> None:
+def test_plot_without_data_is_skipped_with_a_reason(bench: Any) -> None:
     found, lacking = render_plots(bench.session(bench.case(1, 10.0)))
     assert list(named(found)) == ["throughput", "latency", "jitter"]
     assert {each.name: each.reason for each in lacking} == {
-        "speedup": "no case beside the baseline has a throughput",
-        "memory": "no case has a peak of memory",
-        "energy": "no case has an energy",
-        "compile": "no compiled case was measured with its steps",
+        "speedup": "no case other than the baseline has a throughput",
+        "memory": "no case has a peak memory",
+        "energy": "no case has an energy reading",
+        "compile": "no compiled case has recorded steps",
         "parts": "no case has timed parts",
-        "power": "no power was read",
+        "power": "power not measured",
     }
 
 
-def test_a_session_in_which_nothing_was_measured_has_no_figure(bench: Any) -> None:
+def test_session_without_measurements_has_no_plots(bench: Any) -> None:
     found, lacking = render_plots(bench.session(bench.case(1, outcome="oom")))
     assert (found, len(lacking)) == ([], 9)
 
 
-def test_a_session_without_its_first_event_is_told() -> None:
+def test_session_without_its_first_event_is_an_error() -> None:
     session = Session()
     session.apply(Message(t=0.0, level="info", text="x"))
     with pytest.raises(BenchtuiError, match="no session_started event"):
         render_plots(session)
 
 
-def test_sizes_that_ran_out_of_memory_are_marked_in_their_series(bench: Any) -> None:
+def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
     known = facts(
         bench.session(
             bench.case(1, 10.0),
@@ -147,11 +147,11 @@ def test_sizes_that_ran_out_of_memory_are_marked_in_their_series(bench: Any) -> 
     ]
 
 
-def test_the_leaderboard_is_sorted_and_leaves_the_baseline_out(bench: Any) -> None:
+def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
     known = facts(
         bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.01), bench.case(8, 100.0))
     )
-    found = bars.places(known)
+    found = bars.case_speedups(known)
     assert [(place.result.config.batch_size, place.sure) for place in found] == [
         (4, True),
         (2, True),
@@ -160,7 +160,7 @@ def test_the_leaderboard_is_sorted_and_leaves_the_baseline_out(bench: Any) -> No
     assert found[-1].ratio.value == pytest.approx(0.8)
 
 
-def test_compiled_cases_stand_behind_the_uncompiled_ones(bench: Any) -> None:
+def test_compiled_cases_follow_their_uncompiled_counterparts(bench: Any) -> None:
     known = facts(
         bench.session(
             bench.case(1, 10.0),
@@ -173,20 +173,20 @@ def test_compiled_cases_stand_behind_the_uncompiled_ones(bench: Any) -> None:
     assert found == [(2, "off"), (2, "default"), (3, "default")]
 
 
-def test_parts_that_dont_make_up_the_step_leave_a_rest(bench: Any) -> None:
+def test_parts_smaller_than_the_step_leave_a_rest(bench: Any) -> None:
     (result,) = bench.results(bench.case(1, [10.0] * 6, parts={"forward": [6.0] * 6, "result": [1.0] * 6}))
     assert bars.shares(result) == pytest.approx({"forward": 60, "result": 10, "rest": 30})
     (result,) = bench.results(bench.case(1, [10.0] * 6, parts={"forward": [10.0] * 6}))
     assert list(bars.shares(result)) == ["forward"]
 
 
-def test_power_of_processors_is_the_difference_of_their_energy(bench: Any) -> None:
+def test_cpu_power_is_computed_from_energy_differences(bench: Any) -> None:
     found = power_trace.curves(whole(bench))
-    assert [curve.label for curve in found] == ["GPU 0", "Processor packages"]
+    assert [curve.label for curve in found] == ["GPU 0", "CPU packages"]
     assert (list(found[1].at_s), list(found[1].power_w)) == ([2.0, 3.0], [50.0, 40.0])
 
 
-def test_very_many_readings_keep_their_extremes(bench: Any) -> None:
+def test_downsampled_power_keeps_its_extremes(bench: Any) -> None:
     peak = [100.0] * 50_000
     peak[31_415] = 700.0
     readings = Telemetry(
@@ -197,7 +197,7 @@ def test_very_many_readings_keep_their_extremes(bench: Any) -> None:
     assert (max(curve.power_w), min(curve.power_w)) == (700.0, 100.0)
 
 
-def test_windows_are_those_of_every_round_and_the_moment_memory_ran_out(bench: Any) -> None:
+def test_windows_include_every_round_and_out_of_memory(bench: Any) -> None:
     found = power_trace.windows(whole(bench))
     assert [(span.case, span.start_s, span.end_s) for span in found if not span.ran_out] == [
         (index, 1.0, 2.0) for index in range(6)
@@ -214,11 +214,11 @@ def test_windows_are_those_of_every_round_and_the_moment_memory_ran_out(bench: A
         ("x" * 80, "x" * 69 + "…"),
     ],
 )
-def test_labels_show_text_as_it_is_without_what_cant_be_seen(text: str, shown: str) -> None:
+def test_labels_are_literal_without_invisible_characters(text: str, shown: str) -> None:
     assert label(text) == shown
 
 
-def test_a_strangers_text_is_drawn_as_text(bench: Any) -> None:
+def test_untrusted_text_is_drawn_literally(bench: Any) -> None:
     evil = "$\\frac{1$ <script>x</script> \x1b _a\ufffe 漢"
     session = bench.session(
         *(bench.case(size, 10.0, device=evil, parts={f"_{evil}": [5.0] * 30}) for size in (1, 2))
@@ -240,7 +240,7 @@ def test_values_of_any_size_are_drawn(bench: Any) -> None:
     assert {"throughput", "latency"} <= set(named(render_plots(session)[0]))
 
 
-def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> None:
+def test_rows_and_series_beyond_the_limit_are_counted(bench: Any) -> None:
     session = bench.session(
         *(
             bench.case(2, 50.0 - threads, threads=threads, parts={"forward": [5.0] * 30})
@@ -256,7 +256,7 @@ def test_more_rows_and_series_than_there_is_room_for_are_counted(bench: Any) -> 
     assert shown == set(range(17, 41)), "the fastest, in the order of the plan"
 
 
-def test_a_line_of_very_many_sizes_has_markers_where_there_is_room(bench: Any) -> None:
+def test_line_with_many_sizes_has_spaced_markers(bench: Any) -> None:
     many = [*range(1, 1001)]
     places = curves.spread_out(many)
     assert (places[0], places[-1]) == (0, 999)
@@ -264,11 +264,11 @@ def test_a_line_of_very_many_sizes_has_markers_where_there_is_room(bench: Any) -
     assert curves.spread_out([4] * 60) == [59]
     session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
     found = named(render_plots(session)[0])
-    assert "Markers and bars at up to 50 batch sizes of a line" in found["throughput"].caption
-    assert "Markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
+    assert "markers and bars are at up to 50 of them" in found["throughput"].caption
+    assert "markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
 
 
-def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
+def test_devices_with_the_highest_power_are_drawn_without_warnings(
     bench: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     gpus = tuple(GpuReadings(index=index, power_w=[100.0 + index, 110.0 + index]) for index in range(64))
@@ -279,7 +279,7 @@ def test_of_many_devices_those_of_the_most_power_are_drawn_without_a_word(
     assert capfd.readouterr() == ("", "")
 
 
-def test_very_many_windows_are_drawn_as_what_can_be_told_apart() -> None:
+def test_windows_too_close_to_distinguish_are_merged() -> None:
     few = [power_trace.Span(case, case, case + 0.5, ran_out=False) for case in range(100)]
     assert power_trace.merged(few) == few
     many = [power_trace.Span(case, case, case + 0.9, ran_out=False) for case in range(10_000)]
@@ -302,11 +302,11 @@ def test_files_are_written_into_a_new_folder(bench: Any, tmp_path: Any) -> None:
         f"{name}.{kind}" for name in ("throughput", "latency", "jitter") for kind in ("svg", "png")
     }
     (tmp_path / "file").write_text("x")
-    with pytest.raises(BenchtuiError, match="file: the figures can't be written there"):
+    with pytest.raises(BenchtuiError, match="file: can't create the folder for the figures"):
         write(found, tmp_path / "file", ())
 
 
-def test_what_matplotlib_says_of_its_caches_and_of_crowded_sheets_is_not_passed_on() -> None:
+def test_matplotlib_warnings_are_suppressed() -> None:
     with drawing():
         assert not logging.getLogger("matplotlib.font_manager").isEnabledFor(logging.WARNING)
         warnings.warn("constrained_layout not applied because axes sizes collapsed to zero.", stacklevel=1)

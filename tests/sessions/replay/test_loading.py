@@ -26,25 +26,25 @@ def times(session: Session) -> list[list[float]]:
     return [case.measured.wall_ms.tolist() for case in session.cases]
 
 
-def test_reading_in_slices_gives_what_reading_at_once_gives(path: Path) -> None:
+def test_loading_in_slices_equals_loading_at_once(path: Path) -> None:
     found, whole = loading.load(path), Session.load(path)
     assert times(found) == times(whole)
     assert found.finished == whole.finished
     assert not found.torn
 
 
-def test_a_torn_line_is_told(path: Path) -> None:
+def test_torn_line_is_flagged(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
     assert loading.load(path).torn
 
 
-def test_a_file_laid_out_by_another_tool_is_read_too(path: Path) -> None:
+def test_reformatted_file_is_loaded(path: Path) -> None:
     whole = times(Session.load(path))
     path.write_text(json.dumps(json.loads(path.read_text())))
     assert times(loading.load(path)) == whole
 
 
-def test_what_is_no_session_is_told(tmp_path: Path) -> None:
+def test_file_that_is_not_a_session_is_an_error(tmp_path: Path) -> None:
     for name, text in {"empty": "", "other": '{"a": 1}', "array": "[]\n"}.items():
         (tmp_path / name).write_text(text)
         with pytest.raises(BenchtuiError, match=name):
@@ -53,7 +53,7 @@ def test_what_is_no_session_is_told(tmp_path: Path) -> None:
         loading.load(tmp_path / "none")
 
 
-def test_reading_ends_once_nobody_wants_it(path: Path) -> None:
+def test_loading_stops_once_it_is_not_wanted(path: Path) -> None:
     asked: list[bool] = []
 
     def wanted() -> bool:

@@ -1,4 +1,4 @@
-"""The moments of a session worth going to."""
+"""Markers of the moments of a session to jump to."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import GpuReadings
-from benchtui.sessions.replay.markers import Marks, TimelineEvent, marker_text
+from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
 
 
 @pytest.fixture
 def session(bench: Any) -> Session:
-    """A session of two planned cases that has just begun."""
+    """Return a session of two planned cases that has just started."""
     made: Session = bench.session(
         bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
     )
@@ -32,35 +32,35 @@ def session(bench: Any) -> Session:
     return made
 
 
-def seen(session: Session, *events: AnyEvent) -> Marks:
-    marks = Marks()
+def markers_of(session: Session, *events: AnyEvent) -> Markers:
+    marks = Markers()
     for event in events:
         session.apply(event)
-        marks.see(event, session)
-    while marks.examine():
+        marks.add(event, session)
+    while marks.find_outliers():
         pass
     return marks
 
 
-def start(t: float, case: int = 0, turn: int = 0) -> CaseStarted:
-    return CaseStarted(t=t, case=case, round=turn, config=Config(device="cpu"))
+def start(t: float, case: int = 0, round_index: int = 0) -> CaseStarted:
+    return CaseStarted(t=t, case=case, round=round_index, config=Config(device="cpu"))
 
 
-def steps(t: float, *ms: float, turn: int = 0) -> Steps:
-    return Steps(t=t, case=0, phase="measure", round=turn, wall_ms=[*ms])
+def steps(t: float, *ms: float, round_index: int = 0) -> Steps:
+    return Steps(t=t, case=0, phase="measure", round=round_index, wall_ms=[*ms])
 
 
-def held(t: float, *throttle: str | None, gpu: int = 0) -> Telemetry:
+def throttled(t: float, *throttle: str | None, gpu: int = 0) -> Telemetry:
     readings = GpuReadings(index=gpu, throttle=list(throttle))
     return Telemetry(t=t, at_s=[t] * len(throttle), gpus=(readings,))
 
 
-def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Session) -> None:
-    marks = seen(
+def test_starts_ends_rounds_and_messages_have_their_text(session: Session) -> None:
+    marks = markers_of(
         session,
         start(2.0),
         RoundFinished(t=3.0, case=0, round=0),
-        start(4.0, turn=1),
+        start(4.0, round_index=1),
         CaseRepeated(t=5.0, case=0, round=1, reason="throttled: sw_thermal", pause_s=5.0),
         CaseFinished(t=6.0, case=0, outcome="oom", reason="96 GB"),
         CaseFinished(t=6.0, case=1, outcome="ok"),
@@ -68,9 +68,9 @@ def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Sess
     )
     name = "(cpu fp32 compile=off bs=1 seq=128)"
     assert [(mark.t, mark.kind, marker_text(mark, session)) for mark in marks.all] == [
-        (2.0, "begin", f"case 1 of 2 begins  {name}"),
-        (3.0, "round", f"case 1 of 2 ends a round  {name}"),
-        (4.0, "begin", f"case 1 of 2 begins  {name}"),
+        (2.0, "begin", f"case 1 of 2 starts  {name}"),
+        (3.0, "round", f"case 1 of 2 finished a round  {name}"),
+        (4.0, "begin", f"case 1 of 2 starts  {name}"),
         (5.0, "repeated", f"case 1 of 2 is repeated: throttled: sw_thermal  {name}"),
         (6.0, "oom", f"case 1 of 2 oom: 96 GB  {name}"),
         (6.0, "ok", "case 2 of 2 ok  (cpu fp32 compile=off bs=2 seq=128)"),
@@ -78,14 +78,14 @@ def test_beginnings_ends_rounds_and_messages_each_have_their_words(session: Sess
     ]
 
 
-def test_throttling_is_told_when_it_begins_and_again_after_it_has_ended(session: Session) -> None:
-    marks = seen(
+def test_throttling_has_a_marker_each_time_it_begins(session: Session) -> None:
+    marks = markers_of(
         session,
-        held(1.0, "", None),
-        held(2.0, "", "sw_thermal+hw_slowdown"),
-        held(3.0, "sw_thermal"),
-        held(4.0, "sw_power_cap"),
-        held(5.0, "hw_thermal"),
+        throttled(1.0, "", None),
+        throttled(2.0, "", "sw_thermal+hw_slowdown"),
+        throttled(3.0, "sw_thermal"),
+        throttled(4.0, "sw_power_cap"),
+        throttled(5.0, "hw_thermal"),
     )
     assert [(mark.t, marker_text(mark, session)) for mark in marks.all] == [
         (2.0, "throttled: GPU 0: hw_slowdown, sw_thermal"),
@@ -93,15 +93,15 @@ def test_throttling_is_told_when_it_begins_and_again_after_it_has_ended(session:
     ]
 
 
-def test_each_gpu_is_throttled_by_itself(session: Session) -> None:
+def test_each_gpu_has_its_own_throttling(session: Session) -> None:
     both = tuple(GpuReadings(index=index, throttle=["hw_thermal"]) for index in range(2))
-    marks = seen(session, held(1.0, "hw_thermal", gpu=1), Telemetry(t=2.0, at_s=[2.0], gpus=both))
+    marks = markers_of(session, throttled(1.0, "hw_thermal", gpu=1), Telemetry(t=2.0, at_s=[2.0], gpus=both))
     assert [mark.text for mark in marks.all] == ["GPU 1: hw_thermal", "GPU 0: hw_thermal"]
 
 
-def test_outliers_stand_at_the_moment_at_which_their_steps_came(session: Session) -> None:
+def test_outliers_are_marked_when_their_steps_arrived(session: Session) -> None:
     usual = [10.0, 10.1, 10.2, 9.9, 10.0]
-    marks = seen(
+    marks = markers_of(
         session,
         start(1.0),
         steps(2.0, *usual),
@@ -110,43 +110,43 @@ def test_outliers_stand_at_the_moment_at_which_their_steps_came(session: Session
         steps(5.0, 90.0, *usual),
         CaseFinished(t=6.0, case=0, outcome="ok"),
     )
-    told = [(mark.t, mark.kind, marker_text(mark, session).split("  ")[0]) for mark in marks.all]
-    assert told == [
-        (1.0, "begin", "case 1 of 2 begins"),
-        (3.0, "outlier", "case 1 of 2 2 steps far off the others"),
-        (5.0, "outlier", "case 1 of 2 a step far off the others"),
+    texts = [(mark.t, mark.kind, marker_text(mark, session).split("  ")[0]) for mark in marks.all]
+    assert texts == [
+        (1.0, "begin", "case 1 of 2 starts"),
+        (3.0, "outlier", "case 1 of 2 has 2 outlier steps"),
+        (5.0, "outlier", "case 1 of 2 has an outlier step"),
         (6.0, "ok", "case 1 of 2 ok"),
     ]
 
 
-def test_outliers_of_a_round_that_was_repeated_do_not_count(session: Session) -> None:
+def test_outliers_of_a_repeated_round_do_not_count(session: Session) -> None:
     usual = [10.0, 10.1, 10.2, 9.9, 10.0]
-    marks = seen(
+    marks = markers_of(
         session,
         start(1.0),
         steps(2.0, *usual),
-        steps(3.0, 99.0, *usual, turn=1),
+        steps(3.0, 99.0, *usual, round_index=1),
         CaseRepeated(t=4.0, case=0, round=1, reason="hot", pause_s=1.0),
-        steps(5.0, *usual, 88.0, turn=1),
+        steps(5.0, *usual, 88.0, round_index=1),
         CaseFinished(t=6.0, case=0, outcome="ok"),
     )
     assert [mark.t for mark in marks.all if mark.kind == "outlier"] == [5.0]
 
 
-def test_a_case_without_steps_has_no_outliers(session: Session) -> None:
-    assert len(seen(session, CaseFinished(t=1.0, case=0, outcome="skipped")).all) == 1
+def test_case_without_steps_has_no_outliers(session: Session) -> None:
+    assert len(markers_of(session, CaseFinished(t=1.0, case=0, outcome="skipped")).all) == 1
 
 
-def test_marks_before_and_after_a_moment(session: Session) -> None:
+def test_markers_before_and_after_a_moment_are_found(session: Session) -> None:
     messages = [Message(t=float(t), level="info", text=str(t)) for t in (1, 2, 2, 5)]
-    marks = seen(session, *messages)
+    marks = markers_of(session, *messages)
     found = {t: (marks.before(t), marks.after(t)) for t in (0.0, 1.0, 2.0, 4.0, 9.0)}
     texts = {t: tuple(mark and mark.text for mark in pair) for t, pair in found.items()}
     assert texts == {0.0: (None, "1"), 1.0: (None, "2"), 2.0: ("1", "5"), 4.0: ("2", "5"), 9.0: ("5", None)}
 
 
-def test_where_a_case_begins_and_where_it_ends_next(session: Session) -> None:
-    marks = seen(
+def test_start_and_next_end_of_a_case_are_found(session: Session) -> None:
+    marks = markers_of(
         session,
         start(2.0),
         RoundFinished(t=3.0, case=0, round=0),

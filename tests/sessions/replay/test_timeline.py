@@ -1,4 +1,4 @@
-"""A session at any moment of its record: the same as a plain fold of what was recorded up to it."""
+"""A session restored at any moment equals one that applied all events up to it."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -43,13 +43,13 @@ MODEL = Model(name="m")
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have files of a few lines be read in many pieces, with a checkpoint at each."""
+    """Read files of a few lines in many pieces, with a checkpoint after each."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
     monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 300)
     monkeypatch.setattr(under_test, "CASE_BYTES", 0)
 
 
-def written(path: Path, events: list[AnyEvent]) -> Path:
+def write_session(path: Path, events: list[AnyEvent]) -> Path:
     path.unlink(missing_ok=True)
     journal = Journal(path)
     for event in events:
@@ -75,8 +75,8 @@ def go(telling: ReplayCursor, t: float) -> Session:
     return telling.session
 
 
-def folded(events: list[AnyEvent], t: float) -> Session:
-    """A plain fold of all that comes before the first event after a moment."""
+def applied_up_to(events: list[AnyEvent], t: float) -> Session:
+    """Apply all events before the first one after a moment."""
     session = Session()
     for event in events:
         if event.t > t:
@@ -86,7 +86,7 @@ def folded(events: list[AnyEvent], t: float) -> Session:
 
 
 def ended(events: list[AnyEvent], t: float) -> list[int]:
-    """Numbers of the cases that had ended by a moment and haven't begun again since, in that order."""
+    """Return the numbers of the cases ended by a moment and not restarted, in order of their end."""
     found: list[int] = []
     for event in (each for each in events if each.t <= t):
         if isinstance(event, CaseFinished):
@@ -96,58 +96,58 @@ def ended(events: list[AnyEvent], t: float) -> list[int]:
     return found
 
 
-def plain(session: Session) -> dict[str, Any]:
-    """All that a session says, so that two of them can be compared."""
-    said = {name: value for name, value in vars(session).items() if name in vars(Session())}
-    said["cases"] = [of_case(case) for case in session.cases]
-    said["current"] = session.current.index if session.current else None
-    said["nodes"] = {name: of_machine(node) for name, node in session.nodes.items()}
-    return said | {"machine": of_machine(session.machine)}
+def session_values(session: Session) -> dict[str, Any]:
+    """Return all values of a session, to compare it with another."""
+    values = {name: value for name, value in vars(session).items() if name in vars(Session())}
+    values["cases"] = [case_values(case) for case in session.cases]
+    values["current"] = session.current.index if session.current else None
+    values["nodes"] = {name: machine_values(node) for name, node in session.nodes.items()}
+    return values | {"machine": machine_values(session.machine)}
 
 
-def of_machine(machine: MachineState) -> dict[str, Any]:
+def machine_values(machine: MachineState) -> dict[str, Any]:
     traces = {"trace": machine.trace, **machine.gpus}
     readings = {str(name): (list(each.at_s), repr(each.columns)) for name, each in traces.items()}
     return vars(machine) | {"gpus": 0, "trace": 0} | readings
 
 
-def of_case(case: CaseState) -> dict[str, Any]:
-    said = {each.name: getattr(case, each.name) for each in fields(case) if not each.name.startswith("_")}
-    return said | {"warmup": of_columns(case.warmup), "measured": of_columns(case.measured)}
+def case_values(case: CaseState) -> dict[str, Any]:
+    values = {each.name: getattr(case, each.name) for each in fields(case) if not each.name.startswith("_")}
+    return values | {"warmup": column_values(case.warmup), "measured": column_values(case.measured)}
 
 
-def of_columns(columns: Columns) -> dict[str, Any]:
-    """The columns as lists: how wide their numbers are stored makes no difference."""
-    said = {each.name: getattr(columns, each.name) for each in fields(columns)}
+def column_values(columns: Columns) -> dict[str, Any]:
+    """Return columns as lists, whatever the width of their stored numbers."""
+    values = {each.name: getattr(columns, each.name) for each in fields(columns)}
     parts = {part: list(times) for part, times in columns.parts_ms.items()}
-    return {name: list(value) for name, value in said.items()} | {"parts_ms": parts}
+    return {name: list(value) for name, value in values.items()} | {"parts_ms": parts}
 
 
-def steps(case: int, turn: int, *ms: float, t: float, warmup: bool = False) -> Steps:
+def steps(case: int, round_index: int, *ms: float, t: float, warmup: bool = False) -> Steps:
     phase: Any = "warmup" if warmup else "measure"
     figures = [*ms]
     counts = [70_000 if value > 8 else 7 for value in ms]
     return Steps(
-        t=t, case=case, phase=phase, round=turn, wall_ms=figures, parts_ms={"f": figures}, tokens=counts
+        t=t, case=case, phase=phase, round=round_index, wall_ms=figures, parts_ms={"f": figures}, tokens=counts
     )
 
 
 class Course:
-    """What happens in a session of three cases and two rounds, as far as chance lets it get."""
+    """Random events of a session of three cases and two rounds."""
 
     def __init__(self, draw: Any) -> None:
         self._draw = draw
         self._t = 0.0
         self.events = self.started()
-        for turn in (0, 1):
+        for round_index in (0, 1):
             for case in range(len(PLAN)):
-                self._case(case, turn)
+                self._case(case, round_index)
         if draw(st.booleans()):
             self.events.append(SessionFinished(t=self.t, outcome="completed"))
 
     @staticmethod
     def started() -> list[AnyEvent]:
-        """The session's first event."""
+        """Return the session's first event."""
         sweep = Sweep(name="s", model="m")
         created = "2026-11-21T10:00:00Z"
         return [
@@ -160,32 +160,34 @@ class Course:
         self._t += self._draw(st.sampled_from([0.0, 0.25, 1.0]))
         return self._t
 
-    def _case(self, case: int, turn: int) -> None:
+    def _case(self, case: int, round_index: int) -> None:
         ended = {event.case for event in self.events if isinstance(event, CaseFinished)}
         if case in ended:
             return
         for attempt in range(self._draw(st.integers(1, 2))):
             if attempt:
-                self.events.append(CaseRepeated(t=self.t, case=case, round=turn, reason="hot", pause_s=1.0))
-            self._attempt(case, turn)
+                self.events.append(
+                    CaseRepeated(t=self.t, case=case, round=round_index, reason="hot", pause_s=1.0)
+                )
+            self._attempt(case, round_index)
         if self._draw(st.integers(0, 3)) == 0:
             self.events.append(NodeLost(t=self.t, node="n1", reason="gone"))
-            self.events.append(CaseRepeated(t=self.t, case=case, round=turn, reason="lost", pause_s=0.0))
-            self._attempt(case, turn)
+            self.events.append(CaseRepeated(t=self.t, case=case, round=round_index, reason="lost", pause_s=0.0))
+            self._attempt(case, round_index)
         if self._draw(st.integers(0, 3)) == 0:
             self._resume(case)
-            self._attempt(case, turn)
-        if turn:
+            self._attempt(case, round_index)
+        if round_index:
             self.events.append(
                 CaseFinished(t=self.t, case=case, outcome=self._draw(st.sampled_from(["ok", "oom"])))
             )
         elif self._draw(st.integers(0, 4)):
-            self.events.append(RoundFinished(t=self.t, case=case, round=turn))
+            self.events.append(RoundFinished(t=self.t, case=case, round=round_index))
         else:
             self.events.append(CaseFinished(t=self.t, case=case, outcome="failed", reason="why"))
 
     def _resume(self, case: int) -> None:
-        """Cut the case off, or stop the session in the middle of it, and go on."""
+        """Cut the case off, or stop the session in the middle of it, and resume."""
         again = (case,)
         if self._draw(st.booleans()):
             ended = {event.case for event in self.events if isinstance(event, CaseFinished)}
@@ -195,15 +197,15 @@ class Course:
             self.events.append(SessionFinished(t=self.t, outcome="interrupted"))
         self.events.append(Resumed(t=self.t, created="2026-11-21T12:00:00Z", host=Host(), cases=again))
 
-    def _attempt(self, case: int, turn: int) -> None:
+    def _attempt(self, case: int, round_index: int) -> None:
         node = self._draw(st.sampled_from([None, "n1"]))
-        self.events.append(CaseStarted(t=self.t, case=case, round=turn, config=PLAN[case], node=node))
+        self.events.append(CaseStarted(t=self.t, case=case, round=round_index, config=PLAN[case], node=node))
         if self._draw(st.booleans()):
             self.events.append(CasePrepared(t=self.t, case=case, model=MODEL, marks=("random weights",)))
-            self.events.append(steps(case, turn, 9.0, t=self.t, warmup=True))
+            self.events.append(steps(case, round_index, 9.0, t=self.t, warmup=True))
         for _ in range(self._draw(st.integers(0, 4))):
             ms = self._draw(st.lists(st.sampled_from([1.0, 1.5, 9.0]), min_size=1, max_size=4))
-            self.events.append(steps(case, turn, *ms, t=self.t))
+            self.events.append(steps(case, round_index, *ms, t=self.t))
             self._aside()
 
     def _aside(self) -> None:
@@ -228,25 +230,25 @@ def courses(draw: Any) -> list[AnyEvent]:
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=courses(), data=st.data())
 @pytest.mark.usefixtures("small_pieces")
-def test_seeking_back_and_forth_equals_folding_up_to_the_moment(
+def test_seeking_equals_applying_all_events_up_to_the_moment(
     tmp_path: Path, events: list[AnyEvent], data: st.DataObject
 ) -> None:
     moments = st.one_of(st.sampled_from([event.t for event in events]), st.floats(-1, events[-1].t + 1))
     with (
-        closing(read(written(tmp_path / "s.json", events))) as timeline,
+        closing(read(write_session(tmp_path / "s.json", events))) as timeline,
         closing(ReplayCursor(timeline)) as telling,
     ):
         for t in data.draw(st.lists(moments, min_size=1, max_size=8)):
             session = go(telling, t)
-            assert plain(session) == plain(folded(events, t))
+            assert session_values(session) == session_values(applied_up_to(events, t))
             assert [case.index for case in telling.ended] == ended(events, t)
             assert all(case is session.cases[case.index] for case in telling.ended)
-        assert plain(timeline.whole) == plain(folded(events, 1e9))
+        assert session_values(timeline.whole) == session_values(applied_up_to(events, 1e9))
 
 
 @pytest.fixture
 def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]]:
-    """Two cases of 400 steps each, one event a step."""
+    """Two cases of 400 steps each, one event per step."""
     made: list[AnyEvent] = bench.events(bench.case(1), bench.case(2))[:2]
     for case in range(2):
         first = case * 500.0
@@ -254,13 +256,13 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
         made += [steps(case, 0, 1.0, t=first + step) for step in range(400)]
         made.append(CaseFinished(t=first + 400, case=case, outcome="ok"))
     made.append(SessionFinished(t=1000.0, outcome="completed"))
-    timeline = read(written(tmp_path / "s.json", made))
+    timeline = read(write_session(tmp_path / "s.json", made))
     yield made, timeline
     timeline.close()
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
+def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
     ends = [go(telling, t).cases[0] for t in (450.0, 950.0, 450.0, 10.0, 450.0)]
@@ -270,24 +272,24 @@ def test_a_case_that_has_ended_is_one_object_at_all_moments(long: Any) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_cases_that_begin_again_without_having_begun_are_as_planned_at_all_moments(tmp_path: Path) -> None:
+def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> None:
     events = Course.started()
     events += [CaseFinished(t=1.0, case=case, outcome="interrupted") for case in range(3)]
     events += [SessionFinished(t=1.0, outcome="interrupted")]
     events += [Resumed(t=1.0, created="", host=Host(), cases=(0, 1, 2))]
     events += [CaseStarted(t=2.0, case=0, config=PLAN[0])]
     events += [steps(0, 0, 1.0, t=3.0 + step) for step in range(40)]
-    timeline = read(written(tmp_path / "s.json", events))
+    timeline = read(write_session(tmp_path / "s.json", events))
     telling = ReplayCursor(timeline)
     for t in (42.0, 10.0, 2.0, 0.5, 30.0):
-        assert plain(go(telling, t)) == plain(folded(events, t))
+        assert session_values(go(telling, t)) == session_values(applied_up_to(events, t))
         assert [case.state for case in telling.session.cases[1:]] == ["queued", "queued"]
     telling.close()
     timeline.close()
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_going_far_takes_few_pieces_and_going_on_keeps_the_session(long: Any) -> None:
+def test_seeking_far_reads_little_and_moving_on_keeps_the_session(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
     for t in (900.0, 3.0, 950.0):
@@ -301,7 +303,7 @@ def test_going_far_takes_few_pieces_and_going_on_keeps_the_session(long: Any) ->
     telling.close()
 
 
-def test_steps_lead_from_one_recorded_moment_to_the_next(long: Any) -> None:
+def test_stepping_moves_between_recorded_moments(long: Any) -> None:
     _, timeline = long
     found = [
         timeline.moment(t, by) for t, by in ((0.0, 1), (0.5, 1), (0.5, -1), (1.0, -1), (5.0, 3), (5.0, -3))
@@ -310,13 +312,13 @@ def test_steps_lead_from_one_recorded_moment_to_the_next(long: Any) -> None:
     assert (timeline.moment(3.0, -100), timeline.moment(3.0, 10_000)) == (0.0, 1000.0)
 
 
-def test_what_is_appended_later_is_read_on(tmp_path: Path, long: Any) -> None:
+def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
     events, _ = long
-    path = written(tmp_path / "growing.json", events[:100])
+    path = write_session(tmp_path / "growing.json", events[:100])
     timeline = read(path)
     telling = ReplayCursor(timeline)
     assert len(go(telling, 2000.0).cases[0].measured) == 97
-    written(tmp_path / "other.json", events)
+    write_session(tmp_path / "other.json", events)
     with path.open("ab") as file:
         file.write((tmp_path / "other.json").read_bytes()[path.stat().st_size :])
     assert not timeline.complete
@@ -329,9 +331,9 @@ def test_what_is_appended_later_is_read_on(tmp_path: Path, long: Any) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_broken_line_ends_the_line_of_time_with_a_word(tmp_path: Path, long: Any) -> None:
+def test_broken_line_ends_the_timeline_with_a_message(tmp_path: Path, long: Any) -> None:
     events, _ = long
-    path = written(tmp_path / "broken.json", events[:50])
+    path = write_session(tmp_path / "broken.json", events[:50])
     with path.open("ab") as file:
         file.write(b"what is this\n" + b"x" * 2000)
     timeline = read(path)
@@ -345,6 +347,6 @@ def test_a_broken_line_ends_the_line_of_time_with_a_word(tmp_path: Path, long: A
     timeline.close()
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="can't be read"):
         Timeline(tmp_path / "none.json")

@@ -31,7 +31,7 @@ DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 PRECISIONS = {
     "amp-fp16": "Mixed precision (AMP, fp16)",
     "amp-bf16": "Mixed precision (AMP, bf16)",
-    "int8": "INT8 (dynamic quantisation)",
+    "int8": "INT8 (dynamic quantization)",
 }
 DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
@@ -1114,7 +1114,7 @@ def _ties(about: About, shown: Found) -> None:
 
 
 def _the_simplest(about: About, _: Found) -> None:
-    about.must("Not told apart from" in about.text, "of no others")
+    about.must("Indistinguishable from" in about.text, "of no others")
 
 
 def _next(about: About, shown: Found) -> None:
@@ -1214,7 +1214,7 @@ def _costs(about: About, text: str, row: Row, base: Row | None) -> None:
 def _all_costs(about: About, text: str, row: Row, base: Row | None) -> None:
     """That no cost is left out."""
     if row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None:
-        about.must("s of compiling" in text, "the time of compiling isn't told")
+        about.must("s of compile time" in text, "the time of compiling isn't told")
     if row["precision"] not in DEFAULTS:
         about.must(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
@@ -1825,7 +1825,7 @@ def shapes(*known: tuple[Read, *tuple[str, ...]]) -> Shapes:
 
 
 REASONS = shapes(
-    (_no_interval, "there is no interval to test it by"),
+    (_no_interval, "there is no interval to test it with"),
     (_wide, "the interval ({low:num} to {high:num} ×) is too wide to call[, also because {also:text}]"),
     (
         _fast_wide,
@@ -1863,14 +1863,14 @@ HOW_SURE = [
         (
             _leads_within,
             f"{_AHEAD}, which is within {{within:share}}",
-            f"{_LEADER} has the better figure, which is within {{within:share}}",
+            f"{_LEADER} has the better value, which is within {{within:share}}",
         ),
         (
             _leads_unsure,
             f"{_AHEAD}, which isn't established",
-            f"{_LEADER} has the better figure, which isn't established",
+            f"{_LEADER} has the better value, which isn't established",
         ),
-        (_ties, "Not told apart from {ties:cases}"),
+        (_ties, "Indistinguishable from {ties:cases}"),
         (_next_behind, f"{_THE_NEXT} {{behind:num}} % behind ({{low:num}} to {{high:num}} %)[{{how:how}}]"),
         (
             _next_by_times,
@@ -1881,13 +1881,13 @@ HOW_SURE = [
         (
             _next_contrary,
             "The next is {next:case} ({figure:figure}): {times:num} × ({low:num} to {high:num}){how:how}, "
-            "which says the contrary of these figures",
+            "which contradicts these values",
         ),
         (_would_cost, "it would cost {costs:text}"),
-        (_more_ties, "{n:num} more case[s] can't be told apart either"),
+        (_more_ties, "{n:num} more case[s] can't be distinguished either"),
         (_the_simplest, "it is the simplest of them"),
         (_longer, "but its {name:word} is longer: {mine:num} against {theirs:num} ms"),
-        (_further_unsure, "{n:num} case[s] further behind can't be told apart for sure"),
+        (_further_unsure, "{n:num} case[s] further behind can't be distinguished with certainty"),
     ),
     *MORE_OF_A_RATIO,
     *AFTERWARDS,
@@ -1911,10 +1911,10 @@ SUMMARY = [*shapes((_is_best, "{best:case}: {figure:figure}[, {versus:versus}]")
 COUNTS = shapes((_counted, "{n:num} of {m:num}[ planned] case[s]"), (_counted_others, "{others:text}"))
 SURENESS = shapes(
     (_alone, "the only case"),
-    (_not_told_apart, "not told apart from {n:num} other[s]"),
+    (_not_told_apart, "indistinguishable from {n:num} other[s]"),
     (_clearly, "clearly ahead of the next"),
     (_but_in_slow_steps, "ahead of the next, but not in its slow steps ({name:word})"),
-    (_no_lead_interval, "no interval to test its lead by"),
+    (_no_lead_interval, "no interval to test its lead with"),
     (_not_established, "its lead isn't established"),
 )
 USES = [*shapes((_use, "use {best:case}: {figure:figure}[, {daily:daily}]")), *SURENESS, *AFTERWARDS]
@@ -1924,7 +1924,7 @@ FRONTIERS = shapes(
 )
 COSTS = shapes(
     (_memory_cost, "{change:num} % peak memory ({theirs:num} to {mine:num} MB)"),
-    (_compile_cost, "{s:num} s of compiling"),
+    (_compile_cost, "{s:num} s of compile time"),
     (_accuracy, "possibly accuracy ({precision:word}: accuracy not measured here)"),
 )
 _TO_BASE = "{base:word}[ on {device:word}]"

@@ -185,7 +185,7 @@ def test_overlapping_intervals_are_unsure_and_the_simpler_case_is_chosen(bench: 
     assert "cpu fp32 bs=1: 100.00 samples/s, which is the baseline itself" in text
     assert "cpu fp32 bs=2 (100.10 samples/s) is 0.1 % ahead, which isn't established" in text
     assert "no difference" not in markdown(bench.session(bench.case(1, 10.0), bench.case(2, 19.98))).lower()
-    assert "cpu fp32 bs=1 is the one to run for throughput, of 3 measured cases: not told apart" in (
+    assert "cpu fp32 bs=1 is the one to run for throughput, of 3 measured cases: indistinguishable" in (
         document["Conclusion"].text
     )
 
@@ -195,7 +195,7 @@ def test_cases_whose_whole_interval_lies_within_the_margin_are_the_same(bench: A
     double = [[2.004 * time for time in each] for each in rounds]
     document = read(markdown(bench.session(bench.case(1, rounds=rounds), bench.case(2, rounds=double))))
     text = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
-    assert "Not told apart from cpu fp32 bs=2; it is the simplest of them" in text
+    assert "Indistinguishable from cpu fp32 bs=2; it is the simplest of them" in text
 
 
 def test_baseline_that_was_not_measured_is_said(bench: Any, read: Read) -> None:
@@ -319,7 +319,7 @@ def test_marks_stand_at_the_top(bench: Any, read: Read) -> None:
     assert [text.split(":")[0] for text in title(document).paragraphs[1:]] == ["Sample text", "Random weights"]
     assert title(document).paragraphs[1].endswith("1 of 2 cases.")
     assert title(document).paragraphs[2].endswith("all 2 cases.")
-    assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
+    assert document["Every case"].columns("Markers") == [["sample text"], ["–"]]
 
 
 def test_a_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:

@@ -276,7 +276,7 @@ def test_of_rows_with_intervals_it_is_not_said_that_they_have_none(bench: Any, r
         )
         for size, ms in ((1, 10.0), (2, 15.0))
     ]
-    assert "there is no interval to test it by" in read(markdown(bench.session(*without)))["Summary"].text
+    assert "there is no interval to test it with" in read(markdown(bench.session(*without)))["Summary"].text
 
 
 def test_a_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
@@ -335,7 +335,7 @@ def test_energy_is_told_apart_over_rounds_alone(bench: Any, read: Any) -> None:
         for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
     ]
     least = lead(read(markdown(bench.session(*cases))), "Least energy")
-    assert "there is no interval to test it by" in least
+    assert "there is no interval to test it with" in least
 
 
 def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_case(
@@ -359,5 +359,5 @@ def test_the_demo_compiles_nothing_where_no_gain_is_established(read: Any) -> No
     assert [text.partition(": ")[2].partition(":")[0] for text in throughput] == [
         f"cpu fp32 compile=off seq={length} bs=4" for length in (32, 128)
     ]
-    assert all("it would cost +1" in text and "s of compiling" in text for text in throughput)
+    assert all("it would cost +1" in text and "s of compile time" in text for text in throughput)
     assert "no difference" not in markdown(session).lower()

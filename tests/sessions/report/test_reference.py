@@ -149,7 +149,7 @@ def test_summary_and_recommendations_carry_figures_and_their_certainty(document:
     throughput = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
     assert (
         "34.58 × the throughput of the baseline, cpu fp32 bs=8 (17.83 samples/s), but there is no interval"
-        " to test it by" in throughput
+        " to test it with" in throughput
     )
     advice = document["Recommendations"].text
     assert "about 53.3 million" in advice

@@ -417,8 +417,8 @@ def test_clearly_ahead_counts_slow_steps(bench: Any, monkeypatch: pytest.MonkeyP
     scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
     session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
     assert objected(session) == []
-    sureness = recommendations.sureness
-    monkeypatch.setattr(recommendations, "sureness", lambda choice: sureness(replace(choice, tail=None)))
+    confidence = recommendations.confidence
+    monkeypatch.setattr(recommendations, "confidence", lambda choice: confidence(replace(choice, tail=None)))
     found = told_and_objected(session, "clearly ahead of the next")
     assert any("its slow steps are longer: ('p90', 17.0" in each for each in found)
 

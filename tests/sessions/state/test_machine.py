@@ -1,4 +1,4 @@
-"""What a session knows of each machine that it ran on."""
+"""State of each machine that a session ran on."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ CONFIG = Config(machine="H100", device="cuda:0")
 
 
 def joined(node: str, **fields: Any) -> NodeJoined:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "t": 0.0,
         "host": Host(hostname=node),
         "kind": "H100",
         "clock_offset_s": -3.5,
     } | fields
-    return NodeJoined(node=node, **told)
+    return NodeJoined(node=node, **values)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def steps(case: int) -> Steps:
     return Steps(t=2.0, case=case, phase="measure", wall_ms=[4.0, 4.0])
 
 
-def test_each_node_has_what_was_told_of_it_and_the_engine_its_own(session: Session) -> None:
+def test_each_node_and_the_engine_have_their_own_readings(session: Session) -> None:
     session.apply_all(
         [
             Runtime(t=1.0, torch="2.9", node="n1"),
@@ -78,12 +78,12 @@ def test_each_node_has_what_was_told_of_it_and_the_engine_its_own(session: Sessi
 @pytest.mark.parametrize(
     "event", [Runtime(t=1.0, torch="2", node="n9"), NodeLost(t=1.0, node="n9", reason="r")]
 )
-def test_a_node_that_never_joined_is_refused(session: Session, event: Any) -> None:
-    with pytest.raises(BenchtuiError, match="speaks of node 'n9', which hasn't joined"):
+def test_node_that_never_joined_is_rejected(session: Session, event: Any) -> None:
+    with pytest.raises(BenchtuiError, match="event for node 'n9', which hasn't joined the session"):
         session.apply(event)
 
 
-def test_what_ran_on_a_lost_node_waits_and_its_end_counts_once(session: Session) -> None:
+def test_case_of_a_lost_node_waits_and_its_end_counts_once(session: Session) -> None:
     session.apply_all([begun(0, "n1"), begun(1, "n2"), steps(0), NodeLost(t=3.0, node="n1", reason="gone")])
     assert session.nodes["n1"].lost is not None and session.nodes["n2"].lost is None
     assert [case.state for case in session.cases] == ["queued", "running"]
@@ -92,7 +92,7 @@ def test_what_ran_on_a_lost_node_waits_and_its_end_counts_once(session: Session)
     assert (session.cases[0].state, session.cases[0].cut_short, session.done) == ("failed", False, 1)
 
 
-def test_a_repeated_case_has_the_node_and_the_steps_of_its_last_attempt(session: Session) -> None:
+def test_retried_case_has_node_and_steps_of_its_last_attempt(session: Session) -> None:
     session.apply_all([begun(0, "n1"), steps(0), NodeLost(t=3.0, node="n1", reason="gone")])
     session.apply(CaseRepeated(t=4.0, case=0, reason="node lost: gone", pause_s=0.0))
     session.apply_all([begun(0, "n2"), steps(0)])
@@ -102,7 +102,7 @@ def test_a_repeated_case_has_the_node_and_the_steps_of_its_last_attempt(session:
     assert row.node == "n2" and row.machine == "H100"
 
 
-def test_a_node_that_joins_again_is_lost_no_more_and_keeps_its_first_word(session: Session) -> None:
+def test_rejoined_node_is_not_lost_and_keeps_its_first_runtime(session: Session) -> None:
     session.apply_all([Runtime(t=1.0, torch="2.9", node="n1"), NodeLost(t=3.0, node="n1", reason="gone")])
     session.apply(Resumed(t=4.0, created="", host=Host(), cases=()))
     session.apply_all([joined("n1", kind="A100"), Runtime(t=5.0, torch="3.0", node="n1")])
@@ -110,7 +110,7 @@ def test_a_node_that_joins_again_is_lost_no_more_and_keeps_its_first_word(sessio
     assert (node.lost, node.joined.kind, node.runtime and node.runtime.torch) == (None, "A100", "2.9")
 
 
-def test_a_case_is_held_against_the_peaks_of_its_node(session: Session) -> None:
+def test_case_is_compared_with_the_peaks_of_its_node(session: Session) -> None:
     for node, flops in (("n1", 1e12), ("n2", 4e12), (None, 9e12)):
         session.apply(
             Peaks(t=1.0, device="cuda:0", precision="fp32", flops_per_s=flops, bytes_per_s=1e12, node=node)

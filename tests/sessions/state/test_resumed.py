@@ -1,4 +1,4 @@
-"""A session that was resumed is one session, whoever reads it."""
+"""A resumed session is one session for every reader."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ from benchtui.sessions.export import step_export as steps_format
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.summaries import summary
 from benchtui.sessions.payloads import Host, Memory, Model, StepCost
-from benchtui.sessions.replay.markers import Marks, marker_text
+from benchtui.sessions.replay.markers import Markers, marker_text
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -41,15 +41,15 @@ CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 3, 4))
 MODEL = Model(name="m", parameters=5)
 
 
-def start(case: int, t: float, turn: int = 0) -> list[AnyEvent]:
+def start(case: int, t: float, round_index: int = 0) -> list[AnyEvent]:
     return [
-        CaseStarted(t=t, case=case, round=turn, config=CONFIGS[case]),
+        CaseStarted(t=t, case=case, round=round_index, config=CONFIGS[case]),
         CasePrepared(t=t, case=case, model=MODEL),
     ]
 
 
-def steps(case: int, t: float, *ms: float, turn: int = 0) -> Steps:
-    return Steps(t=t, case=case, phase="measure", round=turn, wall_ms=[*ms], parts_ms={"forward": [*ms]})
+def steps(case: int, t: float, *ms: float, round_index: int = 0) -> Steps:
+    return Steps(t=t, case=case, phase="measure", round=round_index, wall_ms=[*ms], parts_ms={"forward": [*ms]})
 
 
 def end(case: int, t: float, outcome: Any = "ok", **more: Any) -> CaseFinished:
@@ -88,20 +88,20 @@ REST = [
 
 @pytest.fixture(params=["cut off", "stopped"])
 def whole(request: Any, bench: Any) -> list[AnyEvent]:
-    """A session of four cases that was cut off, or stopped, in its second, and then resumed."""
+    """Events of a session of four cases that was cut off or stopped during its second, then resumed."""
     before, again = {"cut off": (CUT_OFF, (1,)), "stopped": (STOPPED, (1, 2, 3))}[request.param]
     made: list[AnyEvent] = bench.events(*(bench.case(size) for size in (1, 2, 3, 4)), finished=None)
     first = [event for event in made if isinstance(event, CaseStarted | CaseFinished)]
     return [*(event for event in made if event not in first), *before, resumed(6.0, *again), *REST]
 
 
-def folded(events: list[AnyEvent], **how: Any) -> Session:
+def applied(events: list[AnyEvent], **how: Any) -> Session:
     session = Session(**how)
     session.apply_all(events)
     return session
 
 
-def written(path: Path, events: list[AnyEvent]) -> Path:
+def write_session(path: Path, events: list[AnyEvent]) -> Path:
     journal = Journal(path)
     for event in events:
         if isinstance(event, Resumed):
@@ -112,9 +112,9 @@ def written(path: Path, events: list[AnyEvent]) -> Path:
     return path
 
 
-def test_what_was_cut_short_waits_again_without_its_steps(whole: list[AnyEvent]) -> None:
+def test_cut_off_case_is_queued_again_without_its_steps(whole: list[AnyEvent]) -> None:
     until = next(at for at, event in enumerate(whole) if isinstance(event, Resumed)) + 1
-    session = folded(whole[:until])
+    session = applied(whole[:until])
     assert session.finished is None and session.running == [] and session.done == 1
     assert [case.state for case in session.cases] == ["ok", "queued", "queued", "queued"]
     assert [case.index for case in session.pending] == [1, 2, 3]
@@ -123,8 +123,8 @@ def test_what_was_cut_short_waits_again_without_its_steps(whole: list[AnyEvent])
     assert session.cases[1].started is None and session.cases[1].prepared is None
 
 
-def test_at_its_end_it_holds_what_a_session_without_the_pause_would(whole: list[AnyEvent]) -> None:
-    for session in (folded(whole), folded(whole, keep_steps=False)):
+def test_resumed_session_ends_like_an_uninterrupted_one(whole: list[AnyEvent]) -> None:
+    for session in (applied(whole), applied(whole, keep_steps=False)):
         assert [case.state for case in session.cases] == ["ok", "ok", "ok", "skipped"]
         assert (session.done, session.left) == (4, 0)
         assert session.finished is not None and session.finished.outcome == "completed"
@@ -132,35 +132,35 @@ def test_at_its_end_it_holds_what_a_session_without_the_pause_would(whole: list[
         assert [each and each.latency_ms.mean for each in figures] == [10.0, 20.0, 30.0, None]
 
 
-def test_rounds_that_ended_stay_with_their_steps_and_the_cut_one_goes(bench: Any) -> None:
+def test_finished_rounds_keep_their_steps_and_the_cut_off_one_is_dropped(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     first = [
         *start(0, 1.0),
         steps(0, 2.0, 1.0, 2.0),
         RoundFinished(t=3.0, case=0, round=0),
         *start(0, 3.0, 1),
-        steps(0, 4.0, 9.0, turn=1),
+        steps(0, 4.0, 9.0, round_index=1),
     ]
-    session = folded([*made, *first])
+    session = applied([*made, *first])
     before = session.cases[0]
     session.apply(resumed(5.0, 0))
     case = session.cases[0]
     assert list(before.measured.wall_ms) == [1.0, 2.0, 9.0], "who holds the old one keeps it"
     assert (case.state, len(case.rounds), list(case.measured.wall_ms)) == ("queued", 1, [1.0, 2.0])
-    session.apply_all([*start(0, 6.0, 1), steps(0, 7.0, 3.0, turn=1), end(0, 8.0)])
+    session.apply_all([*start(0, 6.0, 1), steps(0, 7.0, 3.0, round_index=1), end(0, 8.0)])
     assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
 
 
-def test_a_case_that_waits_between_two_rounds_goes_on_waiting(bench: Any) -> None:
+def test_case_waiting_between_rounds_stays_queued(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [*start(0, 1.0), steps(0, 2.0, 1.0), RoundFinished(t=3.0, case=0, round=0), resumed(3.0)]
-    case = folded([*made, *events]).cases[0]
+    case = applied([*made, *events]).cases[0]
     assert (case.state, len(case.measured), case.prepared is not None) == ("queued", 1, True)
 
 
-def test_a_pause_ends_and_what_was_told_first_of_the_machine_stays(bench: Any) -> None:
+def test_resume_ends_a_pause_and_keeps_the_original_machine_facts(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:1]
-    session = folded(
+    session = applied(
         [
             *made,
             Runtime(t=0.0, torch="2.9"),
@@ -178,22 +178,22 @@ def test_a_pause_ends_and_what_was_told_first_of_the_machine_stays(bench: Any) -
     assert not session.paused
 
 
-def test_a_resume_of_a_newer_version_is_refused(bench: Any, tmp_path: Path) -> None:
+def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)
-    path = written(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
+    path = write_session(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     for read in (Session.load, steps_format.recorded):
-        with pytest.raises(BenchtuiError, match="written with schema 9; this version reads up to 2"):
+        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
             read(path)
 
 
-def test_a_resume_of_cases_that_are_not_there_is_refused(bench: Any) -> None:
-    with pytest.raises(BenchtuiError, match="speaks of case 7, and its plan has 1 cases"):
+def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
+    with pytest.raises(BenchtuiError, match="event for case 7, but the session has 1 cases"):
         bench.session(bench.case(1), finished=None, more=(resumed(5.0, 7),))
 
 
-def test_exported_steps_are_those_that_count(whole: list[AnyEvent], tmp_path: Path) -> None:
+def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
-    steps_format.write_csv(steps_format.recorded(written(tmp_path / "s.json", whole)), out)
+    steps_format.write_csv(steps_format.recorded(write_session(tmp_path / "s.json", whole)), out)
     rows = list(csv.DictReader(out.getvalue().decode().splitlines()))
     assert [(row["case"], row["step"], row["wall_ms"]) for row in rows] == [
         ("0", "0", "10.0"),
@@ -204,33 +204,33 @@ def test_exported_steps_are_those_that_count(whole: list[AnyEvent], tmp_path: Pa
     ]
 
 
-def test_exported_steps_keep_rounds_that_ended(bench: Any, tmp_path: Path) -> None:
+def test_exported_steps_include_finished_rounds(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
         steps(0, 2.0, 1.0),
         RoundFinished(t=3.0, case=0, round=0),
         *start(0, 3.0, 1),
-        steps(0, 4.0, 9.0, turn=1),
+        steps(0, 4.0, 9.0, round_index=1),
         resumed(5.0, 0),
         *start(0, 6.0, 1),
-        steps(0, 7.0, 2.0, turn=1),
+        steps(0, 7.0, 2.0, round_index=1),
         end(0, 8.0),
     ]
-    found = steps_format.recorded(written(tmp_path / "s.json", [*made, *events]))
+    found = steps_format.recorded(write_session(tmp_path / "s.json", [*made, *events]))
     assert [(batch.steps.round, batch.steps.wall_ms) for batch in found.batches()] == [(0, [1.0]), (1, [2.0])]
 
 
-def test_the_catalogue_counts_and_rates_it_as_one(bench: Any, tmp_path: Path) -> None:
+def test_summary_counts_a_resumed_session_as_one(bench: Any, tmp_path: Path) -> None:
     made = bench.events(*(bench.case(size) for size in (1, 2, 3, 4)), finished=None)[:2]
-    found = summary(written(tmp_path / "s.json", [*made, *STOPPED, resumed(6.0, 1, 2, 3), *REST]))
+    found = summary(write_session(tmp_path / "s.json", [*made, *STOPPED, resumed(6.0, 1, 2, 3), *REST]))
     assert (found.outcome, found.counts, found.left) == ("completed", {"ok": 3, "skipped": 1}, 0)
     assert found.best is not None and found.best.samples_per_s == pytest.approx(1000 / 10)
-    stopped = summary(written(tmp_path / "stopped.json", [*made, *STOPPED]))
+    stopped = summary(write_session(tmp_path / "stopped.json", [*made, *STOPPED]))
     assert (stopped.outcome, stopped.left, stopped.cases) == ("interrupted", 3, 4)
 
 
-def test_the_catalogue_rates_rounds_from_before_and_after(bench: Any, tmp_path: Path) -> None:
+def test_summary_rates_rounds_from_before_and_after_the_resume(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
@@ -241,53 +241,53 @@ def test_the_catalogue_rates_rounds_from_before_and_after(bench: Any, tmp_path: 
         SessionFinished(t=4.0, outcome="interrupted"),
         resumed(4.0, 0),
         *start(0, 6.0, 1),
-        steps(0, 7.0, 30.0, turn=1),
+        steps(0, 7.0, 30.0, round_index=1),
         end(0, 8.0),
     ]
-    best = summary(written(tmp_path / "s.json", [*made, *events])).best
+    best = summary(write_session(tmp_path / "s.json", [*made, *events])).best
     assert best is not None and best.samples_per_s == pytest.approx(1000 * 2 / 40)
 
 
-def test_earlier_sessions_are_learned_from_as_if_they_had_not_paused(whole: list[AnyEvent]) -> None:
-    session, precedents = folded(whole), HistoryEstimator()
+def test_history_learns_from_a_resumed_session_as_uninterrupted(whole: list[AnyEvent]) -> None:
+    session, precedents = applied(whole), HistoryEstimator()
     precedents.learn(session)
     prediction = precedents.predict(CONFIGS[1], session.start.sweep)
     assert prediction.time_basis == "measured"
     assert prediction.seconds is not None and prediction.seconds < 10
 
 
-def test_the_resume_is_a_moment_to_go_to(whole: list[AnyEvent]) -> None:
-    session, marks = Session(), Marks()
+def test_resume_has_a_replay_marker(whole: list[AnyEvent]) -> None:
+    session, marks = Session(), Markers()
     for event in whole:
         session.apply(event)
-        marks.see(event, session)
+        marks.add(event, session)
     (mark,) = [mark for mark in marks.all if mark.kind == "resumed"]
     assert mark.t == 6.0
     assert marker_text(mark, session).startswith("resumed: 3 of 4 cases left, ")
 
 
-def test_outliers_of_steps_that_do_not_count_any_more_are_forgotten(bench: Any) -> None:
+def test_outliers_of_discarded_steps_are_dropped(bench: Any) -> None:
     usual = [10.0 + place % 5 / 100 for place in range(40)]
-    session, marks = Session(), Marks()
+    session, marks = Session(), Markers()
     before = [*start(0, 1.0), steps(0, 2.0, *usual, 500.0, *usual), end(0, 3.0, "interrupted")]
     after = [*start(0, 4.0), steps(0, 5.0, *usual), steps(0, 6.0, 700.0, *usual), end(0, 7.0)]
     found = []
     for event in [*bench.events(bench.case(1), finished=None)[:2], *before, resumed(3.0, 0), *after]:
         session.apply(event)
-        marks.see(event, session)
-        marks.examine()
+        marks.add(event, session)
+        marks.find_outliers()
         found.append([mark.t for mark in marks.all if mark.kind == "outlier"])
     assert [2.0] in found, "at that time it was one"
     assert found[-1] == [6.0]
 
 
-def test_a_case_is_held_against_the_peaks_of_its_part(bench: Any) -> None:
+def test_case_is_compared_with_the_peaks_of_its_part(bench: Any) -> None:
     made = bench.events(bench.case(1), bench.case(2), finished=None)[:2]
     work = StepCost(flops=1e9)
     peaks = [
         Peaks(t=t, device="cpu", precision="fp32", flops_per_s=rate) for t, rate in ((0.5, 1e12), (6.5, 5e11))
     ]
-    session = folded(
+    session = applied(
         [
             *made,
             peaks[0],
@@ -304,20 +304,20 @@ def test_a_case_is_held_against_the_peaks_of_its_part(bench: Any) -> None:
     assert [each and each.peaks for each in found] == peaks
 
 
-def test_the_report_says_how_often_when_and_on_what_it_was_resumed(whole: list[AnyEvent]) -> None:
-    text = markdown(folded(whole))
+def test_report_lists_each_resume_with_time_and_machine(whole: list[AnyEvent]) -> None:
+    text = markdown(applied(whole))
     assert "once: 2026-11-21T12:00:00Z after 6 s" in text.replace("6.0 s", "6 s")
     assert "Resumed elsewhere" not in text
     moved = [
         resumed(each.t, *each.cases, changed=("Host: box → spare",)) if isinstance(each, Resumed) else each
         for each in whole
     ]
-    told = markdown(folded(moved))
-    assert "Resumed elsewhere" in told and "Host: box → spare" in told
-    assert "2 cases, from cpu fp32 compile=off bs=2 seq=128 on measured after" in told
+    text = markdown(applied(moved))
+    assert "Resumed elsewhere" in text and "Host: box → spare" in text
+    assert "2 cases, from cpu fp32 compile=off bs=2 seq=128 on measured after" in text
 
 
-def test_the_report_says_which_cases_were_measured_on_both_sides(bench: Any) -> None:
+def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:2]
     events = [
         *start(0, 1.0),
@@ -325,15 +325,15 @@ def test_the_report_says_which_cases_were_measured_on_both_sides(bench: Any) -> 
         RoundFinished(t=3.0, case=0, round=0, memory=Memory(peak_rss_mb=1.0)),
         resumed(4.0, changed=("Python: 3.11 → 3.12",)),
         *start(0, 6.0, 1),
-        steps(0, 7.0, *[1.0] * 20, turn=1),
+        steps(0, 7.0, *[1.0] * 20, round_index=1),
         end(0, 8.0),
     ]
-    assert "1 case of them only in part" in markdown(folded([*made, *events]))
-    assert "no case has ended since" in markdown(folded([*made, *events[:-1]]))
+    assert "1 case of them only in part" in markdown(applied([*made, *events]))
+    assert "no case has ended since" in markdown(applied([*made, *events[:-1]]))
 
 
-def test_messages_and_all_it_was_resumed_by_stay(whole: list[AnyEvent]) -> None:
-    session = folded(
+def test_messages_and_resumes_are_kept(whole: list[AnyEvent]) -> None:
+    session = applied(
         [*whole[:2], Message(t=0.0, level="info", text="one"), *whole[2:], resumed(13.0), resumed(13.0)]
     )
     assert [message.text for message in session.messages] == ["one"]

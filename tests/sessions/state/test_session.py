@@ -41,7 +41,7 @@ from benchtui.sessions.sweep import Config
 
 @pytest.fixture
 def session(bench: Any) -> Session:
-    """A session of two planned cases that has just begun."""
+    """Return a session of two planned cases that has just started."""
     made: Session = bench.session(
         bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
     )
@@ -56,14 +56,14 @@ def steps(case: int = 0, **columns: Any) -> Steps:
     return Steps(**given)
 
 
-def test_nothing_is_known_before_the_first_event() -> None:
+def test_session_is_empty_before_the_first_event() -> None:
     session = Session()
     assert (session.cases, session.current, session.done, session.cut_off) == ([], None, 0, True)
     with pytest.raises(BenchtuiError, match="the session has no session_started event"):
         _ = session.start
 
 
-def test_a_case_goes_from_queued_over_running_to_its_outcome(session: Session) -> None:
+def test_case_goes_from_queued_to_running_to_its_outcome(session: Session) -> None:
     case, later = session.cases
     assert (case.state, case.name) == ("queued", "cpu fp32 compile=off bs=1 seq=128")
     session.apply(CaseStarted(t=1.0, case=0, config=case.config))
@@ -74,25 +74,25 @@ def test_a_case_goes_from_queued_over_running_to_its_outcome(session: Session) -
 
 
 @pytest.mark.parametrize("outcome", ["ok", "oom", "skipped", "failed", "timeout", "interrupted"])
-def test_an_ended_case_shows_its_outcome_whether_it_started_or_not(session: Session, outcome: Any) -> None:
+def test_ended_case_has_its_outcome_even_if_it_never_started(session: Session, outcome: Any) -> None:
     session.apply(CaseFinished(t=1.0, case=1, outcome=outcome))
     assert [case.state for case in session.cases] == ["queued", outcome]
 
 
-def test_the_end_of_another_case_leaves_the_current_one(session: Session) -> None:
+def test_end_of_another_case_keeps_the_current_one(session: Session) -> None:
     session.apply(CaseStarted(t=1.0, case=1, config=session.cases[1].config))
     session.apply(CaseFinished(t=1.0, case=0, outcome="skipped"))
     assert session.current is session.cases[1]
 
 
-def test_marks_come_from_loading_and_from_the_end_each_once(session: Session) -> None:
+def test_marks_from_loading_and_end_are_merged_without_duplicates(session: Session) -> None:
     session.apply(CasePrepared(t=1.0, case=0, model=Model(name="m"), marks=("random weights", "cut text")))
     session.apply(CaseFinished(t=2.0, case=0, outcome="ok", marks=("throttled", "random weights")))
     assert session.cases[0].marks == ("random weights", "cut text", "throttled")
     assert session.cases[1].marks == ()
 
 
-def test_what_was_in_force_is_what_was_read_back_last(session: Session) -> None:
+def test_effective_options_are_those_read_back_last(session: Session) -> None:
     before, after = Effective(compiled=False), Effective(compiled=True)
     found = []
     for event in (
@@ -106,7 +106,7 @@ def test_what_was_in_force_is_what_was_read_back_last(session: Session) -> None:
     assert found == [None, before, before, after]
 
 
-def test_steps_gather_by_phase_in_columns(session: Session) -> None:
+def test_steps_are_collected_by_phase(session: Session) -> None:
     session.apply(steps(phase="warmup", wall_ms=[9.0], tokens=[5]))
     session.apply(
         steps(wall_ms=[1.0, 2.0], device_ms=[0.5, 1.5], parts_ms={"forward": [1.0, 1.0]}, tokens=[3, 4])
@@ -132,8 +132,8 @@ def test_steps_gather_by_phase_in_columns(session: Session) -> None:
         {"parts_ms": {"a": [1.0], "b": []}},
     ],
 )
-def test_columns_of_unequal_length_are_refused(session: Session, columns: dict[str, Any]) -> None:
-    with pytest.raises(BenchtuiError, match=r"^case 1, steps at 2 s: columns of unequal length$"):
+def test_columns_of_unequal_length_are_rejected(session: Session, columns: dict[str, Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"^case 1, steps at 2 s: columns differ in length$"):
         session.apply(steps(case=1, **columns))
     assert len(session.cases[1].measured) == 0
 
@@ -144,7 +144,7 @@ def test_columns_without_steps_are_empty() -> None:
     assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
 
 
-def test_a_dropped_round_leaves_every_column_as_if_it_had_not_been() -> None:
+def test_dropping_a_round_restores_every_column() -> None:
     whole = {
         "device_ms": [0.5, 1.5],
         "parts_ms": {"forward": [1.0, 2.0], "result": [0.1, 0.2]},
@@ -153,27 +153,27 @@ def test_a_dropped_round_leaves_every_column_as_if_it_had_not_been() -> None:
         "loss": [1.5, None],
     }
     dropped, kept = Columns(), Columns()
-    for turn in range(3):
-        event = steps(wall_ms=[1.0, 2.0], round=turn, **whole)
+    for round_index in range(3):
+        event = steps(wall_ms=[1.0, 2.0], round=round_index, **whole)
         dropped.extend(event)
-        if turn == 0:
+        if round_index == 0:
             kept.extend(event)
-    dropped.drop(1)
+    dropped.drop_from_round(1)
     for name in ("wall_ms", "device_ms", "parts_ms", "tokens", "padded_tokens", "rounds"):
         assert getattr(dropped, name) == getattr(kept, name), name
     assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
-    dropped.drop(0)
+    dropped.drop_from_round(0)
     assert {len(dropped), len(dropped.loss), len(dropped.padded_tokens)} == {0}
 
 
-def test_peaks_are_kept_in_the_order_in_which_they_were_measured(session: Session) -> None:
-    told = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
-    session.apply_all(told)
-    assert session.peaks == told
+def test_peaks_are_kept_in_measurement_order(session: Session) -> None:
+    peaks = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
+    session.apply_all(peaks)
+    assert session.peaks == peaks
 
 
 @pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
-def test_counts_are_kept_whatever_their_size(counts: list[int]) -> None:
+def test_counts_of_any_size_are_kept(counts: list[int]) -> None:
     columns = Columns()
     for count in (7, *counts, 8):
         columns.extend(steps(tokens=[count], padded_tokens=[count]))
@@ -181,7 +181,7 @@ def test_counts_are_kept_whatever_their_size(counts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("count", range(6))
-def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> None:
+def test_prefix_equals_a_case_with_only_those_steps(count: int) -> None:
     whole, part = Columns(), Columns()
     for place in range(5):
         figures = [float(place)]
@@ -196,12 +196,12 @@ def test_the_first_steps_are_those_of_a_case_that_got_no_further(count: int) -> 
         whole.extend(event)
         if place < count:
             part.extend(event)
-    assert whole.first(part.sizes()) == part
-    assert [whole.of_round(turn) for turn in range(4)] == [2, 2, 1, 0]
+    assert whole.prefix(part.sizes()) == part
+    assert [whole.of_round(round_index) for round_index in range(4)] == [2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])
-def test_a_case_that_was_not_planned_is_refused(session: Session, case: int) -> None:
+def test_unplanned_case_is_rejected(session: Session, case: int) -> None:
     events: list[AnyEvent] = [
         steps(case=case),
         CaseStarted(t=1.0, case=case, config=Config(device="cpu")),
@@ -209,38 +209,36 @@ def test_a_case_that_was_not_planned_is_refused(session: Session, case: int) -> 
         CaseFinished(t=1.0, case=case, outcome="ok"),
     ]
     for event in events:
-        with pytest.raises(
-            BenchtuiError, match=rf"^the session speaks of case {case}, and its plan has 2 cases$"
-        ):
+        with pytest.raises(BenchtuiError, match=rf"^event for case {case}, but the session has 2 cases$"):
             session.apply(event)
 
 
-def test_a_second_start_is_refused(session: Session) -> None:
-    with pytest.raises(BenchtuiError, match="a second session_started event"):
+def test_second_session_start_is_rejected(session: Session) -> None:
+    with pytest.raises(BenchtuiError, match="second session_started event"):
         session.apply(session.start)
 
 
-def test_a_newer_schema_is_refused(session: Session) -> None:
+def test_newer_schema_is_rejected(session: Session) -> None:
     newer = msgspec.structs.replace(session.start, schema=3)
     with pytest.raises(
-        BenchtuiError, match="written with schema 3; this version reads up to 2: update benchtui"
+        BenchtuiError, match="written with schema 3, but this version reads up to schema 2; update benchtui"
     ):
         Session().apply(newer)
 
 
-def test_the_time_is_that_of_the_newest_event(session: Session) -> None:
+def test_session_time_is_that_of_the_newest_event(session: Session) -> None:
     session.apply(Unknown("new", 50.0, b"{}"))
     session.apply(Message(t=40.0, level="info", text="late"))
     assert session.now_s == 50.0
 
 
-def test_the_rest_is_kept(session: Session) -> None:
+def test_runtime_idle_power_and_messages_are_kept(session: Session) -> None:
     message, runtime = Message(t=1.0, level="info", text="x"), Runtime(t=1.0, torch="3.0")
     session.apply_all([message, runtime])
     assert (session.messages, session.runtime, session.finished) == ([message], runtime, None)
 
 
-def test_a_closed_session_runs_nothing(bench: Any) -> None:
+def test_finished_session_has_no_running_case(bench: Any) -> None:
     running = bench.case(1, outcome=None, ms=[1.0])
     open_, closed = bench.session(running, finished=None), bench.session(running, finished="interrupted")
     assert open_.current is open_.cases[0] and open_.cut_off
@@ -248,7 +246,7 @@ def test_a_closed_session_runs_nothing(bench: Any) -> None:
     assert closed.finished.outcome == "interrupted"
 
 
-def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> None:
+def test_readings_are_collected_and_missing_ones_stay_missing(session: Session) -> None:
     session.apply(
         Telemetry(
             t=1.0,
@@ -270,14 +268,14 @@ def test_readings_gather_and_what_is_missing_stays_missing(session: Session) -> 
     assert session.machine.gpu_readings[3].temperature_c == [50.0, 60.0]
 
 
-def test_a_reason_why_a_gpu_tells_nothing_outlives_the_event_that_tells_it(session: Session) -> None:
+def test_reason_for_a_missing_gpu_reading_is_kept(session: Session) -> None:
     for absent in ({"fan": "none"}, {}, {"power_w": "not supported"}):
         gpu = GpuReadings(index=0, absent=absent, power_limit_w=70.0)
         session.apply(Telemetry(t=1.0, at_s=[1.0], gpus=(gpu,)))
     assert session.machine.gpu_readings[0].absent == {"fan": "none", "power_w": "not supported"}
 
 
-def test_every_column_of_a_trace_is_as_long_as_its_times() -> None:
+def test_all_columns_of_a_trace_have_the_same_length() -> None:
     trace = Trace()
     trace.extend([1.0], HostReadings(), ["cpu_percent", "memory_used_mb"])
     trace.extend([2.0, 3.0], HostReadings(cpu_percent=[5.0]), ["cpu_percent", "memory_used_mb"])
@@ -311,7 +309,7 @@ def recorded(tmp_path: Path, bench: Any) -> list[Any]:
     return events
 
 
-def test_a_loaded_file_is_the_fold_of_its_events(tmp_path: Path, recorded: list[Any]) -> None:
+def test_loaded_session_equals_its_applied_events(tmp_path: Path, recorded: list[Any]) -> None:
     session = Session.load(write(tmp_path / "s.json", recorded))
     assert (session.done, session.torn, session.cut_off, session.start.id) == (1, False, False, "abc")
     cut = tmp_path / "cut.json"
@@ -320,15 +318,15 @@ def test_a_loaded_file_is_the_fold_of_its_events(tmp_path: Path, recorded: list[
     assert (session.done, session.torn, session.cut_off) == (1, True, True)
 
 
-def test_what_does_not_fit_together_names_the_file(tmp_path: Path, recorded: list[Any]) -> None:
-    with pytest.raises(BenchtuiError, match=r"s\.json: a second session_started event"):
+def test_inconsistent_events_are_reported_with_the_file(tmp_path: Path, recorded: list[Any]) -> None:
+    with pytest.raises(BenchtuiError, match=r"s\.json: second session_started event"):
         Session.load(write(tmp_path / "s.json", [recorded[0], *recorded]))
-    with pytest.raises(BenchtuiError, match=r"t\.json: the session speaks of case 0, and its plan has 0 cases"):
+    with pytest.raises(BenchtuiError, match=r"t\.json: event for case 0, but the session has 0 cases"):
         Session.load(write(tmp_path / "t.json", [recorded[0] | {"plan": []}, *recorded[1:]]))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to everything within a JSON value."""
+    """Yield the path of everything within a JSON value."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         yield (*path, key)
@@ -349,10 +347,8 @@ def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     [None, True, -1, 10**18, 10**40, -1e18, 1e308, float("nan"), "\x1b[2J|<b>", [], {}, [1.0] * 5],
     ids=repr,
 )
-def test_a_strangers_file_is_read_or_refused_wherever_it_lies(
-    tmp_path: Path, recorded: list[Any], hostile: Any
-) -> None:
-    """Warnings are errors here, so that an overflow within the figures shows."""
+def test_untrusted_file_is_read_or_rejected(tmp_path: Path, recorded: list[Any], hostile: Any) -> None:
+    """Warnings are errors in tests, so an overflow in the metrics fails the test."""
     refused = 0
     for path in places(recorded):
         try:
@@ -366,13 +362,15 @@ def test_a_strangers_file_is_read_or_refused_wherever_it_lies(
     assert refused
 
 
-def test_a_case_rests_between_its_rounds_and_a_repeated_round_counts_once(bench: Any) -> None:
+def test_case_waits_between_rounds_and_a_repeated_round_counts_once(bench: Any) -> None:
     config = Config(device="cpu")
     session = bench.session(bench.case(1), finished=None)
     session.cases[0].finished = None
 
-    def steps(turn: int, wall_ms: list[float]) -> Steps:
-        return Steps(t=1.0, case=0, phase="measure", round=turn, wall_ms=wall_ms, parts_ms={"f": wall_ms})
+    def steps(round_index: int, wall_ms: list[float]) -> Steps:
+        return Steps(
+            t=1.0, case=0, phase="measure", round=round_index, wall_ms=wall_ms, parts_ms={"f": wall_ms}
+        )
 
     session.apply_all(
         [
@@ -411,7 +409,7 @@ def numbers(session: Session) -> list[int]:
     return [case.index for case in session.pending]
 
 
-def test_several_cases_may_run_and_the_newest_is_the_current_one(bench: Any) -> None:
+def test_newest_of_several_running_cases_is_the_current_one(bench: Any) -> None:
     session = bench.session(*(bench.case(size, outcome="skipped") for size in range(1, 4)), finished=None)
     for case in session.cases:
         case.finished = None
@@ -428,33 +426,33 @@ def test_several_cases_may_run_and_the_newest_is_the_current_one(bench: Any) -> 
 def test_cases_are_added_to_the_plan(session: Session) -> None:
     session.apply_all([added(2), added(3, why="auto: doubling", after=0), added(4, why="again", of=1)])
     assert numbers(session) == [0, 3, 1, 2, 4]
-    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (case 1 again)"
+    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (rerun of case 1)"
     assert session.cases[3].added is not None and session.cases[3].name == Config(device="cpu").name
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "expected"),
     [
-        (added(3), "case 3 is added where the next one is 2"),
-        (added(1), "case 1 is added where the next one is 2"),
-        (added(2, of=2), "speaks of case 2, and its plan has 2 cases"),
-        (added(2, after=-1), "speaks of case -1, and its plan has 2 cases"),
-        (OrderChanged(t=1.0, cases=(0, 7)), "speaks of case 7, and its plan has 2 cases"),
+        (added(3), "case 3 added out of order; the next one is case 2"),
+        (added(1), "case 1 added out of order; the next one is case 2"),
+        (added(2, of=2), "event for case 2, but the session has 2 cases"),
+        (added(2, after=-1), "event for case -1, but the session has 2 cases"),
+        (OrderChanged(t=1.0, cases=(0, 7)), "event for case 7, but the session has 2 cases"),
     ],
 )
-def test_a_queue_that_can_not_be_is_refused(session: Session, event: AnyEvent, said: str) -> None:
-    with pytest.raises(BenchtuiError, match=said):
+def test_impossible_queue_change_is_rejected(session: Session, event: AnyEvent, expected: str) -> None:
+    with pytest.raises(BenchtuiError, match=expected):
         session.apply(event)
     assert len(session.cases) == 2 and numbers(session) == [0, 1]
 
 
-def test_a_plan_does_not_grow_without_end(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_cases_is_limited(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "MOST_CASES", 2)
     with pytest.raises(BenchtuiError, match="more than 2 cases"):
         session.apply(added(2))
 
 
-def test_pending_cases_have_the_order_last_told_and_turn_with_the_rounds(session: Session) -> None:
+def test_pending_cases_follow_the_latest_order_and_the_rounds(session: Session) -> None:
     session.apply(added(2))
     session.apply(OrderChanged(t=1.0, cases=(2, 0, 1)))
     assert numbers(session) == [2, 0, 1]
@@ -463,7 +461,7 @@ def test_pending_cases_have_the_order_last_told_and_turn_with_the_rounds(session
     assert numbers(session) == [1, 0, 2]
 
 
-def test_pausing_is_a_state_of_the_session(session: Session) -> None:
+def test_pause_and_continue_are_part_of_the_state(session: Session) -> None:
     assert not session.paused
     session.apply(Paused(t=1.0))
     assert session.paused
@@ -481,7 +479,7 @@ def test_pausing_is_a_state_of_the_session(session: Session) -> None:
         ("cuda:0", None, None, None),
     ],
 )
-def test_peak_memory_is_the_highest_that_was_read(
+def test_peak_memory_is_the_highest_reading(
     device: str, memory: Memory | None, peak: float | None, on_device: float | None
 ) -> None:
     end = CaseFinished(t=1.0, case=0, outcome="ok", memory=memory)
@@ -493,8 +491,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.mark.parametrize("name", ["comprehensive-report.json", "quick-cpu.json"])
-def test_figures_and_report_are_the_same_without_the_steps(name: str) -> None:
-    """Steps that were summed up and let go of leave nothing out of what is made of them."""
+def test_metrics_and_report_are_the_same_without_the_steps(name: str) -> None:
+    """Replacing steps by their metrics loses nothing in the report."""
     whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, keep_steps=False)
     assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
     assert markdown(summed) == markdown(whole)
@@ -502,7 +500,7 @@ def test_figures_and_report_are_the_same_without_the_steps(name: str) -> None:
     assert not any(len(case.measured) for case in summed.cases if case.state == "ok")
 
 
-def test_the_gpu_of_a_case_is_known_by_its_uuid_or_as_the_only_one(bench: Any) -> None:
+def test_gpu_of_a_case_is_found_by_uuid_or_as_the_only_one(bench: Any) -> None:
     """``cuda:0`` is torch's number: with the first GPU hidden it is the driver's GPU 1."""
     cases = [
         bench.case(1, 1.0, device="cuda:0", prepared={"gpu_uuid": "GPU-b"}),

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.state.judging import LEFT_TO_THE_SWEEP, VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.stats.baseline import NOT_MEASURED, baseline_of, baselines, explain_missing_baseline
 from benchtui.sessions.sweep import Baseline, Config
 
@@ -86,7 +86,7 @@ def test_why_there_is_none_yet(bench: Any) -> None:
 
 
 def test_judging_is_left_to_the_sweep() -> None:
-    assert VerdictSettings(baseline=None, same_within=None) == LEFT_TO_THE_SWEEP
+    assert VerdictSettings(baseline=None, same_within=None) == SWEEP_DEFAULTS
 
 
 @pytest.mark.parametrize("named", [None, Baseline(batch_size=2), Baseline(batch_size=1, precision="fp32")])

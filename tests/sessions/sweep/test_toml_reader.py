@@ -378,7 +378,7 @@ def test_a_missing_file_is_answered_with_the_nearest_preset() -> None:
 def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b'model = "\xff\xfe"')
-    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(binary))}: not a text file in UTF-8$"):
+    with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(binary))}: not a UTF-8 text file$"):
         load_sweep(str(binary))
     with pytest.raises(BenchtuiError, match=rf"^{re.escape(str(tmp_path))}: can't be read: Is a directory$"):
         load_sweep(str(tmp_path))

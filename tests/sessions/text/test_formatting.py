@@ -43,7 +43,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("frame", ["{}", "- **Label**: {}", "# {}", "> **Note**: {}"])
-def test_hostile_text_renders_as_itself(text: str, frame: str) -> None:
+def test_hostile_text_is_rendered_literally(text: str, frame: str) -> None:
     md = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable(["table", "strikethrough", "linkify"])
     tokens = md.parse(frame.format(plain(text)))
     (inline,) = [token for token in tokens if token.type == "inline"]
@@ -76,16 +76,16 @@ def test_hostile_text_renders_as_itself(text: str, frame: str) -> None:
         ("-5", "-5"),
     ],
 )
-def test_text_is_one_visible_line_and_ordinary_names_stay_as_they_are(text: str, seen: str) -> None:
+def test_text_is_one_visible_line_and_ordinary_names_are_unchanged(text: str, seen: str) -> None:
     assert plain(text) == seen
 
 
-def test_markdown_passes_unchanged_and_only_markdown() -> None:
+def test_only_markdown_passes_unchanged() -> None:
     assert plain(Markdown("**bold**")) == "**bold**"
     assert plain(plain("a|b")) == "a\\|b"
 
 
-def test_endless_text_is_cut() -> None:
+def test_long_text_is_truncated() -> None:
     assert len(plain("x" * 10_000_000)) == LONGEST
     assert plain("x" * 10, 4) == "xxx…"
 
@@ -118,12 +118,12 @@ def test_endless_text_is_cut() -> None:
         (listed(["a", "b", "c"]), "a, b and c"),
     ],
 )
-def test_formats(made: Any, text: str | None) -> None:
+def test_numbers_are_formatted(made: Any, text: str | None) -> None:
     assert made == text
 
 
 @given(st.from_regex(markdown._HARMLESS, fullmatch=True))
-def test_what_passes_as_it_is_would_be_left_alone_anyway(text: str) -> None:
+def test_unescaped_fast_path_equals_full_escaping(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_HARMLESS", re.compile(r"(?!)"))
         assert plain(text) == text

@@ -57,7 +57,7 @@ def test_a_case_is_shown_against_the_peaks_of_its_device() -> None:
 def test_what_is_not_known_has_its_reason_without_control_characters() -> None:
     assert shown(StepCost(absent={"flops": "no formula\x1b[31m"})) == ["not known no formula[31m"]
     alone = shown(StepCost(flops=1.2e10, bytes_moved=2.5e8))
-    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "not known its peaks weren't measured"
+    assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "not known peaks not measured"
 
 
 def test_a_case_of_which_nothing_was_counted_has_no_such_section() -> None:

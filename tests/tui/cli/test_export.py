@@ -86,7 +86,7 @@ def test_the_session_itself_is_never_overwritten(session: Path, tmp_path: Path) 
     link = tmp_path / "link.json"
     link.symlink_to(session)
     for target in (session, link):
-        with pytest.raises(BenchtuiError, match="is a session, which is never overwritten"):
+        with pytest.raises(BenchtuiError, match="is a session; sessions are never overwritten"):
             export(session, "--format", "json", "-o", target)
     assert session.read_bytes() == before
 
@@ -112,7 +112,7 @@ def test_a_broken_session_leaves_the_file_of_before(tmp_path: Path) -> None:
         (("other.json", "--figures", "x"), "2 sessions"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
-        (("--format", "csv", "--figures", "s.json/x"), "s.json/x: the figures can't be written there"),
+        (("--format", "csv", "--figures", "s.json/x"), "s.json/x: can't create the folder for the figures"),
     ],
 )
 def test_what_doesnt_go_together_is_told(

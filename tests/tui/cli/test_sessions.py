@@ -119,7 +119,7 @@ def test_a_session_from_elsewhere_is_added(home: Path, make_story: Any) -> None:
 def test_an_empty_library_says_how_to_begin(home: Path) -> None:
     done = run("sessions")
     assert done.stdout == ""
-    assert "`benchtui run quick` makes one" in done.stderr
+    assert "create one with `benchtui run quick`" in done.stderr
 
 
 def test_a_session_that_can_be_resumed_says_how(home: Path, make_story: Any) -> None:

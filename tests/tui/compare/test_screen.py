@@ -226,7 +226,7 @@ async def test_a_session_that_can_not_be_read_is_named(opened: Any, pair: Pair, 
     async with opened() as seen:
         shown = await Shown(seen, (*pair((10.0, 20.0, 40.0)), tmp_path / "bad.json")).begin()
         await shown.until(lambda: "bad.json" in shown.text)
-        assert "not a session file" in shown.text or "not an event" in shown.text
+        assert "not a session file" in shown.text or "not a session event" in shown.text
         assert "mark two sessions with space" in shown.text
 
 

@@ -204,7 +204,7 @@ async def test_a_name_that_is_taken_is_told(three: AppContext, opened: Any) -> N
         await listed.press("m", *["backspace"] * 5)
         await listed.type("beta")
         await listed.press("enter")
-        await listed.until(lambda: "there is a session of this name already" in listed.word)
+        await listed.until(lambda: "a session with this name already exists" in listed.word)
         assert len(listed.rows) == 3
 
 
@@ -286,7 +286,7 @@ async def test_what_runs_stands_on_top_and_is_not_deleted(three: AppContext, ope
         await listed.press("m")
         await listed.type("2")
         await listed.press("enter")
-        await listed.until(lambda: "a sweep that runs can't be renamed" in listed.word)
+        await listed.until(lambda: "a running sweep can't be renamed" in listed.word)
         await listed.press("enter")
         assert listed.news[0].engine is engine
 
@@ -307,7 +307,7 @@ async def test_a_file_that_breaks_off_in_its_middle_says_why(three: AppContext, 
     async with opened(app_context=three) as seen:
         listed = await Listed(seen).begin()
         assert "✗ unreadable" in listed.rows[0]
-        assert "a broken steps event" in listed.text
+        assert "invalid steps event" in listed.text
 
 
 async def test_looking_again_finds_what_is_new(three: AppContext, opened: Any, make_story: Any) -> None:

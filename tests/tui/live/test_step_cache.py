@@ -53,7 +53,7 @@ async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(st
     five(story)
     feed = read()
     await all_done(feed)
-    assert [case.steps_held for case in feed.session.cases] == [False, False, False, True, True]
+    assert [case.steps_in_memory for case in feed.session.cases] == [False, False, False, True, True]
     known = [metrics(case) for case in Session.load(story.path).cases]
     assert [metrics(case) for case in feed.session.cases] == known
     feed.close()
@@ -65,7 +65,7 @@ async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
         story.case(case, 10.0, 20)
     feed = read()
     assert feed.cache.idle
-    assert all(case.steps_held for case in feed.session.cases)
+    assert all(case.steps_in_memory for case in feed.session.cases)
     feed.close()
 
 
@@ -74,7 +74,7 @@ async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
     replay = Replay(story.path, None, clock)
     replay.poll()
     await all_done(replay)
-    assert all(case.steps_held for case in replay.timeline.whole.cases)
+    assert all(case.steps_in_memory for case in replay.timeline.whole.cases)
     replay.close()
 
 
@@ -112,7 +112,7 @@ async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, rea
         assert looked.case.measured == whole.cases[index].measured
         assert looked.case.warmup == whole.cases[index].warmup
         assert looked.spread.n == STEPS
-        assert not case.steps_held
+        assert not case.steps_in_memory
     feed.close()
 
 
@@ -142,7 +142,7 @@ async def test_a_case_of_very_many_steps_waits_for_its_figures(
     last = feed.session.cases[4]
     assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
     await all_done(feed)
-    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_held
+    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_in_memory
     feed.close()
 
 
@@ -170,7 +170,7 @@ async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: A
         assert any("p50" in line for line in seen.panel("band"))
         await seen.press("enter", "tab", "tab")
         assert "52 steps" in seen.text
-        assert not seen.app._feed.session.cases[0].steps_held
+        assert not seen.app._feed.session.cases[0].steps_in_memory
 
 
 def half_a_minute(story: Any) -> Any:
@@ -202,8 +202,8 @@ async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
         sum(trace.numbers for trace in machine.traces)
         < sum(trace.numbers for trace in whole.machine.traces) / 2
     )
-    assert 5 <= machine.newest_s - machine.begun_s < 15
-    assert held.at_s and held.at_s == gpu.at_s[-len(held.at_s) :] and held.at_s[0] >= machine.begun_s
+    assert 5 <= machine.newest_s - machine.readings_from_s < 15
+    assert held.at_s and held.at_s == gpu.at_s[-len(held.at_s) :] and held.at_s[0] >= machine.readings_from_s
     for name, column in held.columns.items():
         assert column == gpu.columns[name][-len(column) :] and len(column) == len(held.at_s)
     feed.close()
@@ -214,9 +214,11 @@ async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any,
     story.begin().start(0).prepare(0)
     for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
         story.telemetry(throttle=reasons)
-    feed, (told,) = read(), Session.load(story.path).held.values()
-    (held,) = feed.session.held.values()
-    assert held == [span for span in told if span.throttled or span.end_s >= feed.session.machine.begun_s]
+    feed, (told,) = read(), Session.load(story.path).throttle_spans.values()
+    (held,) = feed.session.throttle_spans.values()
+    assert held == [
+        span for span in told if span.throttled or span.end_s >= feed.session.machine.readings_from_s
+    ]
     assert held[0].reasons == "sw_power_cap+hw_thermal" and 2 < len(held) < len(told) / 2
     feed.close()
 
@@ -245,7 +247,7 @@ async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings:
     replay = Replay(story.path, None, clock)
     replay.poll()
     await all_done(replay)
-    assert replay.timeline.whole.machine.begun_s == 0
+    assert replay.timeline.whole.machine.readings_from_s == 0
     replay.close()
 
 

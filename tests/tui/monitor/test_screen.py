@@ -181,7 +181,7 @@ async def test_a_file_that_breaks_off_in_mid_sense_is_told_and_survived(
         with story.path.open("ab") as file:
             file.write(b'{"event":"steps","t":"nonsense"}\n')
         await seen.look()
-        assert "line 8: not an event" in " ".join(seen.panel("log"))
+        assert "line 8: not a session event" in " ".join(seen.panel("log"))
         assert "✓ ok" in seen.table[0]
 
 

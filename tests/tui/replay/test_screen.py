@@ -315,7 +315,7 @@ async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:
         while "resumed" not in said:
             await seen.press("left_curly_bracket")
             said = seen.panel("log")[-1]
-        assert "resumed: 2 of 3 cases left, 2 begin again" in said
+        assert "resumed: 2 of 3 cases left, 2 restart" in said
         assert seen.app.screen.feed.now_s == pytest.approx(cut_s)
         assert "1/3 cases" in seen.panel("heading")[0]
         assert "queued" in seen.table[1] and "queued" in seen.table[2]
@@ -334,7 +334,7 @@ async def test_a_broken_line_ends_the_replay_with_a_word(story: Any, opened: Any
     async with opened(story.path, start=Start()) as seen:
         seen.clock.now_s += 100
         await seen.look()
-        assert "line 8: not an event" in " ".join(seen.panel("log"))
+        assert "line 8: not a session event" in " ".join(seen.panel("log"))
         assert "✓ ok" in seen.table[0]
 
 
@@ -347,7 +347,7 @@ async def test_outliers_are_events_too(story: Any, opened: Any) -> None:
         await seen.press("space")
         await seen.look()
         await seen.press(*_names("}"))
-        assert "case 1 of 3 a step far off the others" in seen.panel("log")[-1]
+        assert "case 1 of 3 has an outlier step" in seen.panel("log")[-1]
         assert "▶ 61/61" in seen.table[0]
 
 

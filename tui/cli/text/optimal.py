@@ -5,7 +5,7 @@ from math import ceil
 
 import msgspec
 
-from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxed
+from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxation
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
@@ -14,7 +14,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.text.wording import costs, doubt, times, verdict_cell, why_unsure
+from benchtui.sessions.text.wording import costs, times, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -47,7 +47,7 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
         yield from _against_baseline(session, best)
         yield from (f"  marked: {mark}" for mark in best.case.marks)
         yield from _listed("not beaten in all of samples/s, step and memory:", _front(decision))
-    yield from _listed("left out:", [f"{each.case.name}: {each.reason}" for each in decision.left_out])
+    yield from _listed("left out:", [f"{each.case.name}: {each.reason}" for each in decision.rejected])
 
 
 def figures(result: Result, decision: Decision) -> str:
@@ -86,11 +86,11 @@ def document(decision: Decision) -> dict[str, object]:
         "front": [case_row(result.case, result) for result in decision.front],
         "left_out": [
             {"case": each.case.index, "name": each.case.name, "reason": each.reason}
-            for each in decision.left_out
+            for each in decision.rejected
         ],
         "relaxed": [
             {"constraint": each.field, "value": each.value, "case": each.result.name}
-            for each in decision.relaxed
+            for each in decision.relaxations
         ],
     }
 
@@ -116,7 +116,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
     yield f"  {times(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
-            f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
+            f"  {decision.leader.name} has the better value, by a lead that isn't established or is within"
             f" {100 * ahead.same_within:.2g}%; the simpler case is chosen"
         )
     if decision.tail is not None:
@@ -125,7 +125,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
     if (why := why_unsure(ahead)) is not None:
         yield f"  unsure: {why}"
     others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("  can't be told apart from the best:", others)
+    yield from _listed("  can't be distinguished from the best:", others)
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     asks = costs(own, baseline)
     if asks:
         yield f"  it costs {asks}"
-    if unverified := doubt(own):
+    if unverified := unverified_note(own):
         yield f"  {unverified[0].lower()}{unverified[1:]}"
 
 
@@ -150,12 +150,12 @@ def _front(decision: Decision) -> list[str]:
 
 
 def _in_the_way(decision: Decision) -> Iterator[str]:
-    yield from (_relaxed(each) for each in decision.relaxed)
-    if not decision.relaxed and decision.objective.constraints != NONE:
+    yield from (_relaxed(each) for each in decision.relaxations)
+    if not decision.relaxations and decision.objective.constraints != NONE:
         yield "  no constraint is alone in the way"
 
 
-def _relaxed(each: Relaxed) -> str:
+def _relaxed(each: Relaxation) -> str:
     option, unit = OPTIONS[each.field], KINDS[each.field].unit
     if each.value is None:
         return f"  {option} alone is in the way: no case that keeps to the rest has that figure"

@@ -28,7 +28,7 @@ from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.journal.backup import current_path
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.replay.markers import Marks, TimelineEvent, marker_text
+from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -70,7 +70,7 @@ def apply_events(path: Path, engine: Engine | None, session: Session) -> Iterato
                 session.apply(event)
                 yield event
             for machine in session.machines:
-                machine.forget(session.now_s)  # telemetry isn't printed
+                machine.drop_before(session.now_s)  # telemetry isn't printed
             if not events:
                 if not tail.at_end:
                     continue
@@ -96,11 +96,11 @@ def lines(
 
     Starts at ``begin_s``. With a speed, waits between events as long as the recording did at that speed.
     """
-    marks, began = Marks(), time.monotonic()
+    marks, began = Markers(), time.monotonic()
     for event in apply_events(path, engine, session):
         seen = len(marks.all)
         if not isinstance(event, Steps):  # they yield outliers, which aren't printed
-            marks.see(event, session)
+            marks.add(event, session)
         if session.now_s < begin_s:
             continue
         if speed is not None:

@@ -114,7 +114,7 @@ def test_disturbed_rows_stand_apart(bench: Any, read: Any) -> None:
         gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
     )
     document = read(markdown(session))
-    assert document["Disturbed cases"].columns("Marks") == [[throttled]]
+    assert document["Disturbed cases"].columns("Markers") == [[throttled]]
 
 
 @pytest.mark.parametrize(("need", "size"), [("Most throughput per MB of memory", 4), ("Balanced", 1)])

@@ -47,7 +47,7 @@ def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, re
 
 def test_without_peaks_there_are_rates_and_no_verdict(bench: Any, read: Any) -> None:
     broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
-    for more, reason in (((), "its peaks weren't measured"), ((broken,), "peak not measured: killed")):
+    for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
         section = read(markdown(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
         assert section.columns("GFLOP/s", "Why not known") == [["20.0", reason]]
         assert "Share of the peak rate (%)" not in section.tables[0][0]

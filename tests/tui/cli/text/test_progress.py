@@ -65,7 +65,7 @@ def test_a_starting_case_tells_the_memory_predicted_where_that_is_known(session:
         ),
         (
             CaseAdded(t=1.0, case=3, config=CONFIGS[0], why="again", of=0),
-            "added: cpu fp32 compile=off bs=1 seq=128 (case 0 again) (again)",
+            "added: cpu fp32 compile=off bs=1 seq=128 (rerun of case 0) (again)",
         ),
     ],
 )
