@@ -40,7 +40,8 @@ from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.text import wording
 
-from .checker import OPTIONS, objections
+from .checker.cases import OPTIONS
+from .checker.sections import objections
 
 ROOT = Path(__file__).parents[3]
 SEEDS = 300
