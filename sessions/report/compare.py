@@ -19,10 +19,10 @@ from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.ratios import Verdict
-from benchtui.sessions.text.formatting import count, listed
+from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.tables import Table, table
-from benchtui.sessions.text.wording import MOST_NAMES, Finding, times, value, why_unsure
+from benchtui.sessions.text.wording import MOST_NAMES, Finding, ratio_with_interval, why_unsure
 
 READING = (
     "The ratio says how many times as fast: above 1 the new session is the faster one. It is that of typical"
@@ -146,7 +146,7 @@ def _pair(against: PairwiseComparison) -> str:
 
 
 def _extreme(word: str, against: PairwiseComparison, row: AlignedCase | None) -> list[str]:
-    return [f"{word}: {times(row.ratio)}, {_label(against, row.case)}."] if row else []
+    return [f"{word}: {ratio_with_interval(row.ratio)}, {_label(against, row.case)}."] if row else []
 
 
 def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
@@ -156,7 +156,7 @@ def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
         return []
     row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
     label = _label(against, row.case)
-    return [f"Of the unsure ones {label} differs most: {value(ratio)} ×, but {why_unsure(ratio)}."]
+    return [f"Of the unsure ones {label} differs most: {ratio_text(ratio.value)} ×, but {why_unsure(ratio)}."]
 
 
 def _system(letter: str, side: ComparedSession) -> System:

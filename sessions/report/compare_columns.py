@@ -8,10 +8,10 @@ from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison, Ratio
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import number, span, time_ms
+from benchtui.sessions.text.formatting import number, ratio_span, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.wording import ratio_digits, verdict_cell
+from benchtui.sessions.text.wording import verdict_cell
 
 LEAST_PACE = 0.02
 """Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
@@ -79,14 +79,12 @@ def latency(result: Result) -> str | None:
 
 def value(ratio: Ratio | None) -> str | None:
     """Format a ratio without its interval."""
-    return number(ratio.value, ratio_digits(ratio)) if ratio else None
+    return ratio_text(ratio.value) if ratio else None
 
 
 def interval(ratio: Ratio | None) -> str | None:
     """Format the 95% interval of a ratio. None if it has none."""
-    if ratio is None:
-        return None
-    return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
+    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
 
 
 def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import count, number, percent, span
+from benchtui.sessions.text.formatting import count, number, percent, ratio_span, ratio_text, span
 from benchtui.sessions.text.labels import applied, pair_in_force, precision
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -126,6 +126,10 @@ def verdict(pair: Comparison, option: str) -> str | None:
     return verdict_cell(pair.latency) if counts else None
 
 
+def _interval(ratio: Ratio | None) -> str | None:
+    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+
+
 def _less_time(ratio: Ratio | None) -> str | None:
     return percent(1 - 1 / ratio.value) if ratio and ratio.value else None
 
@@ -167,12 +171,13 @@ def _speedup(option: str) -> tuple[Column[Comparison], ...]:
         Column(f"Baseline {option}", lambda pair: str(getattr(pair.base.config, option)), right=False),
         Column(f"Target {option}", lambda pair: str(getattr(pair.new.config, option)), right=False),
         Column(
-            "Throughput speedup (×)", lambda pair: number(pair.throughput.value) if pair.throughput else None
+            "Throughput speedup (×)",
+            lambda pair: ratio_text(pair.throughput.value) if pair.throughput else None,
         ),
-        Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
+        Column("Latency speedup (×)", lambda pair: ratio_text(pair.latency.value) if pair.latency else None),
         Column(
             "95% interval of the latency speedup (×)",
-            lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
+            lambda pair: _interval(pair.latency),
         ),
         Column("Verdict", lambda pair: verdict(pair, option), right=False),
     )

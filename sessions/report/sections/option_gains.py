@@ -7,7 +7,7 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Verdict, break_even_steps
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import count, listed, number, signed_percent, span
+from benchtui.sessions.text.formatting import count, listed, number, ratio_text, signed_percent, span
 from benchtui.sessions.text.labels import pair_in_force
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.wording import Finding
@@ -89,7 +89,7 @@ def _range(group: Sequence[Comparison], option: str) -> str:
     ends = min(ratios), max(ratios)
     pairs_in = f"in {count(len(group), 'pair')}"
     if option == "device":
-        return f"{_between(*(number(value) for value in ends))} × the throughput {pairs_in}"
+        return f"{_between(*(ratio_text(value) for value in ends))} × the throughput {pairs_in}"
     return f"throughput {_between(*(signed_percent(value - 1) for value in ends))} % {pairs_in}"
 
 

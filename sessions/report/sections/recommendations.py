@@ -15,7 +15,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text, time_ms
 from benchtui.sessions.text.labels import (
     STATES,
     case_label,
@@ -37,7 +37,6 @@ from benchtui.sessions.text.wording import (
     figure,
     sentences,
     sureness,
-    value,
 )
 
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
@@ -268,8 +267,8 @@ def _over(base: Result, new: Result, other: str) -> str:
     ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
         return against(ratio, other)
-    by_all = number(rates[1] / rates[0], 3)
-    return f"{by_all} × {other} by all steps together, {value(ratio)} × by typical steps"
+    by_all = ratio_text(rates[1] / rates[0], ratio.value)
+    return f"{by_all} × {other} by all steps together, {ratio_text(ratio.value)} × by typical steps"
 
 
 def _still_rising(found: Scaling) -> str:

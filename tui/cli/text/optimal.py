@@ -14,7 +14,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.text.wording import costs, doubt, times, verdict_cell, why_unsure
+from benchtui.sessions.text.wording import costs, doubt, ratio_with_interval, verdict_cell, why_unsure
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -113,7 +113,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to choose from"
         return
     yield f"  next: {second.name}: {figures(second, decision)}"
-    yield f"  {times(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
+    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
             f"  {decision.leader.name} has the better figure, by a lead that isn't established or is within"
@@ -137,7 +137,8 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     own = next(each for each in rows if each.case is best.case)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
-        yield f"  {times(ratio)} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
+        multiple = ratio_with_interval(ratio)
+        yield f"  {multiple} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
     asks = costs(own, baseline)
     if asks:
         yield f"  it costs {asks}"
