@@ -23,7 +23,7 @@ class PairRow:
 
     row: AlignedCase
     pair: Comparison
-    kinds: tuple[str, ...]
+    varying: tuple[str, ...]
     """Options that vary in either session, except device, precision and batch size."""
 
 
@@ -33,11 +33,11 @@ Cell = Callable[[Result], str | None]
 
 def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[PairRow]:
     """Return the rows that have a pair."""
-    kinds = kinds_of(against)
-    return [PairRow(row, row.pair, kinds) for row in rows if row.pair]
+    varying = varying_options(against)
+    return [PairRow(row, row.pair, varying) for row in rows if row.pair]
 
 
-def kinds_of(against: PairwiseComparison) -> tuple[str, ...]:
+def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
     """Return the options that vary within or between the sessions, except device, precision and batch size."""
     sessions = (against.base.session, against.new.session)
     found = varied(case.config for session in sessions for case in session.cases)
@@ -106,14 +106,14 @@ def _pace(pace: tuple[float, float] | None) -> list[str]:
 
 def _names(letter: str) -> Columns:
     return (
-        Column("Case", lambda each: case_label(each.pair.base.config, each.kinds), right=False),
+        Column("Case", lambda each: case_label(each.pair.base.config, each.varying), right=False),
         Column(f"Case of {letter}", _other_name, right=False),
     )
 
 
 def _other_name(each: PairRow) -> str | None:
     """Return the new case's name if it differs from the base's."""
-    base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
+    base, new = (case_label(result.config, each.varying) for result in (each.pair.base, each.pair.new))
     return None if base == new else new
 
 

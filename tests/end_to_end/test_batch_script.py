@@ -95,7 +95,7 @@ def job(home: Path, benchtui: Run) -> Iterator[Job]:
     benchtui("stop")
 
 
-def test_out_of_time_it_is_put_back_and_goes_on_to_the_end(job: Job) -> None:
+def test_job_out_of_time_is_requeued_and_resumes_to_the_end(job: Job) -> None:
     first = job.start()
     job.until_second_case()
     first.send_signal(signal.SIGUSR1)
@@ -117,7 +117,7 @@ def test_out_of_time_it_is_put_back_and_goes_on_to_the_end(job: Job) -> None:
     assert job.asked.read_text() == "requeue 7\n"
 
 
-def test_ended_by_slurm_it_closes_its_session_and_is_not_put_back(job: Job) -> None:
+def test_job_ended_by_slurm_closes_its_session_and_is_not_requeued(job: Job) -> None:
     process = job.start()
     job.until_second_case()
     os.killpg(process.pid, signal.SIGTERM)  # the script and benchtui, as scancel does
@@ -130,7 +130,7 @@ def test_ended_by_slurm_it_closes_its_session_and_is_not_put_back(job: Job) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize(("restarts", "status", "asked"), [(10, 0, ""), (9, 1, "requeue 7\n")])
-def test_where_it_can_not_be_put_back_it_ends_with_what_was_measured(
+def test_job_that_cannot_be_requeued_ends_with_its_measurements(
     job: Job, restarts: int, status: int, asked: str
 ) -> None:
     job.scontrol(status)

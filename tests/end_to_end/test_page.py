@@ -115,7 +115,7 @@ def browse(site: Site, tmp_path: Path) -> Callable[[str], Any]:
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_figures_are_drawn_and_tables_sort_by_value(
+def test_plots_are_drawn_and_tables_sort_by_value(
     browse: Callable[[str], Any], site: Site, benchtui: Command
 ) -> None:
     found = browse(benchtui("export", str(FIXTURE), "--format", "html").stdout)
@@ -129,7 +129,7 @@ def test_figures_are_drawn_and_tables_sort_by_value(
     assert set(site.asked) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
 
 
-def test_a_strangers_text_runs_nothing_and_asks_for_nothing(
+def test_untrusted_text_runs_no_script_and_sends_no_request(
     browse: Callable[[str], Any], site: Site, benchtui: Command
 ) -> None:
     evil = "<script>window.evil=1</script><img src=http://evil.example/x onerror=window.evil=1>"

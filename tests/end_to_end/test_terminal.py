@@ -14,7 +14,7 @@ from benchtui.sessions.state.session import Session
 
 @pytest.mark.terminal
 @pytest.mark.parametrize("lost", ["hang-up", "closed"])
-def test_a_lost_terminal_ends_the_screen_and_not_the_sweep(
+def test_lost_terminal_ends_the_screen_but_not_the_sweep(
     lost: str, open_app: Any, sweep_file: Path, home: Path
 ) -> None:
     app = open_app(str(sweep_file), "-o", str(home / "s.json"), "--set", "iterations=1000000")
@@ -36,9 +36,7 @@ def test_a_lost_terminal_ends_the_screen_and_not_the_sweep(
 
 
 @pytest.mark.terminal
-def test_a_case_is_skipped_and_the_sweep_stopped_on_leaving(
-    open_app: Any, sweep_file: Path, home: Path
-) -> None:
+def test_case_is_skipped_and_the_sweep_stopped_on_quit(open_app: Any, sweep_file: Path, home: Path) -> None:
     app = open_app(str(sweep_file), "-o", str(home / "s.json"), "--set", "iterations=1000000")
     app.until(r"measuring")
     app.press("x", r"1/2 cases")
@@ -49,7 +47,7 @@ def test_a_case_is_skipped_and_the_sweep_stopped_on_leaving(
 
 
 @pytest.mark.terminal
-def test_the_demo_plays_and_goes_where_it_is_sent(open_app: Any) -> None:
+def test_demo_plays_and_seeks(open_app: Any) -> None:
     app = open_app("demo", "--speed", "0.25", columns=80, rows=24)  # eight minutes long
     app.until(r"playing +0\.25x")
     app.until(r"demo[a-z, ]* 20\d\d-\d\d-\d\d")

@@ -25,7 +25,7 @@ LARGER = [pytest.param(*size, marks=pytest.mark.long) for size in ((120, 40), (2
 
 @pytest.mark.terminal
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), *LARGER])
-def test_a_sitting_with_the_keyboard_alone(
+def test_whole_workflow_works_with_the_keyboard_alone(
     columns: int, rows: int, open_app: Any, endless_sweep: Path, home: Path
 ) -> None:
     app = open_app(columns=columns, rows=rows)

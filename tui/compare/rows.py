@@ -6,7 +6,7 @@ from typing import Any
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
-from benchtui.sessions.report.compare_columns import kinds_of
+from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
@@ -71,7 +71,7 @@ def entries(compared: SessionComparison) -> list[CompareEntry]:
     found = [
         _entry(against, row, kinds, several)
         for against in compared.against
-        for kinds in [kinds_of(against)]
+        for kinds in [varying_options(against)]
         for row in against.rows
     ]
     return sorted(found, key=lambda entry: entry.row.base.index if entry.row.base else len(found))

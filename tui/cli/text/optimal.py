@@ -9,7 +9,7 @@ from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxed
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
-from benchtui.sessions.report.compare_json import ratio_said
+from benchtui.sessions.report.compare_json import ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -77,7 +77,7 @@ def document(decision: Decision) -> dict[str, object]:
         "sequence_length": objective.sequence_length,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
-        "ahead": ratio_said(decision.ahead),
+        "ahead": ratio_json(decision.ahead),
         "verdict": decision.verdict,
         "clear": decision.clear,
         "leader": case_row(decision.leader.case, decision.leader) if decision.leader else None,
