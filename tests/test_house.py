@@ -1,4 +1,4 @@
-"""The house rules that hold for the whole: what imports what, and what is installed."""
+"""Rules for the whole package: what imports what, and what is installed."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ import textual.widgets
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "sessions", "themes", "tui")
 IN_THE_WORKER = tuple(f"benchtui.engine.{name}" for name in ("worker", "models", "workloads", "devices"))
-"""What runs inside the measured process, and may import torch."""
+"""Packages that run inside the measured process and may import torch."""
 
 
 def modules(*folders: str) -> list[str]:

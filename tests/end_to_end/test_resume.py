@@ -1,4 +1,4 @@
-"""A sweep that is cut off and gone on with, as a user does it."""
+"""Resuming a cut-off sweep, as a user does it."""
 
 import json
 import os

@@ -19,7 +19,7 @@ def steps_of(case: int, wall_ms: list[float], **more: Any) -> Steps:
 
 @pytest.fixture
 def recorded(bench: Any, tmp_path: Path) -> Any:
-    """Writes a session of two empty cases with these events, and reads its steps."""
+    """Write a session of two empty cases with these events."""
 
     def write(*events: AnyEvent) -> Path:
         journal = Journal(tmp_path / "s.json")

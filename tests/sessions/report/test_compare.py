@@ -1,4 +1,4 @@
-"""The comparison as a document, with the figures of the reference comparison of CPU and GPU."""
+"""The comparison document, with the values of the reference comparison of CPU and GPU."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def reported(bench: Any, device: str, memory: Memory, host: Host, **figures: flo
 
 @pytest.fixture
 def reference(bench: Any) -> SessionComparison:
-    """The reference's CPU session and its GPU session; the GPU's latency lies within its rounding."""
+    """The reference's CPU and GPU sessions; the GPU's latency lies within its rounding."""
     cpu = reported(
         bench,
         "cpu",

@@ -39,7 +39,7 @@ def title(document: Any) -> Any:
 
 
 def check(document: Any) -> None:
-    """What holds of every report."""
+    """Check what is true of every report."""
     assert not {"html_block", "html_inline", "link_open", "image", "code_inline", "hr"} & document.kinds
     assert [token.info for token in document.tokens if token.type == "fence"] == ["toml"], "the sweep alone"
     assert document.titles[0] == ""

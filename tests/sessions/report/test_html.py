@@ -1,4 +1,4 @@
-"""The report as a page: whole, quiet towards the network, and deaf to what a stranger wrote."""
+"""The report as a page: complete, without network requests, and safe from untrusted text."""
 
 import re
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""What the report makes of figures that mislead: ties, tails, peaks that are none, what a file doesn't say."""
+"""Judgments on misleading metrics: ties, tails, unsound peaks, and facts that a file lacks."""
 
 import json
 from pathlib import Path
@@ -163,7 +163,7 @@ def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
 
 
 def test_case_interval_covers_the_spread_between_rounds(bench: Any, read: Any) -> None:
-    """Three rounds of which each is exact, and whose medians lie far apart."""
+    """Three rounds, each exact, with medians far apart."""
     apart = bench.case(1, 10.0, rounds=[[ms + step / 1000 for step in range(30)] for ms in (9.0, 10.0, 14.0)])
     session = bench.session(apart, sweep=swept(rounds=3))
     ((half, between),) = read(markdown(session))["CPU – FP32"].columns("± 95% interval (%)", "p50 (ms)")
@@ -183,7 +183,7 @@ def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: fl
 
 
 def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read: Any) -> None:
-    """The one with 20% is below a quarter of both peaks, so that nothing is named that holds it back."""
+    """The case with 20% is below a quarter of both peaks, so it has no bound."""
     session = bench.session(
         counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
     )
@@ -264,7 +264,7 @@ def test_cases_of_different_lengths_are_never_compared(
 
 
 def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: Any) -> None:
-    """A lead that something speaks against: an interval is there."""
+    """A lead that other evidence contradicts still has an interval."""
     steps = [10.0] * 20 + [13.0] * 10
     cases = bench.steady(1, 12.0), bench.case(1, steps, rounds=[steps] * 3, threads=2)
     document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))

@@ -1,4 +1,4 @@
-"""The report of a session that carries the figures of the reference report shows those figures."""
+"""A session with the values of the reference report renders those values."""
 
 import importlib.util
 from pathlib import Path
@@ -58,7 +58,7 @@ def document(request: pytest.FixtureRequest) -> Any:
 
 
 def rows(text: str) -> list[list[str]]:
-    """The figures as the reference prints them, but for batch sizes, which are whole numbers."""
+    """Values as the reference prints them, except batch sizes, which are whole numbers."""
     return [[line.split()[0].removesuffix(".00"), *line.split()[1:]] for line in text.strip().splitlines()]
 
 

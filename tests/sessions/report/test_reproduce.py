@@ -1,4 +1,4 @@
-"""The sweep in the report is one that can be run again, and none of its text is markup."""
+"""The sweep in the report can be run again, and none of its text is markup."""
 
 from typing import Any
 

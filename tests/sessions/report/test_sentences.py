@@ -1,4 +1,4 @@
-"""No sentence of a report that its results contradict: hundreds of drawn sessions, and planted faults."""
+"""No report contains a sentence that its results contradict: random sessions, and planted faults."""
 
 import json
 import random
@@ -51,13 +51,13 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """What ``benchtui export --format json`` writes."""
+    """Return what ``benchtui export --format json`` writes."""
     found: dict[str, Any] = json.loads(as_json(session))
     return found
 
 
 def results_for_each_baseline(session: Session, results: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same with each measured case as the baseline of the others of its sequence length."""
+    """Return the results with each measured case as the baseline of its sequence length."""
     started, found = session.started, []
     for row in results["cases"]:
         if row["outcome"] == "ok" and not row["again"]:
@@ -69,7 +69,7 @@ def results_for_each_baseline(session: Session, results: dict[str, Any]) -> list
 
 
 def objections_to(session: Session, report: str | None = None) -> list[str]:
-    """What the checker has against a session's report, or against another text in its place."""
+    """Return the checker's objections to a session's report, or to another text."""
     results = results_of(session)
     return objections(results, report or markdown(session), results_for_each_baseline(session, results))
 
@@ -88,7 +88,7 @@ class Steadiness:
 
 @dataclass
 class Drawn:
-    """A session drawn from a seed: its axes, its noise and what befalls it."""
+    """A random session from a seed: its axes, its noise and its incidents."""
 
     seed: int
 
@@ -199,7 +199,7 @@ class Drawn:
                     )
 
     def typical_ms(self, config: Config) -> float:
-        """What a step of the case takes on the average."""
+        """Return the average step time of a case."""
         effect = self.effects.get(config.precision, 1.0) if config.precision != "fp32" else 1.0
         effect *= self.effects["default"] if config.compile != "off" else 1.0
         device = 0.1 if config.device.startswith("cuda") else 1.0
@@ -270,7 +270,7 @@ class Drawn:
         )
 
     def ended(self, config: Config, around: Environment) -> dict[str, Any]:
-        """What is known at the end of a round."""
+        """Return the fields known at the end of a round."""
         return {"environment": around, "measured_s": (0.0, 1.0), "memory": self.memory(config)}
 
     def steps_of(
@@ -369,7 +369,7 @@ def test_imported_session_has_no_sentence_that_its_results_contradict(tmp_path: 
 
 
 def objections_to_report_with(session: Session, words: str) -> list[str]:
-    """What is said against a report that has these words."""
+    """Return the objections to a report that contains these words."""
     report = markdown(session)
     assert words in " ".join(report.split())
     return objections_to(session, report)
@@ -510,7 +510,7 @@ def test_checker_rejects_ranks_not_ordered_by_throughput(bench: Any, monkeypatch
 
 
 def section_text(session: Session, title: str) -> str:
-    """What stands in a section of its report, which has nothing against it."""
+    """Return the text of a report section. The report has no objections."""
     report = markdown(session)
     assert objections_to(session, report) == []
     return re.split(r"\n##+ ", report.partition(f"## {title}\n")[2])[0]
@@ -601,7 +601,7 @@ def test_only_a_wide_interval_is_called_too_wide() -> None:
 
 
 def judged_numbers(report: str) -> list[tuple[int, int]]:
-    """Where the figures of sentences of judgment stand in a report."""
+    """Return the positions of the numbers in a report's sentences of judgment."""
     found, place, section = [], 0, ""
     for line in report.splitlines(keepends=True):
         section = line[3:].strip() if line.startswith("## ") else section
@@ -614,7 +614,7 @@ def judged_numbers(report: str) -> list[tuple[int, int]]:
 
 
 def altered(shown: str) -> str:
-    """A number of the same form that is larger by a third."""
+    """Return a number of the same form that is a third larger."""
     digits = len(shown.partition(".")[2])
     value = float(shown.replace(",", ""))
     sign = "+" if shown.startswith("+") else ""

@@ -1,4 +1,4 @@
-"""What the report says of the nodes of a cluster."""
+"""Report sections about the nodes of a cluster."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The section of the report that says how close cases come to their limits."""
+"""Roofline section of the report."""
 
 from typing import Any
 
