@@ -1,4 +1,4 @@
-"""The house rules that hold for the whole: what imports what, and what is installed."""
+"""Rules for the whole package: what imports what, and what is installed."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ import textual.widgets
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "sessions", "themes", "tui")
 IN_THE_WORKER = tuple(f"benchtui.engine.{name}" for name in ("worker", "models", "workloads", "devices"))
-"""What runs inside the measured process, and may import torch."""
+"""Packages that run inside the measured process and may import torch."""
 
 
 def modules(*folders: str) -> list[str]:
@@ -38,7 +38,7 @@ def loaded(script: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_record_and_supervisor_load_neither_torch_nor_a_terminal_library() -> None:
+def test_headless_modules_load_no_torch_or_terminal_library() -> None:
     headless = [
         name
         for name in modules("engine", "sessions", "themes")
@@ -49,7 +49,7 @@ def test_record_and_supervisor_load_neither_torch_nor_a_terminal_library() -> No
     assert not names & {"torch", "transformers", "datasets", "textual", "rich", "click", "matplotlib", "ray"}
 
 
-def test_an_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
+def test_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
     names = loaded(
         "from benchtui.engine.__main__ import _executor\n"
         "from benchtui.sessions.sweep import Run\n"
@@ -59,18 +59,18 @@ def test_an_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
     assert not names & {"ray", "benchtui.engine.executors.cluster"}
 
 
-def test_the_screen_loads_no_torch() -> None:
+def test_screen_loads_no_torch() -> None:
     names = loaded("import " + ", ".join(modules("tui")))
     assert "textual" in names
     assert not names & {"torch", "transformers", "datasets", "pandas"}
 
 
-def test_help_loads_hardly_more_than_click() -> None:
+def test_help_loads_little_more_than_click() -> None:
     names = loaded("import benchtui.tui.cli")
     assert not names & {"torch", "textual", "rich", "msgspec", "numpy", "psutil", "pandas"}
 
 
-def test_the_commands_that_show_a_session_load_no_numpy() -> None:
+def test_commands_that_show_a_session_load_no_numpy() -> None:
     names = loaded("import benchtui.tui.cli.watch, benchtui.tui.app")
     assert "textual" in names
     assert not names & {"numpy", "pandas", "torch"}
@@ -88,7 +88,7 @@ def test_export_loads_no_torch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "md", "json"])
-def test_comparing_loads_neither_torch_nor_the_screen(tmp_path: Path, form: str) -> None:
+def test_compare_loads_neither_torch_nor_the_screen(tmp_path: Path, form: str) -> None:
     fixture = str(ROOT / "tests" / "fixtures" / "comprehensive-report.json")
     arguments = ["compare", fixture, fixture, "--format", form, "-o", str(tmp_path / "out")]
     names = loaded(f"from benchtui.tui.cli import app\napp({arguments!r}, standalone_mode=False)")
@@ -133,7 +133,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     assert not found, "\n".join(found)
 
 
-def test_every_widget_that_the_stylesheet_names_exists() -> None:
+def test_every_widget_in_the_stylesheet_exists() -> None:
     sheet = re.sub(r"/\*.*?\*/|\{[^}]*\}", "", (ROOT / "tui" / "app.tcss").read_text(), flags=re.DOTALL)
     named = set(re.findall(r"(?<![\w#.$-])[A-Z]\w+", sheet))
     defined = {
@@ -145,19 +145,19 @@ def test_every_widget_that_the_stylesheet_names_exists() -> None:
     assert {name for name in named - defined if not hasattr(textual.widgets, name)} == {"Screen"}
 
 
-def test_no_folder_holds_more_than_twelve_modules() -> None:
+def test_no_folder_has_more_than_twelve_modules() -> None:
     counts = Counter(path.parent for top in FOLDERS for path in (ROOT / top).rglob("*.py"))
     assert {
         str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > 13
     } == {}  # with __init__.py
 
 
-def test_the_wheel_holds_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_nothing_outside_benchtui(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"benchtui"}
 
 
-def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_every_module_and_all_data(wheel: zipfile.ZipFile) -> None:
     wanted = {
         path.relative_to(ROOT).as_posix()
         for folder in FOLDERS
@@ -169,13 +169,13 @@ def test_the_wheel_holds_every_module_and_all_data(wheel: zipfile.ZipFile) -> No
     assert {f"benchtui/{name}" for name in wanted} <= set(wheel.namelist())
 
 
-def test_the_plan_loads_neither_torch_nor_textual() -> None:
+def test_plan_loads_neither_torch_nor_textual() -> None:
     names = loaded("from benchtui.tui.cli import app\napp(['plan', 'quick'], standalone_mode=False)")
     assert "benchtui.sessions.estimates.history" in names
     assert not names & {"torch", "transformers", "datasets", "textual", "pandas"}
 
 
-def test_a_batch_script_loads_neither_torch_nor_textual() -> None:
+def test_batch_script_loads_neither_torch_nor_textual() -> None:
     names = loaded("from benchtui.tui.cli import app\napp(['slurm', 'quick'], standalone_mode=False)")
     assert "benchtui.tui.cli.text.slurm_script" in names
     assert not names & {"torch", "transformers", "datasets", "textual", "pandas", "numpy"}

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import SCHEMA, CaseRow
-from benchtui.sessions.export.parquet import arrow
+from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
@@ -109,9 +109,9 @@ def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> Non
         BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
             those of ``inputs``.
     """
-    table = arrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
+    table = import_pyarrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
     with output_file(path, inputs) as file:
-        arrow().parquet.write_table(table, file)
+        import_pyarrow().parquet.write_table(table, file)
 
 
 def _cells(row: CaseRow) -> list[object]:

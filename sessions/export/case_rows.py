@@ -42,16 +42,16 @@ def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
 def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
     found = result.metrics if result else metrics(case) if case.state == "ok" else None
     values = {
-        **_asked(case),
+        **_requested_options(case),
         **_ending(case),
-        **_in_force(case.effective or Effective()),
+        **_applied_options(case.effective or Effective()),
         **_steps(case, found),
         **_latency(found.latency_ms if found else None),
         "latency_typical_ms": result.typical_ms if result else None,
         **_rates(found),
         **_resources(case),
         "peak_memory_low_mb": result.memory_range_mb[0] if result and result.memory_range_mb else None,
-        **_against(result, base if result else None),
+        **_baseline_comparison(result, base if result else None),
     }
     return msgspec.convert({name: _clean(value) for name, value in values.items()}, CaseRow), found
 
@@ -62,9 +62,9 @@ def _clean(value: object) -> object:
     return tuple(visible(each) for each in value) if isinstance(value, tuple) else value
 
 
-def _asked(case: CaseState) -> Values:
-    unsaid = COVERED_BY_LABEL if case.config.label else ()
-    options = {name: None if name in unsaid else getattr(case.config, name) for name in AXES}
+def _requested_options(case: CaseState) -> Values:
+    unknown = COVERED_BY_LABEL if case.config.label else ()
+    options = {name: None if name in unknown else getattr(case.config, name) for name in AXES}
     return {
         "case": case.index,
         "name": case.name,
@@ -80,7 +80,7 @@ def _ending(case: CaseState) -> Values:
     return {"outcome": case.state, "marks": case.marks, **ended}
 
 
-def _in_force(effective: Effective) -> Values:
+def _applied_options(effective: Effective) -> Values:
     return {
         "weights_dtype": effective.weights_dtype,
         "autocast_dtype": effective.autocast_dtype,
@@ -141,19 +141,21 @@ def _resources(case: CaseState) -> Values:
     finished = case.finished
     memory = (finished and finished.memory) or Memory()
     energy = (finished and finished.energy) or Energy()
-    around = (finished and finished.environment) or Environment()
+    environment = (finished and finished.environment) or Environment()
     compiling: Compiling | None = finished.compiling if finished else None
     return {
         **{name: getattr(memory, name) for name in MEMORY},
         "energy_j": energy.energy_j,
         "energy_source": energy.source,
         "energy_absent": energy.absent,
-        **{name: getattr(around, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")},
+        **{
+            name: getattr(environment, name) for name in ("others_cpu_percent", "sm_clock_mhz", "temperature_c")
+        },
         **{name: getattr(compiling, name, None) for name in ("graphs", "graph_breaks", "recompiles")},
     }
 
 
-def _against(result: Result | None, base: Result | None) -> Values:
+def _baseline_comparison(result: Result | None, base: Result | None) -> Values:
     ratio = throughput_ratio(base, result) if base and result else None
     return {
         "baseline": base.case.index if base else None,

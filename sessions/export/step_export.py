@@ -19,14 +19,14 @@ from msgspec import Meta
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SCHEMA, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
-from benchtui.sessions.export.parquet import arrow
+from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal import reader
 from benchtui.sessions.sanitize import visible
 
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Bytes of the session file to decode at a time."""
-ROWS = 1 << 18
+ROWS_PER_GROUP = 1 << 18
 """Approximate number of rows that are compressed together in a Parquet file."""
 
 Events = Callable[[], Iterable[reader.AnyRecord]]
@@ -68,43 +68,43 @@ class StepIndex:
     rounds: Counter[int] = field(default_factory=Counter)
     """By case: number of finished rounds, except the last one."""
 
-    def counts(self, place: int, steps: Steps) -> bool:
+    def counts(self, position: int, steps: Steps) -> bool:
         """Return whether the steps of the event at this position count: they weren't measured again."""
         later = self.repeated.get(steps.case, ())
-        return not any(place < at and steps.round >= turn for at, turn in later)
+        return not any(position < at and steps.round >= round_index for at, round_index in later)
 
-    def see(self, place: int, event: reader.AnyRecord) -> None:
+    def add(self, position: int, event: reader.AnyRecord) -> None:
         """Record what the event at this position implies for earlier steps."""
         match event:
             case RoundFinished():
                 self.rounds[event.case] += 1
             case CaseRepeated():
-                self._again(place, event.case, event.round)
+                self._add_repetition(position, event.case, event.round)
             case Resumed():
                 for case in event.cases:
-                    self._again(place, case, self.rounds[case])
+                    self._add_repetition(position, case, self.rounds[case])
 
-    def _again(self, place: int, case: int, turn: int) -> None:
-        self.repeated.setdefault(case, []).append((place, turn))
+    def _add_repetition(self, position: int, case: int, round_index: int) -> None:
+        self.repeated.setdefault(case, []).append((position, round_index))
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedSteps:
     """Steps of a session file."""
 
     events: Events
-    outline: StepIndex
+    index: StepIndex
 
     @property
-    def titles(self) -> list[str]:
+    def part_columns(self) -> list[str]:
         """Column names of the parts."""
-        return [f"part_{visible(name)}_ms" for name in self.outline.parts]
+        return [f"part_{visible(name)}_ms" for name in self.index.parts]
 
     def batches(self) -> Iterator["Batch"]:
         """Yield the steps that count, in recorded batches."""
         done: Counter[tuple[int, int, str]] = Counter()
-        for place, event in enumerate(self.events()):
-            if isinstance(event, Steps) and self.outline.counts(place, event) and event.wall_ms:
+        for position, event in enumerate(self.events()):
+            if isinstance(event, Steps) and self.index.counts(position, event) and event.wall_ms:
                 key = (event.case, event.round, event.phase)
                 yield Batch(done[key], event)
                 done[key] += len(event.wall_ms)
@@ -129,17 +129,17 @@ class Batch:
         return [*map(self.column, BASE_COLUMNS), *map(self.steps.parts_ms.get, parts)]
 
 
-def recorded(path: Path) -> Recorded:
+def load_steps(path: Path) -> RecordedSteps:
     """Prepare the steps of a session file for export. Raises BenchtuiError if it can't be read."""
 
-    def streamed() -> Iterator[reader.AnyRecord]:
-        return _streamed(path)
+    def read_events() -> Iterator[reader.AnyRecord]:
+        return _read_events(path)
 
     try:
-        return Recorded(streamed, _outline(streamed(), path))
+        return RecordedSteps(read_events, _index_steps(read_events(), path))
     except BenchtuiError:  # torn, broken or reformatted by another program: read the whole file
         whole = reader.read(path).events
-        return Recorded(lambda: whole, _outline(whole, path))
+        return RecordedSteps(lambda: whole, _index_steps(whole, path))
 
 
 def json_schema() -> dict[str, Any]:
@@ -147,16 +147,16 @@ def json_schema() -> dict[str, Any]:
     return msgspec.json.schema(list[StepRow])
 
 
-def write_csv(recorded: Recorded, out: IO[bytes]) -> None:
+def write_csv(recorded: RecordedSteps, out: IO[bytes]) -> None:
     """Write the steps as CSV."""
-    out.write((",".join([*BASE_COLUMNS, *map(_quoted, recorded.titles)]) + "\r\n").encode())
+    out.write((",".join([*BASE_COLUMNS, *map(_quoted, recorded.part_columns)]) + "\r\n").encode())
     for batch in recorded.batches():
-        columns = batch.columns(recorded.outline.parts)
+        columns = batch.columns(recorded.index.parts)
         cells = ["" if column is None else _cell(column) for column in columns]
-        out.write(_filled(",".join(cells) + "\r\n", columns, missing="").encode())
+        out.write(_format_rows(",".join(cells) + "\r\n", columns, missing="").encode())
 
 
-def write_json(recorded: Recorded, out: IO[bytes]) -> None:
+def write_json(recorded: RecordedSteps, out: IO[bytes]) -> None:
     """Write the steps as a JSON array, one row per line."""
     separator = "[\n"
     for batch in recorded.batches():
@@ -164,60 +164,61 @@ def write_json(recorded: Recorded, out: IO[bytes]) -> None:
         cells = [_json_cell(column) for column in columns]
         plain = _members(BASE_COLUMNS, cells)
         row = f'{{{plain},"parts_ms":{{{_members(map(visible, names), cells[len(BASE_COLUMNS) :])}}}}}'
-        rows = _filled(row + ",\n", columns, missing="null")
+        rows = _format_rows(row + ",\n", columns, missing="null")
         out.write((separator + rows.removesuffix(",\n")).encode())
         separator = ",\n"
     out.write(b"\n]\n" if separator == ",\n" else b"[]\n")
 
 
-def write_parquet(recorded: Recorded, target: Path, inputs: Collection[Path]) -> None:
+def write_parquet(recorded: RecordedSteps, target: Path, inputs: Collection[Path]) -> None:
     """Write the steps as a Parquet file.
 
     Raises:
         BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
             those of ``inputs``.
     """
-    pyarrow = arrow()
-    schema = pyarrow.schema([*_types(pyarrow), *((name, pyarrow.float64()) for name in recorded.titles)])
+    pyarrow = import_pyarrow()
+    parts = ((name, pyarrow.float64()) for name in recorded.part_columns)
+    schema = pyarrow.schema([*_column_types(pyarrow), *parts])
     with output_file(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        for batches in _gathered(recorded.batches()):
+        for batches in _grouped(recorded.batches()):
             tables = [_table(pyarrow, each, recorded, schema) for each in batches]
             writer.write_table(pyarrow.concat_tables(tables).combine_chunks())
 
 
-def _table(pyarrow: ModuleType, batch: Batch, recorded: Recorded, schema: Any) -> Any:  # noqa: ANN401
+def _table(pyarrow: ModuleType, batch: Batch, recorded: RecordedSteps, schema: Any) -> Any:  # noqa: ANN401
     """Convert a batch to a pyarrow table. ``Any``, because pyarrow has no type hints."""
     size = len(batch.steps.wall_ms)
     columns = [
         pyarrow.array(column if isinstance(column, COLUMN_TYPES) else [column] * size, kind.type)
-        for column, kind in zip(batch.columns(recorded.outline.parts), schema, strict=True)
+        for column, kind in zip(batch.columns(recorded.index.parts), schema, strict=True)
     ]
     return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
-def _streamed(path: Path) -> Iterator[reader.AnyRecord]:
+def _read_events(path: Path) -> Iterator[reader.AnyRecord]:
     torn = False
-    for events, torn in reader.slices(path, PIECE):  # noqa: B007 - the last value is used
+    for events, torn in reader.slices(path, CHUNK_BYTES):  # noqa: B007 - the last value is used
         yield from events
     if torn:
         raise BenchtuiError(f"{path}: doesn't end in a whole line")
 
 
-def _outline(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
+def _index_steps(events: Iterable[reader.AnyRecord], path: Path) -> StepIndex:
     coming = iter(events)
     start = next(coming, None)
     if not isinstance(start, SessionStarted):
         raise BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
     _require_known(start.schema, path)
-    outline = StepIndex()
-    for place, event in enumerate(coming, 1):
-        outline.see(place, event)
+    index = StepIndex()
+    for position, event in enumerate(coming, 1):
+        index.add(position, event)
         if isinstance(event, Resumed):
             _require_known(event.schema, path)
         if isinstance(event, Steps):
             _check(event, path)
-            outline.parts.update(dict.fromkeys(event.parts_ms))
-    return outline
+            index.parts.update(dict.fromkeys(event.parts_ms))
+    return index
 
 
 def _require_known(schema: int, path: Path) -> None:
@@ -234,21 +235,21 @@ def _check(steps: Steps, path: Path) -> None:
         raise BenchtuiError(f"{path}: case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
 
-def _gathered(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
-    """Group batches into lists of about ``ROWS`` steps."""
+def _grouped(batches: Iterable[Batch]) -> Iterator[list[Batch]]:
+    """Group batches into lists of about ``ROWS_PER_GROUP`` steps."""
     found: list[Batch] = []
     size = 0
     for batch in batches:
         found.append(batch)
         size += len(batch.steps.wall_ms)
-        if size >= ROWS:
+        if size >= ROWS_PER_GROUP:
             yield found
             found, size = [], 0
     if found:
         yield found
 
 
-def _filled(row: str, columns: Iterable[Values], missing: str) -> str:
+def _format_rows(row: str, columns: Iterable[Values], missing: str) -> str:
     """Return a formatted row per step, filled from the columns with one value per step."""
     varied = [column for column in columns if isinstance(column, COLUMN_TYPES)]
     whole = [
@@ -278,7 +279,7 @@ def _quoted(title: str) -> str:
     return '"' + title.replace('"', '""') + '"' if any(each in title for each in ',"') else title
 
 
-def _types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
+def _column_types(pyarrow: ModuleType) -> list[tuple[str, Any]]:
     kinds = {"phase": pyarrow.string(), "wall_ms": pyarrow.float64(), "device_ms": pyarrow.float64()}
     kinds["loss"] = pyarrow.float64()
     return [(name, kinds.get(name, pyarrow.int64())) for name in BASE_COLUMNS]

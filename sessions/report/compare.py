@@ -13,16 +13,16 @@ from benchtui.sessions.compare.align import (
 )
 from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
-from benchtui.sessions.report.compare_columns import Columns, full_columns, kinds_of, pair_rows
+from benchtui.sessions.report.compare_columns import Columns, full_columns, pair_rows, varying_options
 from benchtui.sessions.report.document import template, when
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
 from benchtui.sessions.stats.ratios import Verdict
-from benchtui.sessions.text.formatting import count, listed
+from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, outcome
 from benchtui.sessions.text.tables import Table, table
-from benchtui.sessions.text.wording import MOST_NAMES, Finding, times, value, why_unsure
+from benchtui.sessions.text.wording import MOST_NAMES, Finding, ratio_with_interval, why_unsure
 
 READING = (
     "The ratio says how many times as fast: above 1 the new session is the faster one. It is that of typical"
@@ -122,23 +122,23 @@ def conclusion(against: PairwiseComparison) -> list[str]:
     if not rows:
         return [f"{_pair(against)}: no case was measured in both."]
     counted = [f"{amount} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))]
-    said = [f"{_pair(against)}: {count(len(rows), 'case')} compared, {listed(counted)}."]
-    said += _extreme("Largest gain", against, against.largest_gain)
-    said += _extreme("Largest loss", against, against.largest_loss)
+    lines = [f"{_pair(against)}: {count(len(rows), 'case')} compared, {listed(counted)}."]
+    lines += _extreme("Largest gain", against, against.largest_gain)
+    lines += _extreme("Largest loss", against, against.largest_loss)
     unsure = [row for row in rows if row.verdict is Verdict.UNSURE and row.ratio]
-    said += _unsure(against, unsure)
+    lines += _unsure(against, unsure)
     lost = [row for row in against.rows if row.lost]
     if lost:
-        said.append(f"{count(len(lost), 'case')} measured in A and not in {against.new_letter}.")
-    return said
+        lines.append(f"{count(len(lost), 'case')} measured in A and not in {against.new_letter}.")
+    return lines
 
 
 def row_markdown(against: PairwiseComparison, row: AlignedCase) -> str:
     """Render one case as a single-row table in GitHub's Markdown."""
-    from benchtui.sessions.text.tables import markdown as laid_out  # imports pandas when called
+    from benchtui.sessions.text.tables import markdown as render_markdown  # imports pandas when called
 
     shown = table(full_columns(against.new_letter), pair_rows(against, [row]))
-    return f"{laid_out(shown)}\n" if shown else ""
+    return f"{render_markdown(shown)}\n" if shown else ""
 
 
 def _pair(against: PairwiseComparison) -> str:
@@ -146,7 +146,7 @@ def _pair(against: PairwiseComparison) -> str:
 
 
 def _extreme(word: str, against: PairwiseComparison, row: AlignedCase | None) -> list[str]:
-    return [f"{word}: {times(row.ratio)}, {_label(against, row.case)}."] if row else []
+    return [f"{word}: {ratio_with_interval(row.ratio)}, {_label(against, row.case)}."] if row else []
 
 
 def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
@@ -156,7 +156,7 @@ def _unsure(against: PairwiseComparison, rows: list[AlignedCase]) -> list[str]:
         return []
     row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
     label = _label(against, row.case)
-    return [f"Of the unsure ones {label} differs most: {value(ratio)} ×, but {why_unsure(ratio)}."]
+    return [f"Of the unsure ones {label} differs most: {ratio_text(ratio.value)} ×, but {why_unsure(ratio)}."]
 
 
 def _system(letter: str, side: ComparedSession) -> System:
@@ -201,13 +201,13 @@ def _one(side: ComparedSession, option: str) -> str:
 def _others(against: PairwiseComparison) -> list[str]:
     letter = against.new_letter
     unpaired = [row for row in against.rows if row.base and row.new and not row.pair]
-    said = [
+    lines = [
         f"{_label(against, row.case)}: {outcome(row.base)} in A, {outcome(row.new)} in {letter}"
         for row in unpaired
         if row.base and row.new
     ]
     return [
-        *said,
+        *lines,
         *_only(against, "A", against.only("base")),
         *_only(against, letter, against.only("new")),
     ]
@@ -222,4 +222,4 @@ def _only(against: PairwiseComparison, letter: str, cases: tuple[CaseState, ...]
 
 
 def _label(against: PairwiseComparison, case: CaseState) -> str:
-    return case_label(case.config, kinds_of(against))
+    return case_label(case.config, varying_options(against))

@@ -8,10 +8,10 @@ from benchtui.sessions.payloads import Memory
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison, Ratio
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import number, span, time_ms
+from benchtui.sessions.text.formatting import number, ratio_span, ratio_text, time_ms
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.wording import ratio_digits, verdict_cell
+from benchtui.sessions.text.wording import verdict_cell
 
 LEAST_PACE = 0.02
 """Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
@@ -23,7 +23,7 @@ class PairRow:
 
     row: AlignedCase
     pair: Comparison
-    kinds: tuple[str, ...]
+    varying: tuple[str, ...]
     """Options that vary in either session, except device, precision and batch size."""
 
 
@@ -33,11 +33,11 @@ Cell = Callable[[Result], str | None]
 
 def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[PairRow]:
     """Return the rows that have a pair."""
-    kinds = kinds_of(against)
-    return [PairRow(row, row.pair, kinds) for row in rows if row.pair]
+    varying = varying_options(against)
+    return [PairRow(row, row.pair, varying) for row in rows if row.pair]
 
 
-def kinds_of(against: PairwiseComparison) -> tuple[str, ...]:
+def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
     """Return the options that vary within or between the sessions, except device, precision and batch size."""
     sessions = (against.base.session, against.new.session)
     found = varied(case.config for session in sessions for case in session.cases)
@@ -79,14 +79,12 @@ def latency(result: Result) -> str | None:
 
 def value(ratio: Ratio | None) -> str | None:
     """Format a ratio without its interval."""
-    return number(ratio.value, ratio_digits(ratio)) if ratio else None
+    return ratio_text(ratio.value) if ratio else None
 
 
 def interval(ratio: Ratio | None) -> str | None:
     """Format the 95% interval of a ratio. None if it has none."""
-    if ratio is None:
-        return None
-    return span(number(ratio.low, ratio_digits(ratio)), number(ratio.high, ratio_digits(ratio)))
+    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
 
 
 def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
@@ -108,14 +106,14 @@ def _pace(pace: tuple[float, float] | None) -> list[str]:
 
 def _names(letter: str) -> Columns:
     return (
-        Column("Case", lambda each: case_label(each.pair.base.config, each.kinds), right=False),
+        Column("Case", lambda each: case_label(each.pair.base.config, each.varying), right=False),
         Column(f"Case of {letter}", _other_name, right=False),
     )
 
 
 def _other_name(each: PairRow) -> str | None:
     """Return the new case's name if it differs from the base's."""
-    base, new = (case_label(result.config, each.kinds) for result in (each.pair.base, each.pair.new))
+    base, new = (case_label(result.config, each.varying) for result in (each.pair.base, each.pair.new))
     return None if base == new else new
 
 

@@ -21,7 +21,7 @@ from benchtui.sessions.sweep import Record
 MEANING = "base time over new time; above 1 the new session is the faster one"
 
 
-class SessionSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class SessionJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """One session of the comparison. The first in the list is the base."""
 
     letter: str
@@ -58,7 +58,7 @@ class RatioJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Causes outside the two cases that may explain a difference."""
 
 
-class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A case of the base and its counterpart in the new session. Null if a plan lacks it."""
 
     base: CaseRow | None
@@ -73,7 +73,7 @@ class RowSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
 
 
-class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Comparison of one session with the base."""
 
     new: str
@@ -86,34 +86,34 @@ class AgainstSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Number of rows by verdict."""
     lost: int
     """Cases that the base measured and the new session planned but didn't measure."""
-    rows: tuple[RowSaid, ...]
+    rows: tuple[RowJson, ...]
 
 
-class ComparisonSaid(Record, frozen=True, kw_only=True, omit_defaults=False):
+class ComparisonJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Top-level object of a comparison."""
 
     meaning: str
     """Definition of a ratio."""
-    sessions: tuple[SessionSaid, ...]
+    sessions: tuple[SessionJson, ...]
     differences: tuple[Difference, ...]
     """``group``, ``what`` and ``values``: one value per session, null if it records none."""
-    against: tuple[AgainstSaid, ...]
+    against: tuple[PairwiseJson, ...]
 
 
 def as_json(compared: SessionComparison) -> str:
-    """Return a comparison as an indented JSON object (``ComparisonSaid``)."""
-    said = ComparisonSaid(
+    """Return a comparison as an indented JSON object (``ComparisonJson``)."""
+    comparison = ComparisonJson(
         meaning=MEANING,
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
         differences=compared.differences,
         against=tuple(_against(each) for each in compared.against),
     )
-    return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
 
 
-def _session(letter: str, side: ComparedSession) -> SessionSaid:
+def _session(letter: str, side: ComparedSession) -> SessionJson:
     session = side.session
-    return SessionSaid(
+    return SessionJson(
         letter=letter,
         name=side.name,
         id=session.start.id,
@@ -125,9 +125,9 @@ def _session(letter: str, side: ComparedSession) -> SessionSaid:
     )
 
 
-def _against(against: PairwiseComparison) -> AgainstSaid:
+def _against(against: PairwiseComparison) -> PairwiseJson:
     counts = {verdict.name: against.count(verdict) for verdict in Verdict}
-    return AgainstSaid(
+    return PairwiseJson(
         new=against.new_letter,
         same_within=against.base.session.same_within,
         ignored=against.ignored,
@@ -137,13 +137,13 @@ def _against(against: PairwiseComparison) -> AgainstSaid:
     )
 
 
-def _row(row: AlignedCase) -> RowSaid:
+def _row(row: AlignedCase) -> RowJson:
     pair = row.pair
-    return RowSaid(
+    return RowJson(
         base=_case(row.base, pair.base if pair else None),
         new=_case(row.new, pair.new if pair else None),
-        ratio=ratio_said(row.ratio),
-        throughput_ratio=ratio_said(pair.throughput if pair else None),
+        ratio=ratio_json(row.ratio),
+        throughput_ratio=ratio_json(pair.throughput if pair else None),
         verdict=row.verdict.name if row.verdict else None,
         machine_pace=row.machine_speedup,
     )
@@ -153,7 +153,7 @@ def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
     return case_row(case, result) if case else None
 
 
-def ratio_said(ratio: Ratio | None) -> RatioJson | None:
+def ratio_json(ratio: Ratio | None) -> RatioJson | None:
     """Convert a ratio to its JSON record."""
     if ratio is None:
         return None

@@ -89,8 +89,8 @@ def render(found: Report, table: Callable[[Table], Markdown] = tables.markdown) 
 def report(session: Session, per_hour: float | None = None) -> Report:
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
-    kinds = varied(case.config for case in session.cases)
-    choices = findings.recommendations_by_need(session, results, kinds, per_hour)
+    varying = varied(case.config for case in session.cases)
+    choices = findings.recommendations_by_need(session, results, varying, per_hour)
     return Report(
         title=start.sweep.model,
         created=when(start),
@@ -102,20 +102,20 @@ def report(session: Session, per_hour: float | None = None) -> Report:
         unlike=differences(session),
         method=(*method(session, results), *_price(per_hour)),
         options=options(session),
-        performance=per_case.performance(session, results, kinds),
+        performance=per_case.performance(session, results, varying),
         optima=findings.optima(choices),
-        leaderboard=leaderboard(session, results, kinds, per_hour),
-        scaling=per_case.scalings(results, kinds),
-        precision=gains.precision_gains(results, kinds),
-        devices=gains.device_speedups(gains.device_pairs(results), kinds),
-        machines=gains.machine_speedups(gains.machine_pairs(results), kinds),
-        compile=gains.compile_gains(results, kinds),
+        leaderboard=leaderboard(session, results, varying, per_hour),
+        scaling=per_case.scalings(results, varying),
+        precision=gains.precision_gains(results, varying),
+        devices=gains.device_speedups(gains.device_pairs(results), varying),
+        machines=gains.machine_speedups(gains.machine_pairs(results), varying),
+        compile=gains.compile_gains(results, varying),
         parts=per_case.parts(results),
         memory=memory_energy.memory(results),
-        frontier=memory_energy.frontier_table(memory_energy.frontiers(session, results), kinds),
+        frontier=memory_energy.frontier_table(memory_energy.frontiers(session, results), varying),
         energy=memory_energy.energy(results),
         jitter=steadiness.jitter(results),
-        anomalies=steadiness.anomaly_table(session, results, kinds),
+        anomalies=steadiness.anomaly_table(session, results, varying),
         disturbed=steadiness.disturbed(session),
         limits=limits(session, results),
         limit_method=limit_method(session),
@@ -153,13 +153,13 @@ def template(name: str) -> jinja2.Template:
 def when(start: SessionStarted) -> str:
     """Format when the session was measured and, if imported, when it was imported."""
     if start.source is None:
-        return f"Measured on {date(start.created)}"
+        return f"Measured on {format_date(start.created)}"
     if start.measured is None:
-        return f"Imported on {date(start.created)}; when it was measured isn't known"
-    return f"Measured on {date(start.measured)}, imported on {date(start.created)}"
+        return f"Imported on {format_date(start.created)}; when it was measured isn't known"
+    return f"Measured on {format_date(start.measured)}, imported on {format_date(start.created)}"
 
 
-def date(created: str) -> str:
+def format_date(created: str) -> str:
     """Format a timestamp to the second, in UTC if its zone is known. Text that isn't a date is unchanged."""
     try:
         moment = datetime.fromisoformat(created)

@@ -33,28 +33,28 @@ _VARIABLES = {
     INK: "ink",
     FAINT: "faint",
     GRID: "grid",
-    **{colour: f"series-{place}" for place, colour in enumerate(COLORS)},
+    **{color: f"series-{place}" for place, color in enumerate(COLORS)},
 }
-_COLOUR = re.compile("|".join(_VARIABLES))
-_IDENTITY = re.compile(r'<g id="[^"]*"')
+_COLOR = re.compile("|".join(_VARIABLES))
+_GROUP_ID = re.compile(r'<g id="[^"]*"')
 
 
 def page(report: Report, found: Sequence[RenderedPlot] = ()) -> Iterator[str]:
     """Render a report with its plots as HTML, in pieces. A whole page would be in memory several times."""
     tables: list[Table] = []
 
-    def placed(table: Table) -> Markdown:
+    def placeholder(table: Table) -> Markdown:
         tables.append(table)
         return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
 
-    tokens = _parser().parse(with_plots(render(report, placed), found, FIGURES))
+    tokens = _parser().parse(with_plots(render(report, placeholder), found, FIGURES))
     drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in found}
-    contents = _numbered(tokens)
+    contents = _number_sections(tokens)
     script = _data("page.js")
     return _template().generate(
         title=_text(next((tokens[place + 1] for place, each in enumerate(tokens) if each.tag == "h1"), None)),
         contents=contents,
-        body=_body(_laid_out(tokens, drawings), tables),
+        body=_body(_inline_plots(tokens, drawings), tables),
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -82,7 +82,7 @@ def _data(name: str) -> str:
     return files("benchtui.sessions.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _numbered(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+def _number_sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     """Give each section an id. Return the ids with their headings."""
     found: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
@@ -102,20 +102,20 @@ def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
     between: list[Token] = []
     for token in tokens:
         if token.type == "fence" and token.info == TABLE:
-            yield _rendered(between)
+            yield _render(between)
             yield html(tables[int(token.content)])
             between = []
         else:
             between.append(token)
-    yield _rendered(between)
+    yield _render(between)
 
 
-def _rendered(tokens: Sequence[Token]) -> str:
+def _render(tokens: Sequence[Token]) -> str:
     text: str = _parser().renderer.render(tokens, _parser().options, {})
     return text
 
 
-def _laid_out(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
+def _inline_plots(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
     """Replace paragraphs that only link a plot with the plot itself."""
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
@@ -139,7 +139,7 @@ def _source(token: Token) -> str:
 def _figure(picture: RenderedPlot) -> str:
     """Inline a plot as SVG in the page's colors, without group ids, which would clash between plots."""
     svg = picture.svg.decode()
-    svg = _IDENTITY.sub("<g", svg[svg.index("<svg") :])
-    svg = _COLOUR.sub(lambda colour: f"var(--{_VARIABLES[colour[0]]})", svg)
-    said = escape(f"{picture.title}. {picture.caption}")
-    return f'<figure role="img" aria-label="{said}">\n{svg}</figure>\n'
+    svg = _GROUP_ID.sub("<g", svg[svg.index("<svg") :])
+    svg = _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", svg)
+    label = escape(f"{picture.title}. {picture.caption}")
+    return f'<figure role="img" aria-label="{label}">\n{svg}</figure>\n'

@@ -46,10 +46,10 @@ def recipe(session: Session) -> Recipe | None:
 
 def _fenced(text: str) -> Markdown:
     """Return TOML as a fenced code block. Nothing in it can end the block or look like a tag."""
-    lines = [_inert(visible(line)) for line in text.strip().splitlines()]
+    lines = [_escaped(visible(line)) for line in text.strip().splitlines()]
     return Markdown("\n".join([f"{FENCE}toml", *lines, FENCE]))
 
 
-def _inert(line: str) -> str:
+def _escaped(line: str) -> str:
     """Escape ``<`` and backticks in a line of TOML. They occur only in strings, where escapes are valid."""
     return line.replace("<", "\\u003c").replace("`", "\\u0060")

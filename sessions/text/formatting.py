@@ -1,8 +1,12 @@
-"""Number formatting for the report: values, percentages, ranges and counts as text."""
+"""Number formatting for reports and the screen: values, ratios, percentages, ranges and counts as text."""
 
 from math import isfinite
 
 LEAST_SEPARATED = 10_000
+SMALL_RATIO = 0.1
+"""Ratio below which four decimals are shown."""
+NEAR_ONE = 0.1
+"""Distance from 1 below which three decimals of a ratio are shown."""
 
 
 def number(value: float | None, digits: int = 2) -> str | None:
@@ -29,6 +33,23 @@ def percent(share: float | None, digits: int = 2) -> str | None:
 def signed_percent(share: float, digits: int = 2) -> str | None:
     """Format a change (a share of 1) in percent with its sign, without the percent sign."""
     return f"{100 * share:+z,.{digits}f}" if isfinite(share) else None
+
+
+def ratio_text(value: float, like: float | None = None) -> str | None:
+    """Format a ratio without its sign: three decimals near 1, four for small ones, otherwise two.
+
+    ``like`` gives a bound the decimals of the ratio that it belongs to.
+    """
+    shown = value if like is None else like
+    digits = 4 if shown < SMALL_RATIO else 3 if abs(shown - 1) < NEAR_ONE else 2
+    return number(value, digits)
+
+
+def ratio_span(low: float | None, high: float | None, like: float) -> str | None:
+    """Format the bounds of the ratio ``like``; None if either is missing."""
+    if low is None or high is None:
+        return None
+    return f"{ratio_text(low, like)} to {ratio_text(high, like)}"
 
 
 def span(low: str | None, high: str | None) -> str | None:

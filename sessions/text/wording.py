@@ -8,13 +8,22 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.stats.ratios import Doubt, Ratio, Verdict, latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN
-from benchtui.sessions.text.formatting import count, listed, number, percent, signed_percent, time_ms
+from benchtui.sessions.text.formatting import (
+    count,
+    listed,
+    number,
+    percent,
+    ratio_span,
+    ratio_text,
+    signed_percent,
+    time_ms,
+)
 from benchtui.sessions.text.labels import case_label, unverified_options
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000
-NEAR_ONE = 0.1
-SMALL = 0.1
+SMALL_SHARE = 0.1
+"""Share below which a percentage has a decimal."""
 HUNDRED = 100
 """Tokens per second from which decimals are left out."""
 MULTIPLE = 10
@@ -83,30 +92,20 @@ def cost_of_a_million(result: Result, per_hour: float | None) -> float | None:
     return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
 
 
-def times(ratio: Ratio | None) -> str:
+def ratio_with_interval(ratio: Ratio | None) -> str:
     """Format a ratio with its 95% interval, or note that it has none."""
     if ratio is None:
         return "an unknown multiple"
-    interval = between(ratio)
-    return f"{value(ratio)} × ({interval})" if interval else f"{value(ratio)} × (no interval)"
+    interval = ratio_span(ratio.low, ratio.high, ratio.value) or "no interval"
+    return f"{ratio_text(ratio.value)} × ({interval})"
 
 
 def against(ratio: Ratio | None, other: str) -> str:
     """Format a ratio to something else, with the reason if it is unsure."""
     why = why_unsure(ratio) if ratio else None
-    return f"{value(ratio)} × {other}, but {why}" if ratio and why else f"{times(ratio)} {other}"
-
-
-def value(ratio: Ratio) -> str | None:
-    """Format a ratio without its interval."""
-    return number(ratio.value, ratio_digits(ratio))
-
-
-def between(ratio: Ratio) -> str | None:
-    """Format the bounds of a ratio's 95% interval; None if it has none."""
-    if ratio.low is None or ratio.high is None:
-        return None
-    return f"{number(ratio.low, ratio_digits(ratio))} to {number(ratio.high, ratio_digits(ratio))}"
+    if ratio and why:
+        return f"{ratio_text(ratio.value)} × {other}, but {why}"
+    return f"{ratio_with_interval(ratio)} {other}"
 
 
 def why_unsure(ratio: Ratio) -> str | None:
@@ -120,11 +119,11 @@ def why_unsure(ratio: Ratio) -> str | None:
             also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
             return f"{_wide(ratio)} is too wide to call{also}{_resolution_note(ratio)}{_rounds_note(ratio)}"
         case Doubt.STEPS:
-            fast = number(ratio.fast.value, ratio_digits(ratio)) if ratio.fast else None
-            return f"typical steps ({value(ratio)} ×) and fast steps ({fast} ×) disagree"
+            fast = ratio_text(ratio.fast.value, ratio.value) if ratio.fast else None
+            return f"typical steps ({ratio_text(ratio.value)} ×) and fast steps ({fast} ×) disagree"
         case Doubt.TOTALS:
-            totals = number(ratio.totals.value, ratio_digits(ratio)) if ratio.totals else None
-            return f"typical steps ({value(ratio)} ×) and all steps together ({totals} ×) disagree"
+            totals = ratio_text(ratio.totals.value, ratio.value) if ratio.totals else None
+            return f"typical steps ({ratio_text(ratio.value)} ×) and all steps together ({totals} ×) disagree"
         case Doubt.OUTSIDE:
             return f"that may be because {listed(list(ratio.outside))}{_resolution_note(ratio)}"
 
@@ -152,9 +151,8 @@ def _wide(ratio: Ratio) -> str:
     It is that of typical steps, or of fast ones if typical ones alone would do.
     """
     if _below_resolution(ratio) or ratio.fast is None:
-        return f"the interval ({between(ratio)} ×)"
-    low, high = (number(end, ratio_digits(ratio)) for end in (ratio.fast.low, ratio.fast.high))
-    return f"the interval of fast steps ({low} to {high} ×)"
+        return f"the interval ({ratio_span(ratio.low, ratio.high, ratio.value)} ×)"
+    return f"the interval of fast steps ({ratio_span(ratio.fast.low, ratio.fast.high, ratio.value)} ×)"
 
 
 def _below_resolution(ratio: Ratio) -> bool:
@@ -181,14 +179,7 @@ def _share(share: float) -> str:
     """Format a share in percent, with a decimal if it is small, or as a multiple if it is large."""
     if share >= 1:
         return f"{number(1 + share, 0 if share >= MULTIPLE else 1)} ×"
-    return f"{number(100 * share, 0 if share >= NEAR_ONE else 1)} %"
-
-
-def ratio_digits(ratio: Ratio) -> int:
-    """Return the decimals to show for a ratio: more near 1, where they matter, and for the smallest."""
-    if ratio.value < SMALL:
-        return 4
-    return 3 if abs(ratio.value - 1) < NEAR_ONE else 2
+    return f"{number(100 * share, 0 if share >= SMALL_SHARE else 1)} %"
 
 
 def against_baseline(result: Result, baseline: Result | None, need: Need, kinds: Sequence[str]) -> str | None:
@@ -204,11 +195,11 @@ def against_baseline(result: Result, baseline: Result | None, need: Need, kinds:
     of = f"the throughput of {other}" if need == "throughput" else f"as fast as {other}"
     match ratio.verdict:
         case Verdict.SAME:
-            return f"the same as {other}, within {_share(ratio.same_within)}: {times(ratio)}"
+            return f"the same as {other}, within {_share(ratio.same_within)}: {ratio_with_interval(ratio)}"
         case Verdict.UNSURE:
-            return f"{value(ratio)} × {of}, but {why_unsure(ratio)}"
+            return f"{ratio_text(ratio.value)} × {of}, but {why_unsure(ratio)}"
         case _:
-            return f"{times(ratio)} {of}{_contradiction_note(ratio, baseline, result, need)}"
+            return f"{ratio_with_interval(ratio)} {of}{_contradiction_note(ratio, baseline, result, need)}"
 
 
 def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
@@ -232,9 +223,9 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
         return f"The next, {second}, is {behind}{_tail_note(choice)}{_unsure_note(choice)}"
     how = _round_note(choice)
     if choice.verdict is Verdict.UNSURE:
-        return f"The next is {second}: {value(choice.ahead)} ×{how}, but {why_unsure(choice.ahead)}"
-    contrary = how or " at typical steps"
-    return f"The next is {second}: {times(choice.ahead)}{contrary}, which contradicts these values"
+        return f"The next is {second}: {ratio_text(choice.ahead.value)} ×{how}, but {why_unsure(choice.ahead)}"
+    lead = f"{ratio_with_interval(choice.ahead)}{how or ' at typical steps'}"
+    return f"The next is {second}: {lead}, which contradicts these values"
 
 
 def confidence(choice: Decision) -> str:
@@ -312,7 +303,7 @@ def _lead(ahead: Ratio, how: str) -> str:
 def _behind(ratio: Ratio) -> str:
     """Describe how far a case is behind one that is this many times as good."""
     if ratio.value >= FAR or ratio.low is None or ratio.high is None:
-        return f"behind by {times(ratio)}"
+        return f"behind by {ratio_with_interval(ratio)}"
     low, middle, high = (percent(1 - 1 / each, 1) for each in (ratio.low, ratio.value, ratio.high))
     return f"{middle} % behind ({low} to {high} %)"
 

@@ -78,7 +78,7 @@ def section(name: str) -> tuple[str, int]:
     return text, status
 
 
-def kept() -> dict[str, str]:
+def existing_sections() -> dict[str, str]:
     """The sections that there are."""
     text = TARGET.read_text("utf-8") if TARGET.exists() else ""
     found = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
@@ -94,7 +94,7 @@ def main(names: tuple[str, ...]) -> None:
         click.echo(f"== {name}")
         text, status = section(name)
         failed += [name] if status else []
-        sections = kept() | {name: text}
+        sections = existing_sections() | {name: text}
         ordered = [sections[each] for each in SCRIPTS if each in sections]
         TARGET.write_text("\n".join([HEAD, *ordered]), "utf-8")
     if failed:

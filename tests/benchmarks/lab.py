@@ -34,7 +34,7 @@ def ray_cluster(nodes: int) -> Iterator[str]:
         cluster.shutdown()
 
 
-def stations() -> list[psutil.Process]:
+def node_agents() -> list[psutil.Process]:
     """The stations below this process, each with all that it has started."""
     found = []
     for process in psutil.Process().children(recursive=True):
@@ -46,7 +46,7 @@ def stations() -> list[psutil.Process]:
     return found
 
 
-class Taken:
+class EngineUsage:
     """What an engine has taken of processor and memory, looked at until it ends."""
 
     def __init__(self, engine: Engine) -> None:
@@ -55,7 +55,7 @@ class Taken:
         self._engine = engine
         self._process = psutil.Process(engine.pid)
 
-    def until_ended(self) -> float:
+    def wait_until_ended(self) -> float:
         """Wait for its end; gives the seconds that took."""
         began_s = time.monotonic()
         while self._engine.alive():
@@ -80,7 +80,7 @@ class Screen:
         time.sleep(DRAWN_S)
         self._began = (time.monotonic(), self._used_s(), self._bytes)
 
-    def taken(self) -> tuple[float, float, float]:
+    def usage(self) -> tuple[float, float, float]:
         """Percent of a processor, kB/s written, and resident MB; ends it."""
         began_s, used_s, written = self._began
         ran_s = time.monotonic() - began_s

@@ -11,7 +11,7 @@ BETWEEN_S = 0.005
 SPAN_S = 0.5
 
 
-async def tell() -> None:
+async def write_lag() -> None:
     """Write down by how much the loop was late at most, span by span, until the app ends."""
     if FILE not in os.environ:
         return

@@ -239,12 +239,12 @@ else:
     while not timeline.complete:
         timeline.read()
     found = {"index s": time.perf_counter() - began}
-    telling, chance, took = ReplayCursor(timeline), random.Random(2), []
+    cursor, chance, took = ReplayCursor(timeline), random.Random(2), []
     for _ in range(seeks):
         t = chance.uniform(0, timeline.end_s)
         began = time.perf_counter()
-        telling.seek(t)
-        while not telling.move(t):
+        cursor.seek(t)
+        while not cursor.move(t):
             pass
         took.append((time.perf_counter() - began) * 1000)
     found |= {"replay MB": 0.0, "seek ms": statistics.median(took), "worst seek ms": max(took)}
@@ -254,7 +254,7 @@ print(json.dumps({key: value or peak for key, value in found.items()}))
 """
 
 
-def alone(path: Path, seeks: int) -> dict[str, float]:
+def in_own_process(path: Path, seeks: int) -> dict[str, float]:
     """A fold without a screen, in a process of its own: of the record once, or at moments drawn by chance."""
     done = subprocess.run(
         [sys.executable, "-c", FOLD, str(path), str(seeks)], capture_output=True, text=True, check=True
@@ -290,7 +290,7 @@ def main(seeks: int) -> None:
             path = Path(folder) / "large.json"
             write(plan, path)
             figures = {"file MB": path.stat().st_size / 1e6, **opened(path)}
-            figures |= alone(path, seeks) | exported(path) | alone(path, 0)
+            figures |= in_own_process(path, seeks) | exported(path) | in_own_process(path, 0)
             cells = "".join(f"{form(figures[name]):>15}" for name, form in COLUMNS.items())
             print(f"{plan.name:28}{cells}", flush=True)
 

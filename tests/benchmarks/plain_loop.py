@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pexpect
-from turns import PlainLoop, ratio, summed_up, take_turns
+from turns import PlainLoop, alternate_with_sweep, print_ratios, ratio
 
 BIN = Path(sys.executable).parent
 ARCHITECTURE = "distilbert-base-uncased-finetuned-sst-2-english"
@@ -68,7 +68,7 @@ def run(batch: int, length: int, steps: int) -> tuple[float, str]:
         )
         drain = threading.Thread(target=app.expect, args=([pexpect.EOF],))
         drain.start()
-        used = take_turns(session, app.pid, plain)
+        used = alternate_with_sweep(session, app.pid, plain)
         while drain.is_alive():  # until the app has seen the end, q asks and d answers
             app.send("qd")
             drain.join(1)
@@ -90,7 +90,7 @@ def measured_ms(session: Path) -> list[float]:
 def main(runs: int, steps: int, batches: tuple[int, ...], length: int) -> None:
     """Print the ratio of median step times, benchtui over the plain loop, run by run."""
     for batch in batches:
-        summed_up(f"batch {batch:3}", runs, lambda batch=batch: run(batch, length, steps // batch))
+        print_ratios(f"batch {batch:3}", runs, lambda batch=batch: run(batch, length, steps // batch))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ CARDS = tuple(
 HOST = Host(hostname="played", memory_mb=1e6, gpus=CARDS)
 
 
-def say(*reports: protocol.NodeEvent) -> None:
+def send(*reports: protocol.NodeEvent) -> None:
     """Send messages at once."""
     sys.stdout.buffer.write(b"".join(msgspec.json.encode(each) + b"\n" for each in reports))
     sys.stdout.buffer.flush()
@@ -38,7 +38,7 @@ def say(*reports: protocol.NodeEvent) -> None:
 
 def play(job: Job, seconds: float, pace: int, opened: protocol.OpenNode) -> None:
     """All that a case of so many steps a second says, as often as the engine wants to hear of them."""
-    say(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
+    send(CasePrepared(t=0.0, case=job.case, model=Model(name="m")))
     every = round(opened.report_s * TICK_HZ)
     read_every = max(every, round(BATCH * PERIOD_S * TICK_HZ))
     steps = steps_of(job.case, pace, pace * every // TICK_HZ)
@@ -47,10 +47,12 @@ def play(job: Job, seconds: float, pace: int, opened: protocol.OpenNode) -> None
         due_s += 1 / TICK_HZ
         time.sleep(max(0.0, due_s - time.monotonic()))
         if tick % every == 0:
-            say(steps)
+            send(steps)
         if tick % read_every == 0:
-            say(readings(opened.node, time.monotonic() - opened.zero_s, round(read_every / TICK_HZ / PERIOD_S)))
-    say(CaseFinished(t=0.0, case=job.case, outcome="ok"))
+            send(
+                readings(opened.node, time.monotonic() - opened.zero_s, round(read_every / TICK_HZ / PERIOD_S))
+            )
+    send(CaseFinished(t=0.0, case=job.case, outcome="ok"))
 
 
 def steps_of(case: int, pace: int, count: int) -> Steps:
@@ -86,16 +88,16 @@ def readings(node: str, now_s: float, count: int) -> Telemetry:
 
 def runner(seconds: float, pace: int) -> int:
     """Answer orders until nobody gives any more."""
-    say(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
+    send(protocol.Hello(version=metadata.version("benchtui"), host=HOST))
     opened = protocol.OpenNode(zero_s=0.0, dataset="", node="", folder="", report_s=REPORT_S)
     for line in sys.stdin.buffer:
         match protocol.command_decoder.decode(line):
             case protocol.Ping(at_s=at_s):
-                say(protocol.Pong(at_s=at_s, here_s=time.monotonic()))
+                send(protocol.Pong(at_s=at_s, here_s=time.monotonic()))
             case protocol.OpenNode() as opened:
                 pass
             case protocol.Prepare():
-                say(Runtime(t=0.0, torch="2.13", node=opened.node), protocol.TaskDone())
+                send(Runtime(t=0.0, torch="2.13", node=opened.node), protocol.TaskDone())
             case protocol.Start(job=job):
                 play(job, seconds, pace, opened)
     return 0

@@ -62,7 +62,7 @@ def sweep(address: str | None, *overrides: str) -> Sweep:
 def per_case_ms(path: Path, address: str | None) -> float:
     """Time from one case to the next, steps included."""
     engine = client.start(sweep(address, f"batch_size=1..{CASES}", "iterations=2"), path)
-    lab.Taken(engine).until_ended()
+    lab.EngineUsage(engine).wait_until_ended()
     cases = Session.load(path).cases
     begun = min(case.started.t for case in cases if case.started)
     ended = max(case.finished.t for case in cases if case.finished)
@@ -80,7 +80,7 @@ def steps_ms(folder: Path, addresses: Iterable[str | None], seconds: float) -> l
             time.sleep(0.1)
         here = psutil.Process(engine.pid)
         engines.append(engine)
-        sides.append(lab.stations() if address else [here, *here.children(recursive=True)])
+        sides.append(lab.node_agents() if address else [here, *here.children(recursive=True)])
         for process in sides[-1]:
             process.cpu_affinity(process.cpu_affinity()[-1:])
     for _ in range(round(seconds / turns.TURN_S)):
@@ -91,7 +91,7 @@ def steps_ms(folder: Path, addresses: Iterable[str | None], seconds: float) -> l
     turns.send([*sides[0], *sides[1]], signal.SIGCONT)
     for engine in engines:
         engine.stop()
-        lab.Taken(engine).until_ended()
+        lab.EngineUsage(engine).wait_until_ended()
     return [list(Session.load(engine.path).cases[0].measured.wall_ms) for engine in engines]
 
 

@@ -45,9 +45,9 @@ COLUMNS = (
 
 def main_row(what: str, nodes: int, pace: int, ideal_s: float, engine: Engine) -> str:
     """A line of the table, once the sweep has ended, which a screen has watched."""
-    taken, screen = lab.Taken(engine), lab.Screen(engine)
-    taken.until_ended()
-    watched, path = screen.taken(), engine.path
+    usage, screen = lab.EngineUsage(engine), lab.Screen(engine)
+    usage.wait_until_ended()
+    watched, path = screen.usage(), engine.path
     wall_s = measured_s(path)
     session = Session.load(path, keep_steps=False)
     bad = [case for case in session.cases if case.state != "ok"]
@@ -55,8 +55,8 @@ def main_row(what: str, nodes: int, pace: int, ideal_s: float, engine: Engine) -
         raise click.ClickException(f"case {bad[0].index}: {bad[0].finished}")
     events = path.read_bytes().count(b"\n")
     size_mb = path.stat().st_size / 1e6
-    over, used = wall_s / ideal_s, 100 * taken.cpu_s / wall_s
-    engine_took = (used, taken.rss_mb, size_mb, events / wall_s)
+    over, used = wall_s / ideal_s, 100 * usage.cpu_s / wall_s
+    engine_took = (used, usage.rss_mb, size_mb, events / wall_s)
     figures = (nodes, pace, len(session.cases), wall_s, ideal_s, over, *engine_took, *watched)
     return f"{what:<8}" + "".join(
         f"{figure:>{len(column) + 2}.{1 + (column == 'over ideal') if isinstance(figure, float) else 0}f}"

@@ -259,35 +259,35 @@ def nvitop_line(environment: Path | None, ours: Rate) -> str:
         said = (tried.stderr or tried.stdout).strip().splitlines()
         return f"can't run here: {said[0] if said else f'exit status {tried.returncode}'}"
     (paint_ms,), theirs = first_paints_ms(b"NVIDIA", [command, "--monitor"]), rate([command, "--monitor"])
-    return f"first paint {paint_ms:.0f} ms; {_said(theirs)} (ours {_said(ours)})"
+    return f"first paint {paint_ms:.0f} ms; {_rate_text(theirs)} (ours {_rate_text(ours)})"
 
 
-def _said(rate: Rate) -> str:
+def _rate_text(rate: Rate) -> str:
     return f"{rate.kb_s:.1f} kB/s, {rate.cpu_percent:.1f} %, {rate.rss_mb:.0f} MB"
 
 
 def report(name: str, own: float, budget: float, others: str, unit: str) -> bool:
-    """Print a line; says whether the figure is within its budget."""
-    kept = own <= budget
-    over = "" if kept else "OVER"
+    """Print a line and return whether the value is within its budget."""
+    within = own <= budget
+    over = "" if within else "OVER"
     print(f"  {name:34} {own:8.1f} {unit:5} budget {budget:g} {unit:5} {over}   {others}", flush=True)
-    return kept
+    return within
 
 
 @click.command()
 @click.option("--nvitop", "environment", type=click.Path(path_type=Path, exists=True), help="Has nvitop.")
 def main(environment: Path | None) -> None:
-    """Measure, print, and tell by the exit status whether all budgets were kept."""
+    """Measure and print. The exit status shows whether all budgets were met."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"BENCHTUI_RUNTIME_DIR": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder}
         os.environ["XDG_STATE_HOME"] = folder
         path = Path(folder) / "session.json"
         engine = Engine(path)
         try:
-            kept = measure(path, environment)
+            within = measure(path, environment)
         finally:
             engine.stop()
-    sys.exit(0 if kept else 1)
+    sys.exit(0 if within else 1)
 
 
 def measure(path: Path, environment: Path | None) -> bool:
@@ -295,15 +295,15 @@ def measure(path: Path, environment: Path | None) -> bool:
     installed = str(Path(sys.executable).with_name("benchtui"))
     own = [sys.executable, str(HERE / "watched_screen.py"), str(path)]
     stock = [sys.executable, str(HERE / "stock_screen.py"), str(path)]
-    kept = [paint_line([installed, "attach", str(path)], [*stock, "2"])]
+    within = [paint_line([installed, "attach", str(path)], [*stock, "2"])]
     for hz, keys, budgets in ((2, b"+-", (4, 2)), (10, b"++", (20, 8))):  # a rate that a key set is held
         mine, plain = rate(own, keys), rate([*stock, str(hz)])
-        kept += rate_lines(f"at {hz} Hz", mine, plain, budgets)
+        within += rate_lines(f"at {hz} Hz", mine, plain, budgets)
         if hz == 2:
-            kept.append(report("resident memory", mine.rss_mb, 60, f"stock {plain.rss_mb:.0f} MB", "MB"))
+            within.append(report("resident memory", mine.rss_mb, 60, f"stock {plain.rss_mb:.0f} MB", "MB"))
             print(f"  nvitop: {nvitop_line(environment, mine)}", flush=True)
-    kept += rate_lines("of the live Charts", rate(own, b"3"), None, (4, 2))
-    return all([*kept, *slow_lines(on_slow_link(own, b"++"), on_slow_link([*stock, "10"]))])
+    within += rate_lines("of the live Charts", rate(own, b"3"), None, (4, 2))
+    return all([*within, *slow_lines(on_slow_link(own, b"++"), on_slow_link([*stock, "10"]))])
 
 
 def paint_line(own: Sequence[str], stock: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from benchtui.sessions.sweep import Axes, Measure, Sweep, cases
 STEPS = 1000
 """Measured steps of a case."""
 EVENTS = 10
-"""Events that tell them."""
+"""Events that record them."""
 ROWS = 10
 TITLES = ("s", "cases", "steps", "file MB", "resident MB", "processor %")
 
@@ -66,7 +66,7 @@ def write(path: Path, count: int, seconds: float, done: "Synchronized[int]") -> 
 @click.option("--seconds", default=90.0, show_default=True, help="How long writing is to take.")
 @click.option("--most-mb", default=150.0, show_default=True, help="Resident memory that is allowed.")
 def main(count: int, seconds: float, most_mb: float) -> None:
-    """Print a table, and tell by the exit status whether memory stayed within bounds."""
+    """Print a table. The exit status shows whether memory stayed within bounds."""
     with tempfile.TemporaryDirectory(prefix="benchtui-soak-") as folder:
         os.environ |= dict.fromkeys(("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), folder)
         path, done = Path(folder) / "session.json", multiprocessing.Value("i", 0)

@@ -50,7 +50,7 @@ class StockScreen(App[None]):
             table.add_row(case.name, *[""] * (len(TITLES) - 1), key=str(case.index))
         self.draw()
         self.set_interval(1 / self._hz, self.draw)
-        self.telling = asyncio.create_task(lag.tell())
+        self.lag_task = asyncio.create_task(lag.write_lag())
 
     def action_freeze(self) -> None:
         """Say so in the heading."""

@@ -71,14 +71,14 @@ def run(turns: int, turn_s: float, folder: Path) -> None:
     with turn.open("r+b") as file, mmap.mmap(file.fileno(), 1) as now:
         for number in range(2 * turns):
             kind = 1 + (number + number // 2) % 2  # 1 2 2 1: what drifts, drifts for both
-            other = _crowd(engine.session_id) if kind == 2 else _computing()
+            other = _start_clients(engine.session_id) if kind == 2 else _start_busy_process()
             time.sleep(1.0)
             before_s = sum(supervisor.cpu_times()[:2])
             now[0] = kind
             time.sleep(turn_s)
             now[0] = 0
             used_s[kind] += sum(supervisor.cpu_times()[:2]) - before_s
-            _end(other)
+            _kill(other)
     engine.stop()
     while engine.alive():
         time.sleep(0.1)
@@ -96,18 +96,18 @@ def run(turns: int, turn_s: float, folder: Path) -> None:
     )
 
 
-def _crowd(session_id: str) -> subprocess.Popen[bytes]:
+def _start_clients(session_id: str) -> subprocess.Popen[bytes]:
     path = str(socket_path(session_id))
     return subprocess.Popen(
         [sys.executable, FAULTS / "storm.py", path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
 
 
-def _computing() -> subprocess.Popen[bytes]:
+def _start_busy_process() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
 

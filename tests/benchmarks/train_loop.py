@@ -22,7 +22,7 @@ import click
 import msgspec
 import torch
 from plain_loop import BIN, ENGINE, WARMUP, measured_ms
-from turns import PlainLoop, alternate, ratio, summed_up, take_turns
+from turns import PlainLoop, alternate, alternate_with_sweep, print_ratios, ratio
 
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.worker.timed_loop import Recorder
@@ -128,7 +128,7 @@ def run(model: Path, batch: int, length: int, steps: int) -> tuple[float, str]:
     overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     command = [str(BIN / "benchtui"), "run", "gpt2-train", "-o", str(session), *overrides]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-        take_turns(session, None, plain)
+        alternate_with_sweep(session, None, plain)
     return ratio(measured_ms(session), plain.end(WARMUP))
 
 
@@ -153,8 +153,8 @@ def main(turns: int, runs: int, steps: int, batch: int, length: int, layers: int
         model = Path(folder)
         make_model(model, layers, vocabulary)
         in_one_process(model, batch, length, turns)
-        summed_up("whole runs", runs, lambda: run(model, batch, length, steps))
-        summed_up("plain loop twice", runs, lambda: run_control(model, batch, length))
+        print_ratios("whole runs", runs, lambda: run(model, batch, length, steps))
+        print_ratios("plain loop twice", runs, lambda: run_control(model, batch, length))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class PlainLoop:
 
 
 @dataclass(frozen=True)
-class Used:
+class CpuUsage:
     """What benchtui's own processes used of a processor while they ran, in percent."""
 
     screen: float
@@ -52,7 +52,7 @@ class Used:
     """Supervisor, samplers and journal."""
 
 
-def take_turns(session: Path, screen: int | None, plain: PlainLoop) -> Used:
+def alternate_with_sweep(session: Path, screen: int | None, plain: PlainLoop) -> CpuUsage:
     """Let a sweep and a plain loop run in turns until the sweep has ended; ``screen`` is the app's process."""
     while not (session.exists() and b'"phase":"measure"' in session.read_bytes()):
         time.sleep(0.1)
@@ -74,7 +74,7 @@ def take_turns(session: Path, screen: int | None, plain: PlainLoop) -> Used:
         if all(after_s.values()):  # else it ended in this turn
             ran_s += TURN_S
             used_s = {process: used + after_s[process] - before_s[process] for process, used in used_s.items()}
-    return Used(*(100 * used_s.get(process, 0.0) / ran_s if process else 0.0 for process in (app, engine)))
+    return CpuUsage(*(100 * used_s.get(process, 0.0) / ran_s if process else 0.0 for process in (app, engine)))
 
 
 def alternate(one: PlainLoop, other: PlainLoop, turns: int) -> None:
@@ -113,7 +113,7 @@ def send(processes: Iterable[psutil.Process], number: int) -> None:
 Run = Callable[[], tuple[float, str]]
 
 
-def summed_up(name: str, runs: int, run: Run) -> None:
+def print_ratios(name: str, runs: int, run: Run) -> None:
     """Print the ratio of each run, and their median."""
     ratios = []
     for number in range(runs):

@@ -2,7 +2,7 @@
 
 First a simulation of thousands of pairs with a spread between processes: how often the 95% interval holds the
 truth. Then the real engine, each case in a fresh process: a step of small matrix products, made slower, uneven
-or fast in its first steps on purpose, quiet and with a neighbour that comes and goes. Of the five rounds that
+or fast in its first steps on purpose, quiet and with a neighbor that comes and goes. Of the five rounds that
 are measured the first one and the first three are judged as well. Never: equal cases FASTER or SLOWER in more
 than 1 of 100, a true 10% SAME, a slow-down FASTER.
 """
@@ -107,7 +107,7 @@ def _shares(found: Counter[Verdict], of: int) -> str:
     return " ".join(f"{sign}{100 * found[word] / of:.0f}" for word, sign in letters.items())
 
 
-def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbour: bool) -> Session:
+def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbor: bool) -> Session:
     """Measure pairs by the real engine, two cases each; they are told apart by their sequence length."""
     wanted = []
     for cell in cells:
@@ -122,21 +122,21 @@ def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbour
         measure=Measure(warmup=WARMUP, iterations=STEPS, rounds=ROUNDS, peaks=False),
         env={CASES: json.dumps(wanted)},
     )
-    with comes_and_goes() if neighbour else _nobody():
-        engine = client.start(sweep, folder / f"{number}-{neighbour}.json")
+    with intermittent_load() if neighbor else no_load():
+        engine = client.start(sweep, folder / f"{number}-{neighbor}.json")
         while engine.alive():
             time.sleep(0.2)
     return Session.load(engine.path)
 
 
 @contextmanager
-def _nobody() -> Iterator[None]:
+def no_load() -> Iterator[None]:
     yield
 
 
 @contextmanager
-def comes_and_goes() -> Iterator[None]:
-    """A neighbour that keeps one processor busy for a second or two, rests as long, and so on."""
+def intermittent_load() -> Iterator[None]:
+    """A neighbor that keeps one processor busy for a second or two, rests as long, and so on."""
     over = threading.Event()
 
     def play() -> None:
@@ -197,7 +197,7 @@ def wanted_cells(pairs: int, most: int) -> list[Cell]:
     return found
 
 
-def real(pairs: int, most: int, folder: Path, neighbour: bool) -> None:
+def real(pairs: int, most: int, folder: Path, neighbor: bool) -> None:
     """Print how often each verdict comes through the real engine."""
     cells = wanted_cells(pairs, most)
     found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]] = {}
@@ -207,7 +207,7 @@ def real(pairs: int, most: int, folder: Path, neighbour: bool) -> None:
     between: list[float] = []
     for number in range(0, len(cells), A_SESSION):
         part = cells[number : number + A_SESSION]
-        session = measured_session(part, folder, number, neighbour)
+        session = measured_session(part, folder, number, neighbor)
         for pair, cell in enumerate(part):
             if any(case.state != "ok" for case in session.cases[2 * pair : 2 * pair + 2]):
                 continue
@@ -217,15 +217,15 @@ def real(pairs: int, most: int, folder: Path, neighbour: bool) -> None:
         for case in session.cases:
             logs = [log(each.median.ms) for each in rounds_of(case)]
             between.append(float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0)
-    load = "with a neighbour that comes and goes" if neighbour else "without a neighbour of ours"
+    load = "with a neighbour that comes and goes" if neighbor else "without a neighbour of ours"
     median = 100 * float(np.median(between)) ** 0.5
     print(f"real engine, {load}; verdicts in %; spread between processes {median:.2f}% in the middle")
     _print(" undisturbed pairs:", found[False])
     _print(" pairs with a case that was marked as disturbed:", found[True])
-    never(found)
+    print_forbidden(found)
 
 
-def never(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]]) -> None:
+def print_forbidden(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]]) -> None:
     """Print how often what must never be was given."""
     equal = false = ten_same = opposite = 0
     for cells in found.values():
@@ -247,17 +247,17 @@ def never(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]]) -> None:
 @click.option("--pairs", default=12, show_default=True, help="Of each kind, through the real engine.")
 @click.option("--most", default=60, show_default=True, help="Of equals and of 3% at little jitter.")
 @click.option("--drawn", default=2000, show_default=True, help="Simulated pairs of each kind.")
-@click.option("--neighbour/--quiet", "neighbours", default=None, help="One of the two alone.")
-def main(pairs: int, most: int, drawn: int, neighbours: bool | None) -> None:
+@click.option("--neighbour/--quiet", "neighbors", default=None, help="One of the two alone.")
+def main(pairs: int, most: int, drawn: int, neighbors: bool | None) -> None:
     """Print how often each verdict came."""
     if drawn:
         simulated(drawn)
     with tempfile.TemporaryDirectory() as folder:
         isolate(folder)
         os.environ["OMP_NUM_THREADS"] = "1"
-        for neighbour in (False, True) if neighbours is None else (neighbours,):
+        for neighbor in (False, True) if neighbors is None else (neighbors,):
             if pairs:
-                real(pairs, most if not neighbour else pairs, Path(folder), neighbour)
+                real(pairs, most if not neighbor else pairs, Path(folder), neighbor)
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ class Engine:
 
 
 class WatchedApp(BenchtuiApp):
-    """The app, which tells how late its loop is."""
+    """The app, which records how late its event loop is."""
 
     CSS_PATH = Path(app.__file__).with_name("app.tcss")
 
     def on_mount(self) -> None:
-        """Begin to tell."""
+        """Start to record the lag."""
         super().on_mount()
-        self.telling = asyncio.create_task(lag.tell())
+        self.lag_task = asyncio.create_task(lag.write_lag())
 
 
 if __name__ == "__main__":

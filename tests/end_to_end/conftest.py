@@ -34,7 +34,7 @@ class Terminal:
         )
 
     def read(self) -> None:
-        """Take what has been drawn, or wait a little for it; at the end, let the process end."""
+        """Read drawn output, waiting briefly for it. After the end of the output, let the process exit."""
         try:
             self._stream.feed(self.process.read_nonblocking(65536, timeout=0.2))
         except pexpect.TIMEOUT:
@@ -46,20 +46,20 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self._screen.display)
 
-    def until(self, pattern: str, *, anew: str | None = None) -> str:
-        """Wait for a text to be seen, one that differs from ``anew``; gives it."""
+    def wait_for(self, pattern: str, *, previous: str | None = None) -> str:
+        """Wait until a pattern matches text other than ``previous``, and return the match."""
         deadline = time.monotonic() + PATIENCE_S
-        while not (found := re.search(pattern, self.text)) or found.group(0) == anew:
+        while not (found := re.search(pattern, self.text)) or found.group(0) == previous:
             assert time.monotonic() < deadline, f"{pattern!r} didn't come; the screen:\n{self.text}"
             self.read()
         return found.group(0)
 
     def press(self, keys: str, pattern: str = "") -> str:
-        """Type keys; wait for what they bring to be seen, and give it."""
+        """Type keys, wait until the pattern matches, and return the match."""
         self.process.send(keys)
-        return self.until(pattern)
+        return self.wait_for(pattern)
 
-    def ended(self) -> int:
+    def wait_for_exit(self) -> int:
         self.process.expect(pexpect.EOF)
         self._stream.feed(self.process.before or b"")
         self.process.close()

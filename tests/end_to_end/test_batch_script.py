@@ -28,7 +28,7 @@ def make(case):
 
 
 class Job:
-    """A batch script, run as often as a test wants; the scontrol it meets notes what it is asked, no more."""
+    """A batch script with a fake ``scontrol`` that only logs its arguments."""
 
     def __init__(self, folder: Path, benchtui: Run) -> None:
         self.folder = folder
@@ -39,16 +39,16 @@ class Job:
         )
         self.script = folder / "job.sh"
         self.script.write_text(benchtui("slurm", "own.toml").stdout)
-        self.asked = folder / "asked"
-        self.scontrol(0)
+        self.scontrol_log = folder / "scontrol.log"
+        self.fake_scontrol(0)
         self.session = folder / "own-7.json"
         self.log = folder / "log"
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def scontrol(self, status: int) -> None:
+    def fake_scontrol(self, status: int) -> None:
         path = self.folder / "bin" / "scontrol"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f'#!/bin/bash\necho "$*" >> {self.asked}\nexit {status}\n')
+        path.write_text(f'#!/bin/bash\necho "$*" >> {self.scontrol_log}\nexit {status}\n')
         path.chmod(0o755)
 
     def start(self, restarts: int = 0) -> subprocess.Popen[bytes]:
@@ -68,7 +68,7 @@ class Job:
         self._started.append(process)
         return process
 
-    def until_second_case(self) -> None:
+    def wait_for_second_case(self) -> None:
         deadline_s = time.monotonic() + PATIENCE_S
         while not self._in_second_case():
             assert time.monotonic() < deadline_s and self._started[-1].poll() is None, self.log.read_text()
@@ -95,12 +95,12 @@ def job(home: Path, benchtui: Run) -> Iterator[Job]:
     benchtui("stop")
 
 
-def test_out_of_time_it_is_put_back_and_goes_on_to_the_end(job: Job) -> None:
+def test_job_out_of_time_is_requeued_and_resumes_to_the_end(job: Job) -> None:
     first = job.start()
-    job.until_second_case()
+    job.wait_for_second_case()
     first.send_signal(signal.SIGUSR1)
     assert first.wait(PATIENCE_S) == 130, job.log.read_text()
-    assert job.asked.read_text() == "requeue 7\n"
+    assert job.scontrol_log.read_text() == "requeue 7\n"
     stopped = Session.load(job.session)
     assert stopped.finished is not None and stopped.finished.outcome == "interrupted"
     assert [case.state for case in stopped.cases] == ["ok", "interrupted", "interrupted"]
@@ -114,30 +114,30 @@ def test_out_of_time_it_is_put_back_and_goes_on_to_the_end(job: Job) -> None:
     assert [(case.state, len(case.measured)) for case in session.cases] == [("ok", 500)] * 3
     assert session.cases[0].measured == kept
     assert job.session.with_suffix(".md").read_text().startswith("# ")
-    assert job.asked.read_text() == "requeue 7\n"
+    assert job.scontrol_log.read_text() == "requeue 7\n"
 
 
-def test_ended_by_slurm_it_closes_its_session_and_is_not_put_back(job: Job) -> None:
+def test_job_ended_by_slurm_closes_its_session_and_is_not_requeued(job: Job) -> None:
     process = job.start()
-    job.until_second_case()
+    job.wait_for_second_case()
     os.killpg(process.pid, signal.SIGTERM)  # the script and benchtui, as scancel does
     assert process.wait(PATIENCE_S) == 130, job.log.read_text()
-    assert not job.asked.exists()
+    assert not job.scontrol_log.exists()
     session = Session.load(job.session)
     assert session.finished is not None and session.finished.outcome == "interrupted"
     assert job.session.with_suffix(".md").read_text().startswith("# ")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("restarts", "status", "asked"), [(10, 0, ""), (9, 1, "requeue 7\n")])
-def test_where_it_can_not_be_put_back_it_ends_with_what_was_measured(
-    job: Job, restarts: int, status: int, asked: str
+@pytest.mark.parametrize(("restarts", "status", "calls"), [(10, 0, ""), (9, 1, "requeue 7\n")])
+def test_job_that_cannot_be_requeued_ends_with_its_measurements(
+    job: Job, restarts: int, status: int, calls: str
 ) -> None:
-    job.scontrol(status)
+    job.fake_scontrol(status)
     process = job.start(restarts)
-    job.until_second_case()
+    job.wait_for_second_case()
     process.send_signal(signal.SIGUSR1)
     assert process.wait(PATIENCE_S) == 130, job.log.read_text()
-    assert (job.asked.read_text() if job.asked.exists() else "") == asked
+    assert (job.scontrol_log.read_text() if job.scontrol_log.exists() else "") == calls
     assert f"not put back after {restarts} restarts" in job.log.read_text()
     assert job.session.with_suffix(".md").read_text().startswith("# ")

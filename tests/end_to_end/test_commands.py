@@ -13,7 +13,7 @@ from benchtui.sessions.state.session import Session
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
+def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
     ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--json")
     assert ran.returncode == 0, ran.stderr
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -40,7 +40,7 @@ def test_run_export_and_sessions_on_one_sweep(benchtui: Run, sweep_file: Path, h
 
 
 @pytest.mark.long
-def test_two_sweeps_are_compared_and_kept_apart_by_name(benchtui: Run, sweep_file: Path) -> None:
+def test_two_sweeps_are_compared_by_name(benchtui: Run, sweep_file: Path) -> None:
     for name in ("base", "new"):
         assert benchtui("run", str(sweep_file)).returncode == 0
         listed = benchtui("sessions").stdout.split()[0]
@@ -52,7 +52,7 @@ def test_two_sweeps_are_compared_and_kept_apart_by_name(benchtui: Run, sweep_fil
     assert benchtui("export", "base", "new").stdout.startswith("# Comparison: base and new")
 
 
-def test_a_failed_case_gives_exit_status_1_and_the_others_are_measured(
+def test_failed_case_exits_with_status_1_and_the_others_are_measured(
     benchtui: Run, sweep_file: Path, home: Path, tiny_model: Path
 ) -> None:
     ran = benchtui("run", str(sweep_file), "--set", "timeout=0.001s", "--set", "batch_size=1")
@@ -61,7 +61,7 @@ def test_a_failed_case_gives_exit_status_1_and_the_others_are_measured(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupting_closes_the_session_and_exits_130(
+def test_interrupt_closes_the_session_and_exits_with_status_130(
     home: Path, command: str, sweep_file: Path, number: int
 ) -> None:
     process = subprocess.Popen(
@@ -81,7 +81,7 @@ def test_interrupting_closes_the_session_and_exits_130(
     assert session.finished.outcome == "interrupted"
 
 
-def test_a_signal_before_the_engine_is_up_stops_it_too(home: Path, command: str, sweep_file: Path) -> None:
+def test_signal_during_engine_startup_stops_the_engine(home: Path, command: str, sweep_file: Path) -> None:
     process = subprocess.Popen(
         [command, "run", str(sweep_file), "--set", "iterations=1000000", "-o", str(home / "s.json")],
         stderr=subprocess.PIPE,
@@ -97,7 +97,7 @@ def test_a_signal_before_the_engine_is_up_stops_it_too(home: Path, command: str,
     assert Session.load(home / "s.json").finished is not None
 
 
-def test_a_hang_up_ends_the_command_and_not_the_sweep(
+def test_hangup_ends_the_command_but_not_the_sweep(
     home: Path, command: str, sweep_file: Path, benchtui: Run
 ) -> None:
     process = subprocess.Popen(
@@ -114,7 +114,7 @@ def test_a_hang_up_ends_the_command_and_not_the_sweep(
     assert stopped.returncode == 0, stopped.stderr
 
 
-def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Path, benchtui: Run) -> None:
+def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path, benchtui: Run) -> None:
     process = subprocess.Popen(
         [command, "run", str(sweep_file), "-o", str(home / "s.json")], stderr=subprocess.PIPE, text=True
     )
@@ -166,7 +166,7 @@ def test_a_sweep_is_paused_and_goes_on(home: Path, command: str, sweep_file: Pat
         (("sessions", "delete", "nothing", "--yes"), "nothing: no such session"),
     ],
 )
-def test_wrong_input_is_one_line_and_exit_status_2(
+def test_invalid_input_is_one_line_and_exit_status_2(
     arguments: tuple[str, ...], said: str, benchtui: Run, sweep_file: Path
 ) -> None:
     ran = benchtui(*arguments)
@@ -186,7 +186,7 @@ def test_wrong_input_is_one_line_and_exit_status_2(
         ("slurm", "quick"),
     ],
 )
-def test_output_that_nobody_can_take_is_one_line_and_exit_status_2(
+def test_unwritable_output_is_one_line_and_exit_status_2(
     arguments: tuple[str, ...], command: str, home: Path
 ) -> None:
     for target, why in (
@@ -204,7 +204,7 @@ def test_output_that_nobody_can_take_is_one_line_and_exit_status_2(
         assert "Traceback" not in ran.stderr
 
 
-def test_a_session_may_have_a_name_that_is_no_text(benchtui: Run, home: Path) -> None:
+def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -> None:
     (home / "s.toml").write_text(
         'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n[measure]\npeaks = false\n'
     )
@@ -227,7 +227,7 @@ def test_a_session_may_have_a_name_that_is_no_text(benchtui: Run, home: Path) ->
     assert "nothing is left" in ran.stderr
 
 
-def test_a_recorded_session_is_told_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:
+def test_recorded_session_is_printed_as_lines_without_a_terminal(benchtui: Run, home: Path) -> None:
     ran = benchtui("replay", "demo", "--plain")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -240,7 +240,7 @@ def test_a_recorded_session_is_told_as_lines_without_a_terminal(benchtui: Run, h
     assert (attached.returncode, attached.stdout) == (0, ran.stdout)
 
 
-def test_a_running_sweep_is_told_as_lines_to_its_end(
+def test_running_sweep_is_printed_as_lines_to_its_end(
     home: Path, command: str, sweep_file: Path, benchtui: Run
 ) -> None:
     process = subprocess.Popen(
@@ -255,14 +255,14 @@ def test_a_running_sweep_is_told_as_lines_to_its_end(
     assert told.stdout.splitlines()[-1].startswith("2 cases: 2 ok; session ")
 
 
-def test_doctor_says_what_is_there_and_what_is_missing(benchtui: Run) -> None:
+def test_doctor_lists_what_is_present_and_missing(benchtui: Run) -> None:
     ran = benchtui("doctor")
     assert ran.returncode == 0, ran.stderr
     for what in ("processor", "torch", "torch.compile", "sessions folder", "runtime folder"):
         assert f" {what} " in ran.stdout
 
 
-def test_a_newer_session_is_refused_with_both_versions(benchtui: Run, home: Path) -> None:
+def test_newer_session_is_rejected_with_both_versions(benchtui: Run, home: Path) -> None:
     (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
     ran = benchtui("export", "new.json")
     assert ran.returncode == 2
@@ -273,7 +273,7 @@ def test_completion_prints_a_script(benchtui: Run) -> None:
     assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout
 
 
-def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: Path) -> None:
+def test_plan_is_printed_without_starting_anything(benchtui: Run, sweep_file: Path) -> None:
     planned = benchtui("plan", str(sweep_file), "--set", "precision=fp32,tf32")
     assert planned.returncode == 0 and planned.stderr == ""
     lines = planned.stdout.splitlines()
@@ -284,6 +284,6 @@ def test_the_plan_is_told_before_anything_is_started(benchtui: Run, sweep_file: 
     assert again[-1] == "learned from 1 earlier session" and "?" not in "".join(again)
 
 
-def test_a_theme_that_is_not_known_is_refused_before_anything_opens(benchtui: Run) -> None:
+def test_unknown_theme_is_rejected_before_the_screen_opens(benchtui: Run) -> None:
     refused = benchtui("--theme", "nope")
     assert refused.returncode == 2 and "'nope' is not known; themes: benchtui-dark" in refused.stderr

@@ -15,7 +15,7 @@ REPORT = str(FIXTURES / "comprehensive-report.json")
 CSV = str(FIXTURES / "gpt2-training-results.csv")
 
 
-def test_the_best_case_is_said_in_the_first_line(benchtui: Run) -> None:
+def test_first_line_names_the_best_case(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT)
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -29,7 +29,7 @@ def test_the_best_case_is_said_in_the_first_line(benchtui: Run) -> None:
     )
 
 
-def test_constraints_that_nothing_keeps_exit_with_1_and_name_the_tight_one(benchtui: Run) -> None:
+def test_unsatisfiable_constraints_exit_with_1_and_name_the_tight_one(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--objective", "latency", "--max-vram", "0.5GB")
     assert ran.returncode == 1
     assert "no case to choose for latency" in ran.stdout
@@ -39,7 +39,7 @@ def test_constraints_that_nothing_keeps_exit_with_1_and_name_the_tight_one(bench
     assert widened.returncode == 0
 
 
-def test_the_decision_as_json_has_rows_and_reasons(benchtui: Run) -> None:
+def test_decision_json_has_rows_and_reasons(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--max-vram", "800MB", "--json")
     (found,) = json.loads(ran.stdout)
     assert found["best"]["batch_size"] == 16
@@ -49,7 +49,7 @@ def test_the_decision_as_json_has_rows_and_reasons(benchtui: Run) -> None:
     assert (found["best"]["precision"], found["leader"]["precision"]) == ("fp32", "amp-fp16")
 
 
-def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> None:
+def test_best_case_is_written_as_a_runnable_sweep(benchtui: Run, home: Path) -> None:
     ran = benchtui("optimal", REPORT, "--toml", "best.toml")
     assert ran.returncode == 0, ran.stderr
     sweep = load_sweep(str(home / "best.toml"))
@@ -66,7 +66,7 @@ def test_the_best_case_as_a_sweep_that_can_be_run(benchtui: Run, home: Path) -> 
 
 
 @pytest.mark.long
-def test_the_best_case_of_a_session_is_run_again(benchtui: Run, sweep_file: Path, home: Path) -> None:
+def test_best_case_of_a_session_is_rerun(benchtui: Run, sweep_file: Path, home: Path) -> None:
     first = benchtui("run", str(sweep_file), "-o", "first.json")
     assert first.returncode == 0, first.stderr
     again = benchtui(
@@ -78,7 +78,7 @@ def test_the_best_case_of_a_session_is_run_again(benchtui: Run, sweep_file: Path
     assert (case.state, case.config.sequence_length, len(case.measured)) == ("ok", 16, 3)
 
 
-def test_an_imported_table_answers_like_the_report_it_is_from(benchtui: Run) -> None:
+def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     ran = benchtui("import", CSV, "-o", "gpt2.json")
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert "19 cases from training-csv; session gpt2.json" in ran.stderr
@@ -95,9 +95,7 @@ def test_an_imported_table_answers_like_the_report_it_is_from(benchtui: Run) -> 
     assert benchtui("export", "./gpt2.json").returncode == 0
 
 
-def test_a_sweep_from_a_table_that_names_no_data_set_is_refused_before_it_is_written(
-    benchtui: Run, home: Path
-) -> None:
+def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Run, home: Path) -> None:
     assert benchtui("import", CSV, "-o", "gpt2.json").returncode == 0
     said = "imported from training-csv, which doesn't say its dataset: the sweep can't be run; name it: "
     for arguments in (
@@ -113,7 +111,7 @@ def test_a_sweep_from_a_table_that_names_no_data_set_is_refused_before_it_is_wri
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
 
 
-def test_cases_of_another_tool_are_no_sweep(benchtui: Run, home: Path) -> None:
+def test_cases_of_another_tool_cannot_become_a_sweep(benchtui: Run, home: Path) -> None:
     source = home / "commands.json"
     source.write_text(json.dumps({"results": [{"command": "a", "mean": 1.0}, {"command": "b", "mean": 2.0}]}))
     assert benchtui("import", "commands.json", "-o", "commands-session.json").returncode == 0
@@ -122,7 +120,7 @@ def test_cases_of_another_tool_are_no_sweep(benchtui: Run, home: Path) -> None:
     assert "cases of hyperfine, another tool, which benchtui can't run" in ran.stderr
 
 
-def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
+def test_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--steps", "20")
     assert ran.returncode == 1
     assert "cost of the first step unknown: the source has no steps" in ran.stdout
@@ -146,7 +144,9 @@ def test_a_job_of_unknown_cost_has_no_answer(benchtui: Run) -> None:
         (("import", CSV, "-o", REPORT), "already exists; sessions are never overwritten"),
     ],
 )
-def test_wrong_input_is_told_and_exits_with_2(arguments: tuple[str, ...], said: str, benchtui: Run) -> None:
+def test_invalid_input_is_reported_with_exit_status_2(
+    arguments: tuple[str, ...], said: str, benchtui: Run
+) -> None:
     ran = benchtui(*arguments)
     assert ran.returncode == 2, ran.stdout
     assert said in ran.stderr

@@ -1,4 +1,4 @@
-"""The exported page in a real browser; skipped where there is none."""
+"""The exported page in a real browser; skipped if none is installed."""
 
 import json
 import re
@@ -48,11 +48,11 @@ document.querySelector("iframe").onload = (event) => {
 
 @dataclass
 class Site:
-    """A folder that a server shows, and what was asked of it."""
+    """A folder served over HTTP, and the requests received."""
 
     folder: Path
     port: int = 0
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
     class Handler(SimpleHTTPRequestHandler):
         def do_GET(self) -> None:
-            found.asked.append(self.headers["Host"].partition(":")[0] + self.path)
+            found.requests.append(self.headers["Host"].partition(":")[0] + self.path)
             super().do_GET()
 
         def log_message(self, *_: object) -> None:
@@ -79,7 +79,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def browse(site: Site, tmp_path: Path) -> Callable[[str], Any]:
-    """Opens a page within another one that tries it, and gives what that one found."""
+    """Open a page inside a probe page, and return what the probe found."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
@@ -115,7 +115,7 @@ def browse(site: Site, tmp_path: Path) -> Callable[[str], Any]:
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_figures_are_drawn_and_tables_sort_by_value(
+def test_plots_are_drawn_and_tables_sort_by_value(
     browse: Callable[[str], Any], site: Site, benchtui: Command
 ) -> None:
     found = browse(benchtui("export", str(FIXTURE), "--format", "html").stdout)
@@ -126,10 +126,10 @@ def test_figures_are_drawn_and_tables_sort_by_value(
     assert found["focusable"] == 0
     assert found["drawn"] == found["figures"] > 2
     assert not found["broken"]
-    assert set(site.asked) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
+    assert set(site.requests) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
 
 
-def test_a_strangers_text_runs_nothing_and_asks_for_nothing(
+def test_untrusted_text_runs_no_script_and_sends_no_request(
     browse: Callable[[str], Any], site: Site, benchtui: Command
 ) -> None:
     evil = "<script>window.evil=1</script><img src=http://evil.example/x onerror=window.evil=1>"
@@ -139,4 +139,4 @@ def test_a_strangers_text_runs_nothing_and_asks_for_nothing(
     page = benchtui("export", str(session), "--format", "html").stdout
     assert "&lt;script&gt;window.evil=1" in page
     assert browse(page)["evil"] == "undefined"
-    assert set(site.asked) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
+    assert set(site.requests) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}

@@ -1,4 +1,4 @@
-"""A sweep that is cut off and gone on with, as a user does it."""
+"""Resuming a cut-off sweep, as a user does it."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def _second_case(path: Path) -> bool:
     return path.stat().st_size > 0 and len(Session.load(path).cases[1].measured) > 0
 
 
-def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, home: Path) -> None:
+def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cut: Path, home: Path) -> None:
     listed = benchtui("sessions").stdout
     assert f"2 of 3 left: benchtui run --resume {cut.stem}" in listed and "cut off" in listed
     assert benchtui("export", "latest").stdout.count("Cut off") == 1
@@ -68,9 +68,7 @@ def test_what_is_left_is_run_into_the_same_session(benchtui: Run, cut: Path, hom
 
 
 @pytest.mark.long
-def test_interrupted_while_it_goes_on_it_goes_on_once_more(
-    benchtui: Run, cut: Path, command: str, home: Path
-) -> None:
+def test_interrupted_resume_can_be_resumed_again(benchtui: Run, cut: Path, command: str, home: Path) -> None:
     process = subprocess.Popen([command, "run", "--resume", str(cut)], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("resumed after ")
@@ -95,7 +93,7 @@ def test_interrupted_while_it_goes_on_it_goes_on_once_more(
         (("--resume", "demo", "quick"), "--resume goes on with a session's own sweep"),
     ],
 )
-def test_what_can_not_be_resumed_is_one_line_and_exit_status_2(
+def test_session_that_cannot_be_resumed_is_one_line_and_exit_status_2(
     benchtui: Run, home: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (home / "quick.toml").write_text('model = "m"\n')

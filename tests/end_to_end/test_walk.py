@@ -1,4 +1,4 @@
-"""One sitting with the keyboard alone, in a real terminal: from a sweep that is edited to its report."""
+"""A whole workflow with the keyboard alone, in a real terminal: from editing a sweep to its report."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ FIXTURE = Path(__file__).parents[1] / "fixtures" / "quick-cpu.json"
 
 @pytest.fixture
 def endless_sweep(home: Path, tiny_model: Path) -> Path:
-    """A case that ends after a while and not by its number of steps."""
+    """A case that ends by its time limit, not by its number of steps."""
     path = home / "tiny.toml"
     path.write_text(
         f'model = "{tiny_model}"\nweights = "random"\n[axes]\nbatch_size = 1\nsequence_length = 32\n'
@@ -25,7 +25,7 @@ LARGER = [pytest.param(*size, marks=pytest.mark.long) for size in ((120, 40), (2
 
 @pytest.mark.terminal
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), *LARGER])
-def test_a_sitting_with_the_keyboard_alone(
+def test_whole_workflow_works_with_the_keyboard_alone(
     columns: int, rows: int, open_app: Any, endless_sweep: Path, home: Path
 ) -> None:
     app = open_app(columns=columns, rows=rows)
@@ -34,7 +34,7 @@ def test_a_sitting_with_the_keyboard_alone(
     look_closer(app)
     app.press("q", r"d: detach")
     app.press("d")
-    assert app.ended() == 0
+    assert app.wait_for_exit() == 0
     assert "the sweep goes on: benchtui attach" in app.text.replace("\n", "")
 
     app = open_app("attach", columns=columns, rows=rows)
@@ -43,18 +43,18 @@ def test_a_sitting_with_the_keyboard_alone(
     compare(app, FIXTURE)
     export(app, home)
     app.press("q")
-    assert app.ended() == 0
+    assert app.wait_for_exit() == 0
 
 
 def edit(app: Any, sweep: Path) -> None:
-    """Open a sweep file, widen an axis, and leave out a case."""
-    app.until(r"quick +preset quick")
+    """Open a sweep file, extend an axis, and exclude a case."""
+    app.wait_for(r"quick +preset quick")
     app.press("o", r"distilbert-sst2")
     app.press(f"{sweep}{ENTER}", r"1 of 1 case")
-    chosen = app.until(r"▸ \w+")
+    chosen = app.wait_for(r"▸ \w+")
     while chosen != "▸ batch_size":
         app.press("j")
-        chosen = app.until(r"▸ \w+", anew=chosen)
+        chosen = app.wait_for(r"▸ \w+", previous=chosen)
     app.press(ENTER, r"esc +back")
     app.press("1..8*", r"1\.\.8\*")
     app.press(f"2{ENTER}", r"4 of 4 cases")
@@ -62,16 +62,16 @@ def edit(app: Any, sweep: Path) -> None:
 
 
 def watch(app: Any) -> None:
-    """Start, see numbers move, and have no further case start for now."""
+    """Start the sweep, see numbers change, and pause the queue."""
     app.press("s", r"0/3 cases")
-    app.until(r"p50 +\d+\.\d\d ms")
-    seen = app.until(r"n [\d,]+")
-    app.until(r"n [\d,]+", anew=seen)
+    app.wait_for(r"p50 +\d+\.\d\d ms")
+    seen = app.wait_for(r"n [\d,]+")
+    app.wait_for(r"n [\d,]+", previous=seen)
     app.press("P", r"paused")
 
 
 def look_closer(app: Any) -> None:
-    """Open a case and leave it; zoom a panel, the next one, and leave it."""
+    """Open a case and go back; zoom a panel, then the next one, and go back."""
     app.press(ENTER, r"Summary.+Distribution.+Steps")
     app.press(ESCAPE, r"paused")
     app.press("z", r"Step times")
@@ -80,40 +80,40 @@ def look_closer(app: Any) -> None:
 
 
 def finish(app: Any) -> None:
-    """Have the cases that wait start after all, and see the last one end."""
-    app.until(r"paused")
+    """Unpause the queue, and wait for the last case to end."""
+    app.wait_for(r"paused")
     app.press("P", r"3/3 cases")
-    app.until(r"completed")
-    app.until(r"benchtui export")
+    app.wait_for(r"completed")
+    app.wait_for(r"benchtui export")
 
 
 def replay(app: Any) -> None:
-    """Play the session again: stand still, seek, step, and leave for its end."""
+    """Replay the session: pause, seek, step, and jump to its end."""
     app.press("4", r"▸4 Library")
-    app.until(r"3/3.+completed|completed.+3/3")
+    app.wait_for(r"3/3.+completed|completed.+3/3")
     app.press("R", r"playing +1x")
     app.press(" ", r"paused +1x")
     app.press("0", r"0/3 cases")
-    at = app.until(r"paused +1x +\S+")
+    at = app.wait_for(r"paused +1x +\S+")
     for key in "]9":
         app.press(key)
-        at = app.until(r"paused +1x +\S+", anew=at)
+        at = app.wait_for(r"paused +1x +\S+", previous=at)
     app.press(ESCAPE, r"R +replay")
 
 
 def compare(app: Any, other: Path) -> None:
-    """Take another session into the library, mark both, and hold them against each other."""
+    """Import another session into the library, select both, and compare them."""
     app.press("4", r"▸4 Library")
     app.press("i", r"session file:")
     app.press(f"{other}{ENTER}", r"quick-cpu .*completed")
     app.press("g ", r"marked +A \S+ \(base\)")
     app.press("G ", r"marked +A \S+ \(base\) +B \S+")
     app.press("c", r"▸5 Compare")
-    app.until(r"ratio")
+    app.wait_for(r"ratio")
 
 
 def export(app: Any, folder: Path) -> None:
-    """Write the report of the session that is open."""
+    """Write the report of the open session."""
     app.press("2", r"3/3 cases")
     app.press("E", r"Write the report")
     app.press(ENTER, r"the report: \S+\.md")

@@ -94,7 +94,9 @@ def require_one_session(path: Path, outcomes: list[str]) -> Session:
 
 def steps_of(path: Path) -> dict[int, int]:
     """Measured steps that an export has, by case."""
-    batches = [batch.steps for batch in step_export.recorded(path).batches() if batch.steps.phase == "measure"]
+    batches = [
+        batch.steps for batch in step_export.load_steps(path).batches() if batch.steps.phase == "measure"
+    ]
     found: Counter[int] = Counter()
     for each in batches:
         found[each.case] += len(each.wall_ms)

@@ -147,7 +147,7 @@ def _figures(path: Path, dice: random.Random) -> None:
 
 
 def _steps(path: Path, _dice: random.Random) -> None:
-    recorded = step_export.recorded(path)
+    recorded = step_export.load_steps(path)
     rows, objects = io.BytesIO(), io.BytesIO()
     step_export.write_csv(recorded, rows)
     step_export.write_json(recorded, objects)

@@ -49,7 +49,7 @@ MODULES: dict[str, tuple[str, ...]] = {
 
 AT_ONCE = 2
 LIMIT_RUNS, LIMIT_S = 10, 5.0
-"""A mutant may take this many times as long as the original, and this many seconds more."""
+"""Time limit of a mutant: a multiple of the original's time, plus seconds."""
 LIMIT_MB = 2000
 """Address space that a mutant may grow by: an endless loop may also append."""
 PRELOADED = ("hypothesis", "msgspec", "numpy", "psutil")
@@ -85,7 +85,7 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 Node = TypeVar("Node", bound=ast.AST)
 Change = tuple[str, ast.AST]
-"""The name of the operator and the node that it makes."""
+"""Name of the operator, and the node that it creates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def preload() -> None:
 
 
 def run_mutants(target: Target, chosen: Sequence[Mutant], scratch: Path) -> Iterator[tuple[Mutant, bool]]:
-    """Test mutants, a few at once; gives each as it ends, and whether it was killed.
+    """Test a few mutants at a time. Yields each as it ends, and whether it was killed.
 
     Raises ClickException where the tests fail without a mutant, before or after.
     """
@@ -311,7 +311,7 @@ def _original_s(target: Target, scratch: Path) -> float:
 
 
 def _fork(run: Callable[[], int]) -> int:
-    """Run this in a forked process, whose exit status it gives; returns the process's number."""
+    """Run a function in a forked process with its result as exit status; return the process id."""
     if process := os.fork():
         return process
     status = 1
@@ -322,7 +322,7 @@ def _fork(run: Callable[[], int]) -> int:
 
 
 def _run_tests(target: Target, code: CodeType, scratch: Path, limit_s: float) -> int:
-    """Run the tests of a module with this code in its place; ends the process after so long, 0 for never."""
+    """Run a module's tests with this code in its place. The process ends after the limit; 0 is no limit."""
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     _limit_memory()
     _silence()
@@ -358,7 +358,7 @@ def _sampled(found: list[Mutant], sample: int | None, dice: random.Random) -> li
 
 
 def _test_module(module: str, tests: Sequence[str], chosen: Sequence[Mutant], scratch: Path) -> list[bool]:
-    """Test mutants of a module and print those that survive; tells of each whether it was killed."""
+    """Test mutants of a module and print the survivors; return for each whether it was killed."""
     name = ".".join(("benchtui", *Path(module).with_suffix("").parts))
     target = Target(name, ROOT / module, tuple(ROOT / each for each in tests))
     outcomes = []

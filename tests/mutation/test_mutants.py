@@ -55,11 +55,11 @@ def test_each_operator_changes_the_smallest_expression(source: str, expected: se
 @pytest.mark.parametrize(
     "source", ["if a:\n    b", "while a:\n    b", "b if a else c", "[b for b in c if a]"], ids=str.split
 )
-def test_a_condition_is_negated(source: str) -> None:
+def test_condition_is_negated(source: str) -> None:
     assert changes(source) == {"condition negated: a -> not a"}
 
 
-def test_a_condition_that_another_operator_reverses_is_not_negated_as_well() -> None:
+def test_condition_reversed_by_another_operator_is_not_also_negated() -> None:
     assert changes("if a == b:\n    c") == {"comparison: a == b -> a != b"}
     assert changes("if not a:\n    c") == {"not removed: not a -> a"}
 
@@ -77,15 +77,15 @@ def test_a_condition_that_another_operator_reverses_is_not_negated_as_well() -> 
         "a = True, 'b', b'c', ..., None",
     ],
 )
-def test_text_annotations_and_imports_do_not_change(source: str) -> None:
+def test_strings_annotations_and_imports_do_not_change(source: str) -> None:
     assert changes(source) == set()
 
 
-def test_the_default_of_an_annotated_field_changes() -> None:
+def test_default_of_an_annotated_field_changes() -> None:
     assert changes("class A:\n    a: Annotated[int, 1] = 2") == {"number: 2 -> 3"}
 
 
-def test_every_mutant_is_another_module_with_one_change() -> None:
+def test_every_mutant_is_a_distinct_module_with_one_change() -> None:
     source = "def f(a, b=1):\n    if a > 0 and b:\n        a += 2\n    return min(-a, b)\n"
     found = mutants(source)
     texts = [mutant.source() for mutant in found]
@@ -96,7 +96,7 @@ def test_every_mutant_is_another_module_with_one_change() -> None:
         assert [n for n, line in enumerate(lines, 1) if line != original[n - 1]] == [mutant.line]
 
 
-def test_a_killed_mutant_is_told_from_a_surviving_one_and_failing_tests_are_refused(tmp_path: Path) -> None:
+def test_killed_and_surviving_mutants_differ_and_failing_tests_are_rejected(tmp_path: Path) -> None:
     module, good, bad = (tmp_path / name for name in ("larger.py", "test_good.py", "test_bad.py"))
     module.write_text(LARGER)
     head = "from larger import larger\ndef test_larger():\n    assert larger(2, 1) =="

@@ -1,4 +1,4 @@
-"""Make the pictures of the README: the app on a session that was really recorded, half-way and at its end."""
+"""Make the screenshots of the README: the app on a recorded session, halfway and at its end."""
 
 import asyncio
 import sys
@@ -14,20 +14,20 @@ HERE = Path(__file__).parent
 SESSION = HERE.parent / "fixtures" / "quick-cpu.json"
 SIZE = (120, 34)
 MOMENT = 0.72
-"""Share of the session's events that the picture of the Monitor has seen."""
+"""Share of the session's events shown in the screenshot of the Monitor."""
 
 
 @dataclass(frozen=True)
 class StillRunning(Engine):
-    """Stands for the engine of a sweep that isn't over."""
+    """Stand-in for the engine of a running sweep."""
 
     def alive(self) -> bool:
-        """Always, so that the Monitor shows a running sweep."""
+        """Return True, so that the Monitor shows a running sweep."""
         return True
 
 
 async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], name: str) -> None:
-    """Open the app on a session, press keys, and keep what it shows as an SVG."""
+    """Open the app on a session, press keys, and save the screen as an SVG."""
     app = BenchtuiApp(AppContext.here(), session, engine, theme="benchtui-dark", clock=lambda: 0.0)
     async with app.run_test(size=SIZE) as pilot:
         for key in ("", *keys):
@@ -38,7 +38,7 @@ async def picture(session: Path, engine: Engine | None, keys: tuple[str, ...], n
 
 
 def main() -> int:
-    """Make all pictures."""
+    """Make all screenshots."""
     lines = SESSION.read_text("utf-8").splitlines(keepends=True)
     with tempfile.TemporaryDirectory() as folder:
         running = Path(folder) / "quick.json"

@@ -47,6 +47,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.ratios import Verdict, latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.wording import why_unsure
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.charts.line_chart import LineChart
@@ -294,7 +295,7 @@ def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
     book.renew(session.cases)
     for row in json.loads(exported.as_json(session))["cases"]:
         if row["speedup"] is not None and row["baseline"] != row["case"]:
-            assert book.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{row['speedup']:.2f}x"
+            assert book.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{ratio_text(row['speedup'])}x"
 
 
 def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:

@@ -19,6 +19,7 @@ from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
@@ -174,7 +175,7 @@ class LineChart:
             why = format.clean(self._judge.why_no_base(case))
             return [(f"   {why}", "muted")] if why else []
         word = (f"   {found.verdict}", ROLE_OF[found.verdict])
-        return [word, (f": {found.value:.2f}x the baseline", "muted")]
+        return [word, (f": {ratio_text(found.value)}x the baseline", "muted")]
 
     def plot(self) -> Plot:
         """Build the plot."""

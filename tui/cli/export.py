@@ -139,7 +139,7 @@ def export_one(path: Path, wanted: ExportOptions) -> None:
 def _export_steps(path: Path, wanted: ExportOptions) -> None:
     from benchtui.sessions.export import step_export as steps  # only this format needs it
 
-    recorded = steps.recorded(path)
+    recorded = steps.load_steps(path)
     if wanted.form == "parquet" and wanted.output:
         steps.write_parquet(recorded, wanted.output, (path,))
         return

@@ -6,11 +6,11 @@ from typing import Any
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
-from benchtui.sessions.report.compare_columns import kinds_of
+from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.stats.ratios import Ratio, Verdict
 from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.sessions.text.labels import case_label, outcome
-from benchtui.sessions.text.wording import ratio_digits
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, milliseconds, rate, whole
 from benchtui.tui.drawing.styled_text import Span
@@ -71,7 +71,7 @@ def entries(compared: SessionComparison) -> list[CompareEntry]:
     found = [
         _entry(against, row, kinds, several)
         for against in compared.against
-        for kinds in [kinds_of(against)]
+        for kinds in [varying_options(against)]
         for row in against.rows
     ]
     return sorted(found, key=lambda entry: entry.row.base.index if entry.row.base else len(found))
@@ -108,18 +108,13 @@ def row(entry: CompareEntry, symbols: Symbols) -> TableRow:
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format a ratio, such as ``1.25x``."""
-    return symbols.absent if ratio is None else f"{_digits(ratio.value, ratio)}x"
+    return symbols.absent if ratio is None else f"{ratio_text(ratio.value)}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format the interval of a ratio."""
-    if ratio is None or ratio.low is None or ratio.high is None:
-        return symbols.absent
-    return f"{_digits(ratio.low, ratio)} to {_digits(ratio.high, ratio)}"
-
-
-def _digits(value: float, ratio: Ratio) -> str:
-    return f"{value:,.{ratio_digits(ratio)}f}"
+    bounds = ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+    return bounds or symbols.absent
 
 
 def _figures(side: str, result: Result, symbols: Symbols) -> dict[str, str]:

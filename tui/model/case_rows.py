@@ -13,6 +13,7 @@ from benchtui.sessions.stats.quantiles import half_width_percent
 from benchtui.sessions.stats.ratios import Verdict
 from benchtui.sessions.stats.sampling import interval
 from benchtui.sessions.sweep import Measure
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import summed
@@ -320,11 +321,11 @@ class CaseRows:
         found = self.judge.verdict(case)
         if found is not None:
             sign, role = SIGNS[found.verdict]
-            return (f"{sign}{found.value:.2f}x", role)
+            return (f"{sign}{ratio_text(found.value)}x", role)
         value = self._ratio(case)
         if value is None:
             return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
-        return (f"{value:.2f}x", "muted")
+        return (f"{ratio_text(value)}x", "muted")
 
     def _ratio(self, case: CaseState) -> float | None:
         """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""

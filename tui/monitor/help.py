@@ -13,7 +13,7 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the median's 95 % interval"),
         ("vs base", "samples/s at the typical step, over the baseline's; as the report and compare judge it"),
-        ("= 1.00x", "the same: the whole 95 % interval lies within the margin (2 %)"),
+        ("= 1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("? 1.30x", "unsure: the interval is too wide to call, or something speaks against it"),
         ("memory", "peak on the device; on the processor, resident memory of the worker"),
         (f"{symbols.shade}{symbols.shade}", "warm-up: recorded, never counted"),

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Ratio, Verdict, break_even_steps, cold_cost_ms, pairs
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import count, number, percent, span
+from benchtui.sessions.text.formatting import count, number, percent, ratio_span, ratio_text, span
 from benchtui.sessions.text.labels import applied, pair_applied, precision
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -23,14 +23,14 @@ class Block:
     table: Table
 
 
-def precision_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+def precision_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each device and precision other than fp32, compared with fp32."""
-    return _blocks(pairs(results, "precision", "fp32"), "precision", kinds, _GAIN)
+    return _blocks(pairs(results, "precision", "fp32"), "precision", varying, _GAIN)
 
 
-def compile_gains(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each device, precision and compile mode, compared with the uncompiled cases."""
-    return _blocks(pairs(results, "compile", "off"), "compile", kinds, (*_GAIN, *_COST))
+    return _blocks(pairs(results, "compile", "off"), "compile", varying, (*_GAIN, *_COST))
 
 
 def device_pairs(results: Sequence[Result]) -> list[Comparison]:
@@ -45,23 +45,25 @@ def machine_pairs(results: Sequence[Result]) -> list[Comparison]:
     return pairs([result for result in results if result.config.machine], "machine", names[0]) if names else []
 
 
-def machine_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
+def machine_speedups(found: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
     """Return the machine comparison table."""
-    return table((*_keys("machine", kinds), *_speedup("machine")), found)
+    return table((*_keys("machine", varying), *_speedup("machine")), found)
 
 
-def device_speedups(found: Sequence[Comparison], kinds: Sequence[str]) -> Table | None:
+def device_speedups(found: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
     """Return the device comparison table."""
-    return table((*_keys("device", kinds), *_speedup("device")), found)
+    return table((*_keys("device", varying), *_speedup("device")), found)
 
 
 def _blocks(
-    found: Sequence[Comparison], option: str, kinds: Sequence[str], figures: Sequence[Column[Comparison]]
+    found: Sequence[Comparison], option: str, varying: Sequence[str], figures: Sequence[Column[Comparison]]
 ) -> list[Block]:
-    columns = (*_keys(option, kinds), *figures, *_evidence(option))
+    columns = (*_keys(option, varying), *figures, *_evidence(option))
     groups = [list(group) for _, group in groupby(sorted(found, key=_group), _group)]
     shown = ((group, table(columns, group)) for group in groups)
-    return [Block(_title(group[0], option), _doubt(group, option), each) for group, each in shown if each]
+    return [
+        Block(_title(group[0], option), _unproven_note(group, option), each) for group, each in shown if each
+    ]
 
 
 def _group(pair: Comparison) -> tuple[str, str, str]:
@@ -78,7 +80,7 @@ def _title(pair: Comparison, option: str) -> str:
     return f"{device} – {precision(new)} against {precision(base)}{compiled}"
 
 
-def _doubt(group: Sequence[Comparison], option: str) -> str | None:
+def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
     """Name the rows that prove nothing, because the option wasn't applied or wasn't verified."""
     word = getattr(group[0].new.config, option)
     absent = [pair for pair in group if pair_applied(pair, option) is False]
@@ -97,10 +99,10 @@ def _rows(found: Sequence[Comparison]) -> str:
     return f"{count(len(found), 'row')} (batch size {sizes})"
 
 
-def _keys(besides: str, kinds: Sequence[str]) -> tuple[Column[Comparison], ...]:
+def _keys(excluded: str, varying: Sequence[str]) -> tuple[Column[Comparison], ...]:
     """Return the key columns: batch size, and options that vary in the session and aren't in the heading."""
-    headed = () if besides in ("device", "machine") else ("compile",)
-    shown = [kind for kind in OPTION_TITLES if kind in kinds and kind not in headed]
+    headed = () if excluded in ("device", "machine") else ("compile",)
+    shown = [kind for kind in OPTION_TITLES if kind in varying and kind not in headed]
     return (Column("Batch size", lambda pair: number(pair.new.config.batch_size, 0)), *map(_key, shown))
 
 
@@ -126,11 +128,15 @@ def verdict(pair: Comparison, option: str) -> str | None:
     return verdict_cell(pair.latency) if counts else None
 
 
-def _less_time(ratio: Ratio | None) -> str | None:
+def _interval(ratio: Ratio | None) -> str | None:
+    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+
+
+def _time_saved(ratio: Ratio | None) -> str | None:
     return percent(1 - 1 / ratio.value) if ratio and ratio.value else None
 
 
-def _less_time_span(ratio: Ratio | None) -> str | None:
+def _time_saved_span(ratio: Ratio | None) -> str | None:
     if ratio is None or not ratio.low or not ratio.high:
         return None
     return span(percent(1 - 1 / ratio.low), percent(1 - 1 / ratio.high))
@@ -151,8 +157,8 @@ def _seconds(value_ms: float | None) -> str | None:
 
 _GAIN: tuple[Column[Comparison], ...] = (
     Column("Throughput gain (%)", lambda pair: percent(pair.throughput.value - 1) if pair.throughput else None),
-    Column("Latency gain (%)", lambda pair: _less_time(pair.latency)),
-    Column("95% interval of the latency gain (%)", lambda pair: _less_time_span(pair.latency)),
+    Column("Latency gain (%)", lambda pair: _time_saved(pair.latency)),
+    Column("95% interval of the latency gain (%)", lambda pair: _time_saved_span(pair.latency)),
 )
 _COST: tuple[Column[Comparison], ...] = (
     Column("First step beyond a steady one (s)", lambda pair: _seconds(cold_cost_ms(pair.new))),
@@ -167,12 +173,13 @@ def _speedup(option: str) -> tuple[Column[Comparison], ...]:
         Column(f"Baseline {option}", lambda pair: str(getattr(pair.base.config, option)), right=False),
         Column(f"Target {option}", lambda pair: str(getattr(pair.new.config, option)), right=False),
         Column(
-            "Throughput speedup (×)", lambda pair: number(pair.throughput.value) if pair.throughput else None
+            "Throughput speedup (×)",
+            lambda pair: ratio_text(pair.throughput.value) if pair.throughput else None,
         ),
-        Column("Latency speedup (×)", lambda pair: number(pair.latency.value) if pair.latency else None),
+        Column("Latency speedup (×)", lambda pair: ratio_text(pair.latency.value) if pair.latency else None),
         Column(
             "95% interval of the latency speedup (×)",
-            lambda pair: span(number(pair.latency.low), number(pair.latency.high)) if pair.latency else None,
+            lambda pair: _interval(pair.latency),
         ),
         Column("Verdict", lambda pair: verdict(pair, option), right=False),
     )

@@ -16,7 +16,7 @@ from benchtui.sessions.text.wording import cost_of_a_million, verdict_cell
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedCase:
     """A ranked case."""
 
     rank: int
@@ -24,12 +24,12 @@ class Place:
     baseline: Result | None
     ratio: Ratio | None
     """Throughput relative to the baseline. None for the baseline itself, or without one."""
-    kinds: tuple[str, ...]
+    varying: tuple[str, ...]
     per_hour: float | None
 
 
 def leaderboard(
-    session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None
+    session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
 ) -> list[Block]:
     """Return a block for each sequence length with at least two cases that have a throughput."""
     found = []
@@ -38,11 +38,11 @@ def leaderboard(
         ranked = sorted(rated, key=lambda row: row.metrics.samples_per_s or 0.0, reverse=True)
         named = session.start.sweep.measure.baseline
         base = baseline_of(rows[0].config, rows, named)
-        places = [_place(rank, row, base, kinds, per_hour) for rank, row in enumerate(ranked, 1)]
+        places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
         shown = table(_COLUMNS, places) if len(places) > 1 else None
         if shown:
             lead = (
-                _against(base, kinds)
+                _baseline_note(base, varying)
                 if base
                 else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
             )
@@ -51,41 +51,39 @@ def leaderboard(
     return found
 
 
-def _place(
-    rank: int, row: Result, baseline: Result | None, kinds: tuple[str, ...], per_hour: float | None
-) -> Place:
+def _ranked_case(
+    rank: int, row: Result, baseline: Result | None, varying: tuple[str, ...], per_hour: float | None
+) -> RankedCase:
     ratio = throughput_ratio(baseline, row) if baseline and baseline is not row else None
-    return Place(rank, row, baseline, ratio, kinds, per_hour)
+    return RankedCase(rank, row, baseline, ratio, varying, per_hour)
 
 
-def _against(base: Result, kinds: tuple[str, ...]) -> str:
+def _baseline_note(base: Result, varying: tuple[str, ...]) -> str:
     """Describe the baseline that the cases are compared with."""
-    rate = number(base.metrics.samples_per_s)
-    return (
-        f"Against {case_label(base.config, kinds)}, {rate} samples/s; ratios are of typical steps, per sample."
-    )
+    name, rate = case_label(base.config, varying), number(base.metrics.samples_per_s)
+    return f"Against {name}, {rate} samples/s; ratios are of typical steps, per sample."
 
 
-def _change(place: Place) -> str | None:
+def _change(place: RankedCase) -> str | None:
     return signed_percent(place.ratio.value - 1) if place.ratio else None
 
 
-def _interval(place: Place) -> str | None:
+def _interval(place: RankedCase) -> str | None:
     ratio = place.ratio
     if ratio is None or ratio.low is None or ratio.high is None:
         return None
     return span(signed_percent(ratio.low - 1), signed_percent(ratio.high - 1))
 
 
-def _verdict(place: Place) -> str | None:
+def _verdict(place: RankedCase) -> str | None:
     if place.ratio is None:
         return "the baseline" if place.baseline is place.result else None
     return verdict_cell(place.ratio)
 
 
-_COLUMNS: tuple[Column[Place], ...] = (
+_COLUMNS: tuple[Column[RankedCase], ...] = (
     Column("Rank", lambda place: str(place.rank)),
-    Column("Case", lambda place: case_label(place.result.config, place.kinds), right=False),
+    Column("Case", lambda place: case_label(place.result.config, place.varying), right=False),
     Column("Throughput (samples/s)", lambda place: number(place.result.metrics.samples_per_s)),
     Column("95% interval (samples/s)", lambda place: rate_interval(place.result)),
     Column("Real tokens/s", lambda place: number(place.result.metrics.tokens_per_s, 0)),

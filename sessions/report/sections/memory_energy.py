@@ -55,10 +55,10 @@ def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
     return found
 
 
-def frontier_table(found: Sequence[Frontier], kinds: Sequence[str]) -> Table | None:
+def frontier_table(found: Sequence[Frontier], varying: Sequence[str]) -> Table | None:
     """Return a row for each frontier."""
     columns: tuple[Column[Frontier], ...] = (
-        Column("Series", lambda each: series_title(each.series.config, kinds), right=False),
+        Column("Series", lambda each: series_title(each.series.config, varying), right=False),
         Column("Largest batch that ran", lambda each: f"{each.largest.config.batch_size:,}"),
         Column("Its peak (MB)", lambda each: number(each.largest.case.peak_memory_mb)),
         Column("Smallest that didn't fit", lambda each: f"{each.too_large.config.batch_size:,}"),
@@ -77,24 +77,24 @@ def _why(case: CaseState) -> str:
     return (case.finished.reason if case.finished else None) or outcome(case)
 
 
-def _of(result: Result) -> Energy:
+def _energy_of(result: Result) -> Energy:
     return (result.case.finished.energy if result.case.finished else None) or Energy()
 
 
-def _where(needed: MemoryRow) -> str:
-    return "of the worker (RSS)" if needed.result.config.device == "cpu" else "on the device"
+def _where(row: MemoryRow) -> str:
+    return "of the worker (RSS)" if row.result.config.device == "cpu" else "on the device"
 
 
-def _per_sample(needed: MemoryRow) -> str | None:
+def _per_sample(row: MemoryRow) -> str | None:
     """Format peak device memory per sample in MB. None on a CPU, where most of the RSS is torch itself."""
-    memory_mb = needed.result.case.device_memory_mb
-    return number(memory_mb / needed.result.config.batch_size) if memory_mb else None
+    memory_mb = row.result.case.device_memory_mb
+    return number(memory_mb / row.result.config.batch_size) if memory_mb else None
 
 
-def _further_sample(needed: MemoryRow) -> str | None:
+def _further_sample(row: MemoryRow) -> str | None:
     """Format the memory in MB per sample beyond the smallest batch of the series."""
-    peaks = needed.result.case.peak_memory_mb, needed.smallest.case.peak_memory_mb
-    more = needed.result.config.batch_size - needed.smallest.config.batch_size
+    peaks = row.result.case.peak_memory_mb, row.smallest.case.peak_memory_mb
+    more = row.result.config.batch_size - row.smallest.config.batch_size
     if not peaks[0] or not peaks[1] or more <= 0 or peaks[0] < peaks[1]:
         return None  # a peak that shrinks as the batch grows is noise
     return number((peaks[0] - peaks[1]) / more)
@@ -116,9 +116,9 @@ def _energy_interval(result: Result) -> str | None:
     return span(number(found.energy_per_sample_low_j, 4), number(found.energy_per_sample_high_j, 4))
 
 
-def _lowest(needed: MemoryRow) -> str | None:
+def _lowest(row: MemoryRow) -> str | None:
     """Format the lowest peak of the rounds in MB, if they differ."""
-    known = needed.result.memory_range_mb
+    known = row.result.memory_range_mb
     return number(known[0]) if known and known[0] < known[1] else None
 
 
@@ -139,6 +139,6 @@ _ENERGY: tuple[Column[Result], ...] = (
     Column("95% interval (J/sample)", _energy_interval),
     Column("Samples/J", _samples_per_joule),
     Column("Energy (J per 1,000 tokens)", _joules_per_token),
-    Column("Over the window (J)", lambda row: number(_of(row).energy_j)),
-    Column("Read from", lambda row: _of(row).source, right=False),
+    Column("Over the window (J)", lambda row: number(_energy_of(row).energy_j)),
+    Column("Read from", lambda row: _energy_of(row).source, right=False),
 )

@@ -32,7 +32,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
     return facts(
         ("Task", sweep.task),
         ("Text", _texts(session)),
-        *(_timing(session, cases, noise) if cases else (("Timing", _taken_over(session)),)),
+        *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure)),
         ("Measuring ended by", _tally(case.finished.stop for case in cases if case.finished)),
@@ -67,13 +67,13 @@ def options(session: Session) -> Table | None:
     for case in session.cases:
         if case.effective:
             shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
-            found.setdefault((*series_key(case.config), *shown, _all_in_force(case)), case)
-    kinds = varied(case.config for case in session.cases)
+            found.setdefault((*series_key(case.config), *shown, _applied(case)), case)
+    varying = varied(case.config for case in session.cases)
     columns: tuple[Column[CaseState], ...] = (
-        Column("Asked for", lambda case: series_title(case.config, kinds), right=False),
+        Column("Asked for", lambda case: series_title(case.config, varying), right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
         *(Column(_title(option), _other(option), right=False) for option in _others(found.values())),
-        Column("In force", _all_in_force, right=False),
+        Column("In force", _applied, right=False),
     )
     return table(columns, found.values())
 
@@ -125,7 +125,7 @@ def _moot(case: CaseState, option: str) -> bool:
     return BY_NAME[option].of_texts and getattr(case.config, option) == BY_NAME[option].default
 
 
-def _all_in_force(case: CaseState) -> str:
+def _applied(case: CaseState) -> str:
     known = {option: was_applied(case, option) for option in READ_BACK}
     failed = [option for option, state in known.items() if state is False]
     unknown = [option for option, state in known.items() if state is None and not _moot(case, option)]
@@ -134,7 +134,7 @@ def _all_in_force(case: CaseState) -> str:
     return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)
 
 
-_SYNCHRONISED = {
+_SYNCHRONIZED = {
     "latency": "host time on a monotonic clock, the device synchronised at both ends of every step",
     "throughput": (
         "throughput mode: host time on a monotonic clock, a GPU synchronised around blocks of steps alone;"
@@ -150,7 +150,7 @@ def _timing(
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
     return (
-        ("Timing", _SYNCHRONISED[measure.mode]),
+        ("Timing", _SYNCHRONIZED[measure.mode]),
         ("A step", _step(cases)),
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
         (
@@ -209,7 +209,7 @@ def _step(cases: list[CaseState]) -> str:
     return f"{listed(parts)}{inside}"
 
 
-def _taken_over(session: Session) -> str | None:
+def _imported_note(session: Session) -> str | None:
     figures = any(case.finished and case.finished.reported for case in session.cases)
     return (
         "figures taken over from a source that kept no steps; how it timed them isn't recorded"
@@ -225,10 +225,10 @@ def _texts(session: Session) -> str | None:
         return None
     found = dict.fromkeys(case.prepared.data for case in session.cases if case.prepared)
     texts = [_text(data) for data in found if data]
-    return ", ".join(part for part in (*(texts or [sweep.dataset]), _cut(session)) if part)
+    return ", ".join(part for part in (*(texts or [sweep.dataset]), _truncation(session)) if part)
 
 
-def _cut(session: Session) -> str:
+def _truncation(session: Session) -> str:
     lengths = sorted({case.config.sequence_length for case in session.cases})
     if not lengths:
         return ""

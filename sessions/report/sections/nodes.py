@@ -9,7 +9,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, number
 from benchtui.sessions.text.tables import Column, Table, table
 
-ITSELF = ("Host",)
+ALWAYS_DIFFERENT = ("Host",)
 """Facts that differ between any two machines."""
 
 
@@ -28,8 +28,8 @@ def systems(session: Session) -> list[System]:
 
 def unlike(session: Session, names: Collection[str | None]) -> list[str]:
     """Return the labels of the facts that differ between these nodes."""
-    known = [found for name, found in _described(session).items() if name in names]
-    labels = dict.fromkeys(label for found in known for label in found if label not in ITSELF)
+    known = [found for name, found in _facts_by_node(session).items() if name in names]
+    labels = dict.fromkeys(label for found in known for label in found if label not in ALWAYS_DIFFERENT)
     return [label for label in labels if len({found.get(label) for found in known}) > 1]
 
 
@@ -38,12 +38,12 @@ def differences(session: Session) -> Table | None:
     columns: list[Column[str]] = [Column("Fact", lambda label: label, right=False)]
     columns += [
         Column(name, lambda label, found=found: found.get(label), right=False)  # type: ignore[misc]
-        for name, found in _described(session).items()
+        for name, found in _facts_by_node(session).items()
     ]
     return table(columns, unlike(session, session.nodes))
 
 
-def _described(session: Session) -> dict[str, dict[str, str]]:
+def _facts_by_node(session: Session) -> dict[str, dict[str, str]]:
     return {name: dict(machine_facts(node.host, node.runtime)) for name, node in session.nodes.items()}
 
 

@@ -100,23 +100,23 @@ def _since(session: Session, t: float) -> str:
 def _marks(session: Session) -> list[Finding]:
     """Return a finding for each kind of mark: its meaning, and how many cases have it."""
     ran = [case for case in session.cases if case.prepared or case.marks]
-    kinds = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
+    varying = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {mark_kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
-    found = Counter(name for names in kinds for name in names)
+    found = Counter(name for names in varying for name in names)
     return [_marked(name, amount, ran, examples) for name, amount in found.items()]
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
     """Return the marks of a case. Adds the mark for random weights if only its model records them."""
-    told = any(RANDOM_WEIGHTS in mark for mark in case.marks)
+    marked = any(RANDOM_WEIGHTS in mark for mark in case.marks)
     random = case.prepared is not None and case.prepared.model.weights == "random"
-    return (*case.marks, RANDOM_WEIGHTS) if random and not told else case.marks
+    return (*case.marks, RANDOM_WEIGHTS) if random and not marked else case.marks
 
 
 def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Finding:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
-    more = _others_used(ran) if name == "disturbed" else _such_as(name, examples)
-    text = f"{meaning}{_of(amount, len(ran))}{more}."
+    more = _others_used(ran) if name == "disturbed" else _examples_of(name, examples)
+    text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}."
     return Finding(name[:1].upper() + name[1:], text)
 
 
@@ -127,12 +127,12 @@ def _others_used(cases: Sequence[CaseState]) -> str:
     return f"; other processes used up to {number(used / 100, 1)} processors" if used else ""
 
 
-def _such_as(name: str, examples: dict[str, str]) -> str:
+def _examples_of(name: str, examples: dict[str, str]) -> str:
     example = examples.get(name, name)
     return "" if example == name else f", such as: {example}"
 
 
-def _of(amount: int, all_of: int) -> str:
+def _share_of_cases(amount: int, all_of: int) -> str:
     return f"all {count(all_of, 'case')}" if amount == all_of else f"{amount:,} of {count(all_of, 'case')}"
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from benchtui.sessions.stats.ratios import Comparison, Verdict, break_even_steps
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import count, listed, number, signed_percent, span
+from benchtui.sessions.text.formatting import count, listed, number, ratio_text, signed_percent, span
 from benchtui.sessions.text.labels import pair_applied
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.wording import Finding
@@ -37,15 +37,15 @@ def _gain(group: Sequence[Comparison], option: str, chosen: Recommended) -> str:
     new, base = (getattr(config, option) for config in (group[0].new.config, group[0].base.config))
     name = f"compile={new}" if option == "compile" else new
     where = "" if option == "device" else f" on {group[0].new.config.device}"
-    words = Counter(_word(pair, option) for pair in group)
+    words = Counter(_verdict_word(pair, option) for pair in group)
     tally = listed([f"{word} in {amount:,}" for word, amount in words.items()])
     agreed = next(iter(words)) if len(words) == 1 else ""
-    advice = _NO_ADVICE if _contrary(agreed, group, option, chosen) else _ADVICE.get(agreed, _NO_ADVICE)
-    figures = f"{_range(group, option)} ({tally}){_repaid(group, option)}"
+    advice = _NO_ADVICE if _contradicts(agreed, group, option, chosen) else _ADVICE.get(agreed, _NO_ADVICE)
+    figures = f"{_range(group, option)} ({tally}){_break_even(group, option)}"
     return f"{advice.format(name, base, where)}{figures}."
 
 
-def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Recommended) -> bool:
+def _contradicts(word: str, group: Sequence[Comparison], option: str, chosen: Recommended) -> bool:
     """Return whether advice based on this verdict would contradict a recommendation."""
     if word == Verdict.FASTER:
         return any(pair.base.config in chosen.fastest for pair in group)
@@ -55,9 +55,9 @@ def _contrary(word: str, group: Sequence[Comparison], option: str, chosen: Recom
     return word in (Verdict.SLOWER, Verdict.SAME) and in_use
 
 
-def _repaid(group: Sequence[Comparison], option: str) -> str:
+def _break_even(group: Sequence[Comparison], option: str) -> str:
     """Describe after how many steps compiling pays for itself, in the pairs where it is faster."""
-    faster = (pair for pair in group if _word(pair, option) == Verdict.FASTER)
+    faster = (pair for pair in group if _verdict_word(pair, option) == Verdict.FASTER)
     steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
     if option != "compile" or not steps:
         return ""
@@ -75,7 +75,7 @@ _ADVICE: dict[str, str] = {
 """Advice by verdict, if all pairs agree."""
 
 
-def _word(pair: Comparison, option: str) -> str:
+def _verdict_word(pair: Comparison, option: str) -> str:
     known = option == "device" or pair_applied(pair, option)
     if known is False:
         return "not applied"
@@ -89,7 +89,7 @@ def _range(group: Sequence[Comparison], option: str) -> str:
     ends = min(ratios), max(ratios)
     pairs_in = f"in {count(len(group), 'pair')}"
     if option == "device":
-        return f"{_between(*(number(value) for value in ends))} × the throughput {pairs_in}"
+        return f"{_between(*(ratio_text(value) for value in ends))} × the throughput {pairs_in}"
     return f"throughput {_between(*(signed_percent(value - 1) for value in ends))} % {pairs_in}"
 
 

@@ -14,7 +14,7 @@ from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
 
-def performance(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series. Its lead lists the planned batch sizes without a row, and why."""
     shown = ((each, table(_PERFORMANCE, each.results)) for each in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
@@ -22,17 +22,19 @@ def performance(session: Session, results: Sequence[Result], kinds: Sequence[str
         if case.state != "ok":
             missing.setdefault(series_key(case.config), []).append(case)
     return [
-        Block(series_title(each.config, kinds), _unmeasured(missing.get(series_key(each.config), [])), found)
+        Block(series_title(each.config, varying), _unmeasured(missing.get(series_key(each.config), [])), found)
         for each, found in shown
         if found
     ]
 
 
-def scalings(results: Sequence[Result], kinds: Sequence[str]) -> list[Block]:
+def scalings(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series with at least two batch sizes."""
     found = [scaled for each in series(results) if (scaled := scaling(each))]
     shown = ((each, table(_SCALING, each.steps)) for each in found)
-    return [Block(series_title(each.series.config, kinds), _summed(each), rows) for each, rows in shown if rows]
+    return [
+        Block(series_title(each.series.config, varying), _summary(each), rows) for each, rows in shown if rows
+    ]
 
 
 def parts(results: Sequence[Result]) -> Table | None:
@@ -51,7 +53,7 @@ def rate_interval(result: Result) -> str | None:
 
 def every_case(session: Session) -> Table | None:
     """Return one row for each planned case, whatever its outcome."""
-    return table(_EVERY, session.cases)
+    return table(_ALL_CASES, session.cases)
 
 
 def _unmeasured(missing: Sequence[CaseState]) -> str | None:
@@ -59,7 +61,7 @@ def _unmeasured(missing: Sequence[CaseState]) -> str | None:
     return f"Not measured: batch size {', '.join(sizes)}." if sizes else None
 
 
-def _summed(found: Scaling) -> str:
+def _summary(found: Scaling) -> str:
     first, last, peak = found.steps[0], found.steps[-1], found.peak
     return (
         f"Batch size {_size(first.result)} to {_size(last.result)}: {number(last.against_linear)} × "
@@ -101,11 +103,11 @@ def _memory(field: str) -> "Column[Result]":
     return Column(titles[field], cell)
 
 
-def _stopped(case: CaseState) -> str | None:
+def _stop_rule(case: CaseState) -> str | None:
     return case.finished.stop if case.finished else None
 
 
-def _ended(field: str) -> "Column[CaseState]":
+def _finish_column(field: str) -> "Column[CaseState]":
     titles = {"reason": "Reason", "signal": "Signal", "stderr_line": "Last line on stderr"}
 
     def cell(case: CaseState) -> str | None:
@@ -125,7 +127,7 @@ def _outliers(case: CaseState) -> str | None:
     return number(len(found) or None, 0)
 
 
-def _surroundings(field: str) -> Callable[[CaseState], str | None]:
+def _environment_cell(field: str) -> Callable[[CaseState], str | None]:
     def cell(case: CaseState) -> str | None:
         environment = case.finished.environment if case.finished else None
         return number(getattr(environment, field), 0) if environment else None
@@ -177,21 +179,21 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
     Column("Against the size before", lambda step: verdict_cell(step.gain), right=False),
 )
-_EVERY: tuple[Column[CaseState], ...] = (
+_ALL_CASES: tuple[Column[CaseState], ...] = (
     Column("No.", lambda case: str(case.index)),
     Column("Case", lambda case: case.name, right=False),
     Column("Node", lambda case: case.node, right=False),
     Column("Outcome", outcome, right=False),
     Column("Steps", _steps),
-    _ended("reason"),
-    _ended("signal"),
+    _finish_column("reason"),
+    _finish_column("signal"),
     Column("Exit code", _exit_code),
-    _ended("stderr_line"),
-    Column("Ended by", _stopped, right=False),
+    _finish_column("stderr_line"),
+    Column("Ended by", _stop_rule, right=False),
     Column("Outliers", _outliers),
-    Column("Others' processors (%)", _surroundings("others_cpu_percent")),
-    Column("Lowest SM clock (MHz)", _surroundings("sm_clock_least_mhz")),
-    Column("Highest temperature (°C)", _surroundings("temperature_c")),
+    Column("Others' processors (%)", _environment_cell("others_cpu_percent")),
+    Column("Lowest SM clock (MHz)", _environment_cell("sm_clock_least_mhz")),
+    Column("Highest temperature (°C)", _environment_cell("temperature_c")),
     Column("Repeated", lambda case: number(len(case.repeated) or None, 0)),
     Column("Graphs", _graphs),
     Column("Markers", lambda case: ", ".join(case.marks) or None, right=False),

@@ -15,7 +15,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import Verdict, pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_length, series, series_key, varied
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, time_ms
+from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent, ratio_text, time_ms
 from benchtui.sessions.text.labels import (
     STATES,
     case_label,
@@ -37,7 +37,6 @@ from benchtui.sessions.text.wording import (
     figure,
     sentences,
     unverified_note,
-    value,
 )
 
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
@@ -89,14 +88,14 @@ class Recommendation:
     baseline: Result | None
     no_baseline: str
     """Why there is no baseline; empty if there is one."""
-    kinds: tuple[str, ...]
+    varying: tuple[str, ...]
     """Options that vary in the session, to be named in case labels."""
     per_hour: float | None
     """Price of the machine per hour."""
 
 
 def recommendations_by_need(
-    session: Session, results: Sequence[Result], kinds: tuple[str, ...], per_hour: float | None = None
+    session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None = None
 ) -> list[Recommendation]:
     """Return the best case for each need and sequence length."""
     named = session.start.sweep.measure.baseline
@@ -108,13 +107,13 @@ def recommendations_by_need(
             if choice.best:
                 where = f", {length:,} tokens" if len(lengths) > 1 else ""
                 why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)
-                found.append(Recommendation(need, choice, choice.best, where, base, why, kinds, per_hour))
+                found.append(Recommendation(need, choice, choice.best, where, base, why, varying, per_hour))
     return found
 
 
 def summary(session: Session, choices: Sequence[Recommendation]) -> list[Finding]:
     """Summarize how much was measured, what to run, its gain over the baseline, and how sure that is."""
-    return [_completeness(session), *(_summed(each) for each in choices if each.need in LEADS)]
+    return [_completeness(session), *(_summary_of(each) for each in choices if each.need in LEADS)]
 
 
 def optima(choices: Sequence[Recommendation]) -> list[Optimum]:
@@ -126,14 +125,14 @@ def recommendations(
     session: Session, results: Sequence[Result], choices: Sequence[Recommendation]
 ) -> list[Finding]:
     """Return recommendations for each need, the batch sizes that fit in memory, and each option."""
-    kinds = varied(case.config for case in session.cases)
+    varying = varied(case.config for case in session.cases)
     chosen = Recommended(
         tuple(each.best.config for each in choices),
         tuple(each.best.config for each in choices if each.need in ("throughput", "latency")),
     )
     return [
-        *(Finding(f"{USES[each.need]}{each.where}", _use(each)) for each in choices),
-        *(_fitting(each, kinds) for each in frontiers(session, results)),
+        *(Finding(f"{USES[each.need]}{each.where}", _recommend(each)) for each in choices),
+        *(_memory_limit(each, varying) for each in frontiers(session, results)),
         *option_advice("Device", device_pairs(results), "device", chosen),
         *option_advice("Precision", pairs(results, "precision", "fp32"), "precision", chosen),
         *option_advice("Compiling", pairs(results, "compile", "off"), "compile", chosen),
@@ -144,10 +143,10 @@ def conclusion(results: Sequence[Result], choices: Sequence[Recommendation]) -> 
     """Draw conclusions: the fastest case, where larger batches stop paying off, and time spent tokenizing."""
     fastest = [each for each in choices if each.need == "throughput" and each.choice.runner_up]
     lengths = by_length(results)
-    growths = [(scaling(_series_of(each.best, results)), each.kinds) for each in fastest]
+    growths = [(scaling(_series_of(each.best, results)), each.varying) for each in fastest]
     return [
         *(_fastest(each, len(lengths[each.best.config.sequence_length])) for each in fastest),
-        *(_batching(growth, kinds) for growth, kinds in growths if growth),
+        *(_growth(growth, varying) for growth, varying in growths if growth),
         *_tokenizing(results),
     ]
 
@@ -167,18 +166,18 @@ def _completeness(session: Session) -> Finding:
     return Finding("Measured", f"{tally['ok']:,} of {count(planned, noun)}{rest}.")
 
 
-def _summed(each: Recommendation) -> Finding:
-    versus = against_baseline(each.best, each.baseline, each.need, each.kinds)
-    head = f"{case_label(each.best.config, each.kinds)}: {figure(each.best, each.need)}" + (
+def _summary_of(each: Recommendation) -> Finding:
+    versus = against_baseline(each.best, each.baseline, each.need, each.varying)
+    head = f"{case_label(each.best.config, each.varying)}: {figure(each.best, each.need)}" + (
         f", {versus}" if versus else ""
     )
     lead = f"{LEADS[each.need]}{each.where}"
     without = None if each.baseline else capitalized(f"no ratio to a baseline: {each.no_baseline}")
-    rest = (against_others(each.choice, each.kinds), _asks(each), without, unverified_note(each.best))
+    rest = (against_others(each.choice, each.varying), _cost_note(each), without, unverified_note(each.best))
     return Finding(lead, sentences(head, *rest))
 
 
-def _asks(each: Recommendation) -> str | None:
+def _cost_note(each: Recommendation) -> str | None:
     """Describe what the case costs compared with its baseline."""
     found = costs(each.best, each.baseline)
     return f"It costs {found}" if found else None
@@ -191,7 +190,7 @@ def _optimum(each: Recommendation) -> tuple[Fact, ...]:
         ("Configuration", each.best.name),
         *own,
         *_figures_of(each),
-        ("How sure", sentences(against_others(each.choice, each.kinds), unverified_note(each.best))),
+        ("How sure", sentences(against_others(each.choice, each.varying), unverified_note(each.best))),
     )
 
 
@@ -203,7 +202,7 @@ def _figures_of(each: Recommendation) -> tuple[tuple[str, object], ...]:
             cost = cost_of_a_million(best, each.per_hour)
             return (
                 ("Throughput", figure(best, "throughput")),
-                ("A day at that rate", _a_day(best)),
+                ("A day at that rate", _samples_per_day(best)),
                 ("Cost of a million samples", number(cost, 4)),
             )
         case "latency":
@@ -223,7 +222,7 @@ def _figures_of(each: Recommendation) -> tuple[tuple[str, object], ...]:
             return (("Balanced means", BALANCED), ("Figures", figure(best, "balanced")))
 
 
-def _a_day(result: Result) -> str | None:
+def _samples_per_day(result: Result) -> str | None:
     rate = result.metrics.samples_per_s
     if rate is None:
         return None
@@ -233,45 +232,45 @@ def _a_day(result: Result) -> str | None:
     return f"about {number(round(amount, -2) if amount >= 1000 else amount, 0)} samples/day"
 
 
-def _use(each: Recommendation) -> str:
-    daily = _a_day(each.best) if each.need == "throughput" else None
+def _recommend(each: Recommendation) -> str:
+    daily = _samples_per_day(each.best) if each.need == "throughput" else None
     figures = ", ".join(part for part in (figure(each.best, each.need), daily) if part)
-    label = case_label(each.best.config, each.kinds)
+    label = case_label(each.best.config, each.varying)
     return sentences(
-        f"use {label}: {figures}; {confidence(each.choice)}", _asks(each), unverified_note(each.best)
+        f"use {label}: {figures}; {confidence(each.choice)}", _cost_note(each), unverified_note(each.best)
     )
 
 
-def _fitting(each: Frontier, kinds: Sequence[str]) -> Finding:
+def _memory_limit(each: Frontier, varying: Sequence[str]) -> Finding:
     largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
     stay = f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory"
     if too_large < largest:
         stay = f"batch size {too_large:,} ran out of memory, although {largest:,} didn't"
-    return Finding(f"Memory, {series_title(each.series.config, kinds)}", f"{stay}.")
+    return Finding(f"Memory, {series_title(each.series.config, varying)}", f"{stay}.")
 
 
-def _batching(found: Scaling, kinds: Sequence[str]) -> str:
+def _growth(found: Scaling, varying: Sequence[str]) -> str:
     """Describe at which batch size throughput is highest, and what the largest batch gives."""
     first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
     config = peak.config
-    what = choices_label(config, kinds)
+    what = choices_label(config, varying)
     subject = f"On {machine_label(config)} with {what} at {config.sequence_length:,} tokens"
     if peak is first:
         return f"{subject}, no batch size above {config.batch_size:,} brings more throughput."
-    gain = _over(first, peak, f"that of {_size(first)}")
+    gain = _throughput_against(first, peak, f"that of {_size(first)}")
     rise = f"{subject}, throughput is highest at batch size {config.batch_size:,}: {gain}"
     if peak is last:
         return f"{rise}; it is the largest size measured{_still_rising(found)}."
-    return f"{rise}; batch size {_size(last)} gives {_over(peak, last, 'that of the peak')}."
+    return f"{rise}; batch size {_size(last)} gives {_throughput_against(peak, last, 'that of the peak')}."
 
 
-def _over(base: Result, new: Result, other: str) -> str:
+def _throughput_against(base: Result, new: Result, other: str) -> str:
     """Compare two throughputs at typical steps. If all steps together contradict that, give both ratios."""
     ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
     if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
         return against(ratio, other)
-    by_all = number(rates[1] / rates[0], 3)
-    return f"{by_all} × {other} by all steps together, {value(ratio)} × by typical steps"
+    by_all = ratio_text(rates[1] / rates[0], ratio.value)
+    return f"{by_all} × {other} by all steps together, {ratio_text(ratio.value)} × by typical steps"
 
 
 def _still_rising(found: Scaling) -> str:
@@ -286,7 +285,7 @@ def _size(result: Result) -> str:
 
 
 def _fastest(each: Recommendation, cases: int) -> str:
-    label = case_label(each.best.config, each.kinds)
+    label = case_label(each.best.config, each.varying)
     group = f"{count(cases, 'measured case')}{each.where}"
     return f"{label} is the one to run for throughput, of {group}: {confidence(each.choice)}."
 

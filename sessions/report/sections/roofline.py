@@ -17,12 +17,12 @@ GIGA = 1e9
 
 Row = tuple[Result, Limit]
 
-CULPRITS: dict[Bound, str] = {
+BOUND_NAMES: dict[Bound, str] = {
     "arithmetic": "arithmetic",
     "memory": "memory bandwidth",
     "host": "the host",
 }
-RATES = {"flops": "the peak rate", "bytes": "the bandwidth"}
+RATE_NAMES = {"flops": "the peak rate", "bytes": "the bandwidth"}
 """Names of the peak rates in sentences."""
 
 
@@ -31,7 +31,7 @@ def limits(session: Session, results: Sequence[Result]) -> Block | None:
     peaks = sound_peaks([each.case for each in results], session.peaks)
     found = [(each, known) for each in results if (known := limit(each.case, peaks))]
     rows = table(_COLUMNS, found)
-    return Block("Limits", _summed(found), rows) if rows else None
+    return Block("Limits", _summary(found), rows) if rows else None
 
 
 def limit_method(session: Session) -> tuple[Fact, ...]:
@@ -53,12 +53,12 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
     )
 
 
-def _summed(found: Sequence[Row]) -> str | None:
+def _summary(found: Sequence[Row]) -> str | None:
     """Summarize what limits the cases, which one comes nearest to the peak, and which peaks are unsound."""
     tally = Counter(each.bound for _, each in found if each.bound)
     of = f"of {count(len(found), 'case')}"
-    held = [f"{CULPRITS[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
-    parts = (listed(held), _nearest(found), *_unsound(found))
+    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
+    parts = (listed(bounds), _nearest(found), *_unsound(found))
     return " ".join(f"{capitalized(part)}." for part in parts if part) or None
 
 
@@ -74,7 +74,7 @@ def _nearest(found: Sequence[Row]) -> str | None:
 def _unsound(found: Sequence[Row]) -> Iterator[str]:
     """Name the peak rates that a case exceeded. No share of such a rate is shown."""
     known = [each.peaks for _, each in found if each.peaks]
-    for rate, what in RATES.items():
+    for rate, what in RATE_NAMES.items():
         peaks = list(dict.fromkeys(_name(each) for each in known if each.absent.get(rate) == OVER))
         if peaks:
             named = f"no share of {what} is given for {listed(peaks)}"
@@ -88,8 +88,8 @@ def _name(peaks: Peaks) -> str:
 
 def _since(session: Session, peaks: Peaks) -> str:
     """Format since when peaks apply that were measured again after a resume."""
-    again = any(each.t <= peaks.t for each in session.resumed)
-    return f" from {number(peaks.t, 1)} s on" if again else ""
+    remeasured = any(each.t <= peaks.t for each in session.resumed)
+    return f" from {number(peaks.t, 1)} s on" if remeasured else ""
 
 
 def _peaks(peaks: Peaks) -> str:
@@ -111,7 +111,7 @@ def _giga(amount: float | None) -> str | None:
     return number(value, 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 4)
 
 
-def _from_above(share: float | None) -> str | None:
+def _upper_bound(share: float | None) -> str | None:
     """Format a share that is an upper bound, as caches save traffic. Above 100% the value says nothing."""
     return "> 100" if share is not None and share > 1 else percent(share, 1)
 
@@ -138,7 +138,7 @@ _COLUMNS: tuple[Column[Row], ...] = (
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, from above", lambda row: _giga(row[1].bytes_per_s)),
     Column("Peak (GB/s)", _of_peak("bytes_per_s")),
-    Column("Share of the bandwidth, from above (%)", lambda row: _from_above(row[1].shares.memory)),
+    Column("Share of the bandwidth, from above (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device at work (%)", lambda row: percent(row[1].shares.busy, 1)),
     Column("Held back by", lambda row: row[1].bound, right=False),
     Column("Why not known", lambda row: row[1].reason, right=False),

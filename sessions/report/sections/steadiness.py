@@ -35,12 +35,12 @@ def disturbed(session: Session) -> Table | None:
     return table(columns, [case for case in session.cases if _disturbances(case)])
 
 
-def anomaly_table(session: Session, results: Sequence[Result], kinds: Sequence[str]) -> Table | None:
+def anomaly_table(session: Session, results: Sequence[Result], varying: Sequence[str]) -> Table | None:
     """Return a row for each anomaly."""
     columns: tuple[Column[Anomaly], ...] = (
-        Column("Case", lambda each: case_label(each.result.config, kinds), right=False),
-        Column("What", _what, right=False),
-        Column("How sure", _how_sure, right=False),
+        Column("Case", lambda each: case_label(each.result.config, varying), right=False),
+        Column("What", _describe, right=False),
+        Column("How sure", _certainty, right=False),
     )
     return table(columns, anomalies(results, session.peaks))
 
@@ -49,14 +49,14 @@ def _disturbances(case: CaseState) -> list[str]:
     return [mark for mark in case.marks if mark_kind(mark) in KINDS]
 
 
-def _what(each: Anomaly) -> str:
+def _describe(each: Anomaly) -> str:
     """Describe the anomaly, after the disturbance that may explain it."""
-    words = _WORDS[each.kind](each)
+    words = _DESCRIPTIONS[each.kind](each)
     cause = capitalized(listed(list(each.causes)))
     return f"{cause}, which may account for this: {words}" if cause else words
 
 
-def _how_sure(each: Anomaly) -> str | None:
+def _certainty(each: Anomaly) -> str | None:
     if each.kind == "no effect":
         return "not read back"
     if each.kind in COUNTED:
@@ -66,7 +66,7 @@ def _how_sure(each: Anomaly) -> str | None:
     return f"{span(signed_percent(each.bounds[0]), signed_percent(each.bounds[1]))} %"
 
 
-def _off_the_trend(each: Anomaly) -> str:
+def _off_trend(each: Anomaly) -> str:
     sizes = listed([f"{row.config.batch_size:,}" for row in each.beside])
     return f"step is {percent(abs(each.share))} % {_longer(each.share)} than batch sizes {sizes} predict"
 
@@ -107,8 +107,8 @@ def _no_effect(each: Anomaly) -> str:
     )
 
 
-_WORDS: dict[Kind, Callable[[Anomaly], str]] = {
-    "off the trend": _off_the_trend,
+_DESCRIPTIONS: dict[Kind, Callable[[Anomaly], str]] = {
+    "off the trend": _off_trend,
     "shorter step": _shorter_step,
     "drift": _drift,
     "two modes": _two_modes,

@@ -32,7 +32,7 @@ def two(bench: Any) -> Any:
     )
 
 
-def test_every_case_is_a_row_with_its_figures_or_empty_cells(bench: Any) -> None:
+def test_every_case_is_a_row_with_metrics_or_empty_cells(bench: Any) -> None:
     first, second, third = rows(case_export.as_csv(two(bench)))
     assert [row["outcome"] for row in (first, second, third)] == ["ok", "ok", "oom"]
     assert (first["n"], first["warmup_steps"], first["marks"]) == ("30", "2", "sample text")
@@ -48,7 +48,7 @@ def test_every_case_is_a_row_with_its_figures_or_empty_cells(bench: Any) -> None
     assert (third["reason"], figures) == ("out of memory", [""] * 5)
 
 
-def test_the_json_is_what_its_schema_says_with_nulls_for_what_is_missing(bench: Any) -> None:
+def test_json_matches_its_schema_with_null_for_missing_values(bench: Any) -> None:
     found = json.loads(case_export.as_json(two(bench)))
     jsonschema.validate(found, case_export.json_schema())
     assert found["schema"] == 2
@@ -63,14 +63,14 @@ def test_the_json_is_what_its_schema_says_with_nulls_for_what_is_missing(bench: 
     assert (third["latency_p50_ms"], third["parts_ms"]) == (None, {})
 
 
-def test_the_csv_holds_the_flat_fields_of_the_json(bench: Any) -> None:
+def test_csv_has_the_flat_fields_of_the_json(bench: Any) -> None:
     row = rows(case_export.as_csv(two(bench)))[0]
     fields = json.loads(case_export.as_json(two(bench)))["cases"][0]
     nested = {"parts_ms", "rounds_p50_ms", "outlier_steps"}
     assert set(row) == {*(set(fields) - nested), "part_forward_mean_ms"}
 
 
-def test_a_session_without_any_figure_is_exported(bench: Any) -> None:
+def test_session_without_metrics_is_exported(bench: Any) -> None:
     session = bench.session(bench.case(1, outcome=None), finished=None)
     assert rows(case_export.as_csv(session))[0]["outcome"] == "running"
     found = json.loads(case_export.as_json(session))
@@ -78,7 +78,7 @@ def test_a_session_without_any_figure_is_exported(bench: Any) -> None:
     assert found["session"]["outcome"] is None
 
 
-def test_a_strangers_text_can_neither_command_a_terminal_nor_a_spreadsheet(bench: Any) -> None:
+def test_untrusted_text_cannot_control_a_terminal_or_a_spreadsheet(bench: Any) -> None:
     session = bench.session(bench.case(1, outcome="failed", end={"reason": EVIL, "stderr_line": "-x"}))
     text = case_export.as_csv(session)
     (row,) = rows(text)
@@ -88,9 +88,9 @@ def test_a_strangers_text_can_neither_command_a_terminal_nor_a_spreadsheet(bench
         assert not {"\x1b", "\x9b", "\u202e"} & set(each)
 
 
-def test_parquet_holds_the_rows_of_the_csv(bench: Any, tmp_path: Any) -> None:
+def test_parquet_has_the_rows_of_the_csv(bench: Any, tmp_path: Any) -> None:
     pytest.importorskip("pyarrow.parquet")
     case_export.write_parquet(two(bench), tmp_path / "r.parquet", ())
-    table = parquet.arrow().parquet.read_table(tmp_path / "r.parquet")
+    table = parquet.import_pyarrow().parquet.read_table(tmp_path / "r.parquet")
     assert table.column("batch_size").to_pylist() == [1, 2, 4]
     assert table.column("latency_p50_ms").null_count == 1

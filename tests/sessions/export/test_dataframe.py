@@ -10,7 +10,7 @@ from benchtui.sessions.state.session import Session
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
 
 
-def test_a_row_a_case_with_options_outcome_and_figures(bench: Any) -> None:
+def test_frame_has_a_row_per_case_with_options_outcome_and_metrics(bench: Any) -> None:
     end = {"memory": Memory(peak_rss_mb=300.0), "energy": Energy(energy_j=60.0, source="counter")}
     session = bench.session(
         bench.case(2, 10.0, end=end, marks=("random weights", "sample text")),
@@ -37,7 +37,7 @@ def test_columns_keep_their_types_without_values(bench: Any) -> None:
     assert list(Session().to_frame().columns) == list(frame.columns)
 
 
-def test_a_session_is_loaded_by_its_path() -> None:
+def test_load_reads_a_session_by_its_path() -> None:
     frame = sessions.load(FIXTURE).to_frame()
     assert len(frame) == 10
     assert frame["samples_per_s"].max() == pytest.approx(618.65, abs=0.005)

@@ -19,7 +19,7 @@ def steps_of(case: int, wall_ms: list[float], **more: Any) -> Steps:
 
 @pytest.fixture
 def recorded(bench: Any, tmp_path: Path) -> Any:
-    """Writes a session of two empty cases with these events, and reads its steps."""
+    """Write a session of two empty cases with these events."""
 
     def write(*events: AnyEvent) -> Path:
         journal = Journal(tmp_path / "s.json")
@@ -34,13 +34,13 @@ def recorded(bench: Any, tmp_path: Path) -> Any:
 
 def as_csv(path: Path) -> list[dict[str, str]]:
     out = io.BytesIO()
-    step_export.write_csv(step_export.recorded(path), out)
+    step_export.write_csv(step_export.load_steps(path), out)
     return list(csv.DictReader(out.getvalue().decode().splitlines()))
 
 
 def as_json(path: Path) -> Any:
     out = io.BytesIO()
-    step_export.write_json(step_export.recorded(path), out)
+    step_export.write_json(step_export.load_steps(path), out)
     return json.loads(out.getvalue())
 
 
@@ -54,7 +54,7 @@ def two_parts(recorded: Any) -> Path:
     return found
 
 
-def test_steps_are_counted_within_case_round_and_phase(recorded: Any) -> None:
+def test_steps_are_numbered_within_case_round_and_phase(recorded: Any) -> None:
     found = as_csv(two_parts(recorded))
     places = [tuple(row[name] for name in ("case", "round", "phase", "step", "wall_ms")) for row in found]
     assert places == [
@@ -69,7 +69,7 @@ def test_steps_are_counted_within_case_round_and_phase(recorded: Any) -> None:
     assert [row["tokens"] for row in found] == ["", "5", "6", "", ""]
 
 
-def test_json_rows_are_what_their_schema_says(recorded: Any) -> None:
+def test_json_rows_match_their_schema(recorded: Any) -> None:
     found = as_json(two_parts(recorded))
     jsonschema.validate(found, step_export.json_schema())
     assert [row["wall_ms"] for row in found] == [50.0, 10.0, 11.5, 12.0, 1.0]
@@ -78,15 +78,15 @@ def test_json_rows_are_what_their_schema_says(recorded: Any) -> None:
     assert (found[4]["parts_ms"], found[4]["device_ms"]) == ({"100%,": 0.5}, 0.25)
 
 
-def test_parquet_holds_the_same_rows(recorded: Any, tmp_path: Path) -> None:
+def test_parquet_has_the_rows_of_the_csv(recorded: Any, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow.parquet")
-    step_export.write_parquet(step_export.recorded(two_parts(recorded)), tmp_path / "s.parquet", ())
-    table = parquet.arrow().parquet.read_table(tmp_path / "s.parquet")
+    step_export.write_parquet(step_export.load_steps(two_parts(recorded)), tmp_path / "s.parquet", ())
+    table = parquet.import_pyarrow().parquet.read_table(tmp_path / "s.parquet")
     assert table.column("wall_ms").to_pylist() == [50.0, 10.0, 11.5, 12.0, 1.0]
     assert table.column("part_forward_ms").to_pylist() == [40.0, 8.0, 9.0, 8.5, None]
 
 
-def test_steps_that_were_measured_once_more_are_left_out(recorded: Any) -> None:
+def test_steps_that_were_measured_again_are_omitted(recorded: Any) -> None:
     path = recorded(
         steps_of(0, [1.0, 1.0]),
         steps_of(0, [2.0], round=1),
@@ -104,13 +104,13 @@ def test_steps_that_were_measured_once_more_are_left_out(recorded: Any) -> None:
     ]
 
 
-def test_a_session_without_steps_gives_a_header_and_an_empty_array(recorded: Any) -> None:
+def test_session_without_steps_gives_a_header_or_an_empty_array(recorded: Any) -> None:
     path = recorded()
     assert as_csv(path) == []
     assert as_json(path) == []
 
 
-def test_a_file_laid_out_anew_or_cut_off_gives_the_same_steps(recorded: Any, tmp_path: Path) -> None:
+def test_reformatted_or_cut_off_file_gives_the_same_steps(recorded: Any, tmp_path: Path) -> None:
     path = two_parts(recorded)
     wanted = as_csv(path)
     text = path.read_text()
@@ -124,11 +124,11 @@ def test_a_file_laid_out_anew_or_cut_off_gives_the_same_steps(recorded: Any, tmp
         assert as_csv(tmp_path / name) == wanted, name
 
 
-def test_pieces_of_any_size_give_the_same_steps(recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_any_size_give_the_same_steps(recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = two_parts(recorded)
     wanted = as_csv(path)
     for size in (1, 7, 100):
-        monkeypatch.setattr(step_export, "PIECE", size)
+        monkeypatch.setattr(step_export, "CHUNK_BYTES", size)
         assert as_csv(path) == wanted
 
 
@@ -141,25 +141,25 @@ def test_pieces_of_any_size_give_the_same_steps(recorded: Any, monkeypatch: pyte
         ("hello\n", "not a session event"),
     ],
 )
-def test_what_is_no_session_is_told(text: str, said: str, tmp_path: Path) -> None:
+def test_file_that_is_not_a_session_is_rejected(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text(text)
     with pytest.raises(BenchtuiError, match=said):
-        step_export.recorded(tmp_path / "no.json")
+        step_export.load_steps(tmp_path / "no.json")
 
 
-def test_a_newer_session_is_refused_with_both_versions(recorded: Any) -> None:
+def test_newer_session_is_rejected_with_both_versions(recorded: Any) -> None:
     path = recorded(steps_of(0, [1.0]))
     path.write_text(path.read_text().replace('"schema":2', '"schema":9'))
     with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 2"):
-        step_export.recorded(path)
+        step_export.load_steps(path)
 
 
-def test_columns_of_unequal_length_are_told(recorded: Any) -> None:
+def test_columns_of_different_lengths_are_rejected(recorded: Any) -> None:
     with pytest.raises(BenchtuiError, match="case 0, steps at 1 s: columns differ in length"):
-        step_export.recorded(recorded(steps_of(0, [1.0, 2.0], parts_ms={"forward": [1.0]})))
+        step_export.load_steps(recorded(steps_of(0, [1.0, 2.0], parts_ms={"forward": [1.0]})))
 
 
-def test_a_loss_that_was_no_finite_number_is_missing(recorded: Any) -> None:
+def test_non_finite_loss_is_missing(recorded: Any) -> None:
     path = recorded(steps_of(0, [1.0, 2.0], loss=[None, 0.5]))
     assert [row["loss"] for row in as_json(path)] == [None, 0.5]
     assert [row["loss"] for row in as_csv(path)] == ["", "0.5"]

@@ -1,4 +1,4 @@
-"""Reads a report as a renderer would."""
+"""Parse a report as a renderer would."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from markdown_it.token import Token
 
 @dataclass
 class Section:
-    """What stands under a heading, up to the next one."""
+    """Contents of a heading, up to the next one."""
 
     title: str
     paragraphs: list[str] = field(default_factory=list)
@@ -97,5 +97,5 @@ def shown(token: Token) -> str:
 
 @pytest.fixture
 def read() -> Any:
-    """Turns markdown into its sections, tables and tokens."""
+    """Parse Markdown into sections, tables and tokens."""
     return parse

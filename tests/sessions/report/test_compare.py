@@ -1,4 +1,4 @@
-"""The comparison as a document, with the figures of the reference comparison of CPU and GPU."""
+"""The comparison document, with the values of the reference comparison of CPU and GPU."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def reported(bench: Any, device: str, memory: Memory, host: Host, **figures: flo
 
 @pytest.fixture
 def reference(bench: Any) -> SessionComparison:
-    """The reference's CPU session and its GPU session; the GPU's latency lies within its rounding."""
+    """The reference's CPU and GPU sessions; the GPU's latency lies within its rounding."""
     cpu = reported(
         bench,
         "cpu",
@@ -47,7 +47,7 @@ def reference(bench: Any) -> SessionComparison:
     return compare_sessions([ComparedSession.of("cpu", cpu), ComparedSession.of("gpu", gpu)])
 
 
-def test_the_reference_comparison_comes_out_as_printed(reference: SessionComparison, read: Any) -> None:
+def test_reference_comparison_renders_as_expected(reference: SessionComparison, read: Any) -> None:
     section = read(markdown(reference))["B (gpu) against A (cpu)"]
     titles = [
         "Case",
@@ -80,9 +80,7 @@ def test_the_reference_comparison_comes_out_as_printed(reference: SessionCompari
     assert "Cases are paired ignoring device: A is cpu, B is cuda:0." in section.text
 
 
-def test_both_systems_are_described_and_what_differs_comes_first(
-    reference: SessionComparison, read: Any
-) -> None:
+def test_comparison_lists_differences_first_then_both_systems(reference: SessionComparison, read: Any) -> None:
     document = read(markdown(reference))
     assert document.titles.index("What differs") < document.titles.index("Systems")
     rows = document["What differs"].tables[0]
@@ -93,7 +91,7 @@ def test_both_systems_are_described_and_what_differs_comes_first(
     assert "GPU 0: Tesla P100-PCIE-16GB" in document["B: gpu"].paragraphs
 
 
-def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: Any) -> None:
+def test_comparison_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: Any) -> None:
     base = bench.session(bench.case(1, 10.0), bench.case(2, 20.0), bench.case(4, 40.0), bench.case(8, 80.0))
     new = bench.session(
         bench.case(1, 5.0), bench.case(2, 40.0), bench.case(4, 40.0), bench.case(8, outcome="oom")
@@ -111,7 +109,7 @@ def test_the_summary_counts_verdicts_and_names_the_extremes(bench: Any, read: An
     assert "cpu fp32 bs=8: ok in A, out of memory in B" in document["B (new) against A (old)"].paragraphs
 
 
-def test_marks_that_one_side_alone_has_are_told(bench: Any, read: Any) -> None:
+def test_marks_of_only_one_session_are_shown(bench: Any, read: Any) -> None:
     base = bench.session(bench.case(1, 10.0, marks=("random weights",)))
     new = bench.session(bench.case(1, 10.0, marks=("random weights", "throttled: hw_thermal")))
     section = read(markdown(compare_sessions([ComparedSession.of("a", base), ComparedSession.of("b", new)])))[
@@ -120,7 +118,7 @@ def test_marks_that_one_side_alone_has_are_told(bench: Any, read: Any) -> None:
     assert section.columns("Notes") == [["B: throttled"]]
 
 
-def test_sessions_without_a_common_case_still_make_a_document(bench: Any, read: Any) -> None:
+def test_comparison_renders_without_a_common_case(bench: Any, read: Any) -> None:
     sides = [
         ComparedSession.of(name, bench.session(bench.case(size, 10.0))) for name, size in (("a", 1), ("b", 2))
     ]
@@ -131,7 +129,7 @@ def test_sessions_without_a_common_case_still_make_a_document(bench: Any, read: 
     )
 
 
-def test_text_of_a_session_stays_text(bench: Any, read: Any) -> None:
+def test_session_text_is_escaped_in_a_comparison(bench: Any, read: Any) -> None:
     evil = "<script>|`[x](http://a)\x1b[2J"
     base = bench.session(bench.case(1, 10.0), host=Host(hostname=evil), sweep=Sweep(name=evil, model=evil))
     new = bench.session(bench.case(1, 10.0, marks=(evil,)))
@@ -140,13 +138,13 @@ def test_text_of_a_session_stays_text(bench: Any, read: Any) -> None:
     assert not read(text).kinds & {"html_block", "html_inline", "link_open", "code_inline"}
 
 
-def test_one_case_can_be_had_alone(reference: SessionComparison, read: Any) -> None:
+def test_row_markdown_renders_a_single_case(reference: SessionComparison, read: Any) -> None:
     against = reference.against[0]
     table = read(row_markdown(against, against.rows[0])).sections[0]
     assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=8", "27.93"]]
 
 
-def test_json_tells_the_same(bench: Any) -> None:
+def test_json_matches_the_comparison_document(bench: Any) -> None:
     base = bench.session(bench.case(1, 10.0), bench.case(2, 20.0), bench.case(16, 1.0))
     new = bench.session(bench.case(1, 5.0), bench.case(2, outcome="failed"))
     found = json.loads(

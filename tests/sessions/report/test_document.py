@@ -39,7 +39,7 @@ def title(document: Any) -> Any:
 
 
 def check(document: Any) -> None:
-    """What holds of every report."""
+    """Check what is true of every report."""
     assert not {"html_block", "html_inline", "link_open", "image", "code_inline", "hr"} & document.kinds
     assert [token.info for token in document.tokens if token.type == "fence"] == ["toml"], "the sweep alone"
     assert document.titles[0] == ""
@@ -57,7 +57,7 @@ def check(document: Any) -> None:
     assert not {"None", "nan", "inf", "N/A"} & {word.strip(".,;:()") for word in words}
 
 
-def test_cpu_session_with_everything_measured(bench: Any, read: Read) -> None:
+def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=1)))
     document = read(markdown(bench.session(*eight(bench), sweep=sweep)))
     check(document)
@@ -93,14 +93,14 @@ def test_percentile_of_too_few_steps_is_a_dash(bench: Any, read: Read) -> None:
     assert [row[3] == "–" for row in found] == [False, False, True]
 
 
-def test_columns_nobody_filled_are_left_out(bench: Any, read: Read) -> None:
+def test_columns_without_data_are_omitted(bench: Any, read: Read) -> None:
     document = read(markdown(bench.session(bench.case(ms=[10.0] * 3))))
     header = document["CPU – FP32"].tables[0][0]
     assert "p99 (ms)" not in header
     assert not [name for name in header if "GPU" in name or "(W)" in name or "(J" in name]
 
 
-def test_every_planned_case_has_a_row_whatever_became_of_it(bench: Any, read: Read) -> None:
+def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Read) -> None:
     session = bench.session(
         bench.case(1, 10.0),
         bench.case(2, outcome="skipped", end={"reason": "needs a GPU"}),
@@ -130,7 +130,7 @@ def test_every_planned_case_has_a_row_whatever_became_of_it(bench: Any, read: Re
     assert title(document).paragraphs[1].startswith("Interrupted: the session didn't complete; 1 of 6")
 
 
-def test_all_failed(bench: Any, read: Read) -> None:
+def test_report_when_all_cases_failed(bench: Any, read: Read) -> None:
     cases = [bench.case(size, outcome="failed", end={"reason": "no such model"}) for size in (1, 2)]
     document = read(markdown(bench.session(*cases)))
     check(document)
@@ -139,7 +139,7 @@ def test_all_failed(bench: Any, read: Read) -> None:
     assert document.titles[-2:] == ["Every case", "How to reproduce"]
 
 
-def test_cut_off_with_a_torn_line(bench: Any, read: Read, tmp_path: Path) -> None:
+def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     journal = Journal(path)
     made = bench.case(1, 10.0), bench.case(2, 15.0, outcome=None), bench.case(4)
@@ -156,7 +156,7 @@ def test_cut_off_with_a_torn_line(bench: Any, read: Read, tmp_path: Path) -> Non
     assert document["Every case"].columns("Outcome", "Steps") == [["ok", "30"], ["unfinished", "30"]]
 
 
-def test_nothing_started(bench: Any, read: Read) -> None:
+def test_report_when_no_case_started(bench: Any, read: Read) -> None:
     session = bench.session(finished=None)
     document = read(markdown(session))
     check(document)
@@ -164,12 +164,12 @@ def test_nothing_started(bench: Any, read: Read) -> None:
     assert "Every case" not in document.titles
 
 
-def test_a_session_without_its_first_event_is_refused() -> None:
+def test_session_without_its_first_event_is_rejected() -> None:
     with pytest.raises(BenchtuiError, match="no session_started"):
         markdown(Session())
 
 
-def test_one_case_only_has_nothing_to_compare_with(bench: Any, read: Read) -> None:
+def test_single_case_has_nothing_to_compare_with(bench: Any, read: Read) -> None:
     document = read(markdown(bench.session(bench.case(4, 10.0))))
     check(document)
     assert "There is no other case to choose from." in document["Maximum throughput"].text
@@ -190,7 +190,7 @@ def test_overlapping_intervals_are_unsure_and_the_simpler_case_is_chosen(bench: 
     )
 
 
-def test_cases_whose_whole_interval_lies_within_the_margin_are_the_same(bench: Any, read: Read) -> None:
+def test_cases_whose_interval_lies_within_the_margin_are_the_same(bench: Any, read: Read) -> None:
     rounds = [[10.0 * (1 + by + 0.0001 * step) for step in range(20)] for by in (0.0, 0.001, 0.002)]
     double = [[2.004 * time for time in each] for each in rounds]
     document = read(markdown(bench.session(bench.case(1, rounds=rounds), bench.case(2, rounds=double))))
@@ -198,7 +198,7 @@ def test_cases_whose_whole_interval_lies_within_the_margin_are_the_same(bench: A
     assert "Indistinguishable from cpu fp32 bs=2; it is the simplest of them" in text
 
 
-def test_baseline_that_was_not_measured_is_said(bench: Any, read: Read) -> None:
+def test_report_says_that_the_baseline_was_not_measured(bench: Any, read: Read) -> None:
     sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=64)))
     document = read(markdown(bench.session(bench.case(1, 10.0), sweep=sweep)))
     assert "no ratio to a baseline: no case with batch_size=64 was planned at 128 tokens" in (
@@ -206,7 +206,7 @@ def test_baseline_that_was_not_measured_is_said(bench: Any, read: Read) -> None:
     )
 
 
-def test_what_was_in_force_is_a_row_a_series_and_another_only_where_that_shows(bench: Any, read: Read) -> None:
+def test_method_lists_each_distinct_set_of_applied_options(bench: Any, read: Read) -> None:
     shown = [bench.effective(padding=padding) for padding in (None, "max")]
     cases = [bench.case(size, 10.0, effective=each) for size, each in enumerate([*shown, *shown], 1)]
     compiled = bench.case(8, 10.0, effective=bench.effective(compiled=True))
@@ -214,7 +214,7 @@ def test_what_was_in_force_is_a_row_a_series_and_another_only_where_that_shows(b
     assert section.columns("Compiled", "In force") == [["no", "yes"], ["yes", "compile: no"]]
 
 
-def test_precision_gain_where_the_option_was_in_force(bench: Any, read: Read) -> None:
+def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: Read) -> None:
     amp = bench.effective(autocast_dtype="float16", output_dtype="float16")
     vain = bench.effective(autocast_dtype="float32")
     session = bench.session(
@@ -241,7 +241,7 @@ def test_precision_gain_where_the_option_was_in_force(bench: Any, read: Read) ->
     assert "(faster in 1, unsure in 1 and not applied in 1)" in document["Recommendations"].text
 
 
-def test_compile_gain_costs_what_the_first_step_took(bench: Any, read: Read) -> None:
+def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read) -> None:
     on = bench.effective(compiled=True)
     session = bench.session(
         bench.case(1, 10.0, warmup_ms=[12.0, 10.0]),
@@ -280,7 +280,7 @@ def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
     )
 
 
-def test_parts_with_their_shares(bench: Any, read: Read) -> None:
+def test_parts_table_shows_shares_of_a_step(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, [10.0] * 30, parts=parts(8.0, 30)), bench.case(2, 20.0))
     document = read(markdown(session))
     check(document)
@@ -291,7 +291,7 @@ def test_parts_with_their_shares(bench: Any, read: Read) -> None:
     assert "A step: tokenize and forward; tokenizing is in the total" in document["Method"].paragraphs
 
 
-def test_energy_and_memory_where_they_were_read(bench: Any, read: Read) -> None:
+def test_energy_and_memory_are_shown_if_they_were_read(bench: Any, read: Read) -> None:
     end = {
         "memory": Memory(peak_rss_mb=650.0, peak_allocated_mb=300.0),
         "energy": Energy(energy_j=60.0, mean_power_w=200.0, source="counter"),
@@ -310,7 +310,7 @@ def test_energy_and_memory_where_they_were_read(bench: Any, read: Read) -> None:
     assert "Energy and power: from counter (1 case)" in document["Method"].paragraphs
 
 
-def test_marks_stand_at_the_top(bench: Any, read: Read) -> None:
+def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
     random = Model(name="tiny", weights="random")
     session = bench.session(
         bench.case(1, 10.0, model=random, marks=("sample text",)), bench.case(2, 10.0, model=random)
@@ -322,20 +322,20 @@ def test_marks_stand_at_the_top(bench: Any, read: Read) -> None:
     assert document["Every case"].columns("Markers") == [["sample text"], ["–"]]
 
 
-def test_a_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
+def test_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, [10.0] * 29 + [300.0]))
     note = title(read(markdown(session))).paragraphs[1]
     assert note.startswith("Uneven steps: a few slow steps dominate 1 case, such as cpu fp32")
     assert "bs=2" in note
 
 
-def test_warnings_of_the_engine_are_listed(bench: Any, read: Read) -> None:
+def test_engine_warnings_are_listed(bench: Any, read: Read) -> None:
     more = [Message(t=2.0, level="warning", text="a|b"), Message(t=3.0, level="info", text="quiet")]
     document = read(markdown(bench.session(bench.case(1, 10.0), more=more)))
     assert document["Warnings"].tables == [[["At (s)", "Level", "Message"], ["2.0", "warning", "a|b"]]]
 
 
-def test_no_text_of_a_session_becomes_markup(bench: Any, read: Read) -> None:
+def test_session_text_never_becomes_markup(bench: Any, read: Read) -> None:
     host = Host(
         hostname=EVIL,
         platform=EVIL,
@@ -369,7 +369,7 @@ def test_no_text_of_a_session_becomes_markup(bench: Any, read: Read) -> None:
     assert len(document["Every case"].tables[0]) == 5
 
 
-def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
+def test_report_imports_pandas_only_on_export_and_never_torch() -> None:
     code = (
         "import sys; from benchtui.sessions.report.document import markdown;"
         "print([name for name in ('torch', 'pandas', 'textual', 'rich', 'matplotlib') if name in sys.modules])"
@@ -378,7 +378,7 @@ def test_report_does_not_import_torch_and_pandas_only_when_exporting() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_disturbances_are_one_note_and_the_method_tells_rounds_and_noise_floor(bench: Any, read: Read) -> None:
+def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(bench: Any, read: Read) -> None:
     marks = [
         (f"disturbed: others used {percent}% of a processor", "disturbed: interrupted 300 times a second")
         for percent in (63, 90)

@@ -10,7 +10,7 @@ def picture(name: str, section: str, title: str = "A title") -> RenderedPlot:
     return RenderedPlot(name, section, title, "How to read it.", b"", None)
 
 
-def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:
+def test_plots_are_linked_in_order_at_the_end_of_their_sections() -> None:
     found = [picture("a", "Summary"), picture("b", "Summary"), picture("c", "Conclusion")]
     assert with_plots(REPORT, found, "figures") == (
         "# Title\n\n## Summary\n\n- one\n\n![A title. How to read it.](figures/a.svg)\n\n"
@@ -19,21 +19,21 @@ def test_figures_stand_at_the_end_of_their_sections_in_their_order() -> None:
     )
 
 
-def test_a_figure_without_its_section_stands_under_a_heading_of_its_own() -> None:
+def test_plot_without_a_section_gets_its_own_heading() -> None:
     text = with_plots(REPORT, [picture("a", "Parts of a step")], "x")
     assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"
 
 
-def test_a_report_without_figures_stays_as_it_is() -> None:
+def test_report_without_plots_is_unchanged() -> None:
     assert with_plots(REPORT, [], "figures") == REPORT
 
 
-def test_a_strangers_text_ends_no_link() -> None:
+def test_untrusted_text_cannot_end_a_link() -> None:
     assert "![a\\](javascript:1) b. How" in with_plots(
         REPORT, [picture("a", "Summary", "a](javascript:1)\nb")], "x"
     )
 
 
-def test_the_folder_is_named_from_where_the_report_lies() -> None:
+def test_plot_folder_is_relative_to_the_report() -> None:
     assert folder_from(Path("/r/report.md"), Path("/r/my figures (1)")) == "my%20figures%20%281%29"
     assert folder_from(Path("a/report.md"), Path("figures")) == "../figures"

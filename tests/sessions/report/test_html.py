@@ -1,4 +1,4 @@
-"""The report as a page: whole, quiet towards the network, and deaf to what a stranger wrote."""
+"""The report as a page: complete, without network requests, and safe from untrusted text."""
 
 import re
 from base64 import b64encode
@@ -70,7 +70,7 @@ def evil(bench: Any) -> Elements:
     return Elements("".join(page(report(session), render_plots(session)[0])))
 
 
-def test_the_page_says_what_the_markdown_says(bench: Any) -> None:
+def test_page_has_the_same_text_as_the_markdown(bench: Any) -> None:
     session = session_of(bench, "tiny")
     text = markdown(session)
     found = Elements("".join(page(report(session), [])))
@@ -82,12 +82,12 @@ def test_the_page_says_what_the_markdown_says(bench: Any) -> None:
     assert set(re.findall(r"\w+(?:\.\w+)*", text)) <= set(re.findall(r"\w+(?:\.\w+)*", found.text))
 
 
-def test_every_section_can_be_gone_to(evil: Elements) -> None:
+def test_every_section_has_a_link(evil: Elements) -> None:
     targets = [each["id"] for each in evil.tags("h2")]
     assert [each["href"] for each in evil.tags("a")] == [f"#{target}" for target in targets]
 
 
-def test_nothing_is_loaded_and_the_policy_forbids_it(evil: Elements) -> None:
+def test_page_loads_nothing_and_its_policy_forbids_loading(evil: Elements) -> None:
     for tag, attributes in evil.found:
         links = [attributes[name] or "" for name in LOADING if name in attributes]
         assert all(link.startswith("#") for link in links), tag
@@ -98,13 +98,13 @@ def test_nothing_is_loaded_and_the_policy_forbids_it(evil: Elements) -> None:
     assert "script-src 'unsafe-inline'" not in policy
 
 
-def test_the_one_script_is_the_one_that_the_policy_allows(bench: Any) -> None:
+def test_content_policy_allows_only_the_script_of_the_page(bench: Any) -> None:
     text = "".join(page(report(session_of(bench, EVIL))))
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in text
 
 
-def test_a_strangers_text_is_inert(evil: Elements) -> None:
+def test_untrusted_text_is_inert_in_the_page(evil: Elements) -> None:
     tags = {tag for tag, _ in evil.found}
     assert not {"img", "iframe", "object", "form", "foreignobject", "animate", "set"} & tags
     assert len(evil.tags("script")) == len(evil.tags("title")) == 1
@@ -113,13 +113,13 @@ def test_a_strangers_text_is_inert(evil: Elements) -> None:
     assert "<script>alert(1)</script>" in evil.text
 
 
-def test_figures_are_in_the_page_with_words_for_those_who_cant_see_them(evil: Elements) -> None:
+def test_plots_are_inlined_with_alternative_text(evil: Elements) -> None:
     figures = evil.tags("figure")
     assert len(figures) == len(evil.tags("svg")) == 5
     assert all(each["role"] == "img" and each["aria-label"] for each in figures)
 
 
-def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
+def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
     session = session_of(bench, "tiny")
     text = "".join(page(report(session), render_plots(session)[0]))
     drawings = text[text.index("<figure") :]
@@ -127,6 +127,6 @@ def test_drawings_take_the_colours_of_the_page(bench: Any) -> None:
     assert not re.search(r"#(fefefe|1c1c21|0072b2)", drawings)
 
 
-def test_the_page_is_the_same_at_every_run(bench: Any) -> None:
+def test_page_is_deterministic(bench: Any) -> None:
     one, other = (session_of(bench, "tiny") for _ in range(2))
     assert list(page(report(one), render_plots(one)[0])) == list(page(report(other), render_plots(other)[0]))

@@ -1,4 +1,4 @@
-"""What the report makes of figures that mislead: ties, tails, peaks that are none, what a file doesn't say."""
+"""Judgments on misleading metrics: ties, tails, unsound peaks, and facts that a file lacks."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def amp(bench: Any, device_mb: float = 796.88, by: float = 1.003, sizes: tuple[i
     return bench.session(*(each for pair in pairs for each in pair))
 
 
-def test_autocast_with_the_memory_and_times_of_fp32_was_probably_not_in_force(bench: Any, read: Any) -> None:
+def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: Any, read: Any) -> None:
     session = amp(bench, device_mb=746.88)
     document = read(markdown(session))
     ((case, what, sure),) = document["Anomalies"].tables[0][1:]
@@ -68,14 +68,14 @@ def test_autocast_with_the_memory_and_times_of_fp32_was_probably_not_in_force(be
 @pytest.mark.parametrize(
     "others", [{"device_mb": 700.0}, {"by": 1.05}, {"sizes": (8,)}], ids=["memory", "time", "one size"]
 )
-def test_another_memory_another_time_or_a_single_pair_is_no_such_anomaly(
+def test_no_autocast_anomaly_if_memory_or_time_differs_or_with_one_pair(
     bench: Any, others: dict[str, Any]
 ) -> None:
     session = amp(bench, **({"device_mb": 746.88} | others))
     assert "no effect" not in [each.kind for each in anomalies(measured(session), ())]
 
 
-def test_autocast_that_was_read_back_is_no_such_anomaly(bench: Any) -> None:
+def test_verified_autocast_is_no_anomaly(bench: Any) -> None:
     def case(size: int, precision: str, autocast: str | None) -> Any:
         effective = bench.effective(autocast_dtype=autocast)
         end = {"memory": Memory(peak_allocated_mb=700.0)}
@@ -85,7 +85,7 @@ def test_autocast_that_was_read_back_is_no_such_anomaly(bench: Any) -> None:
     assert "no effect" not in [each.kind for each in anomalies(bench.results(*rows), ())]
 
 
-def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -> None:
+def test_facts_missing_from_a_source_are_not_reported_as_equal(tmp_path: Path, read: Any) -> None:
     row = {
         "device": "",
         "batch_size": 8,
@@ -110,7 +110,7 @@ def test_what_a_source_does_not_say_is_not_the_same(tmp_path: Path, read: Any) -
     )
 
 
-def test_sessions_that_say_it_are_the_same_and_one_that_does_not_is_named(bench: Any) -> None:
+def test_known_facts_are_equal_and_a_session_without_them_is_named(bench: Any) -> None:
     def session(host: Host, torch: str | None = "2.9") -> Session:
         made = Session()
         made.apply_all(
@@ -135,7 +135,7 @@ def drawn(document: Plan, name: str = "found") -> list[curves.Line]:
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])
-def test_a_point_of_the_throughput_lies_within_its_bar(bench: Any, rounds: int) -> None:
+def test_throughput_point_lies_within_its_error_bar(bench: Any, rounds: int) -> None:
     """Even where a few steps take a hundred times as long, so that the mean is far from the median."""
 
     def uneven(size: int, turn: int) -> list[float]:
@@ -153,7 +153,7 @@ def test_a_point_of_the_throughput_lies_within_its_bar(bench: Any, rounds: int) 
         assert point.low < point.value < point.high
 
 
-def test_the_table_has_the_interval_of_the_figure(bench: Any, read: Any) -> None:
+def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
     session = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0), sweep=swept(rounds=3))
     plan = curves.throughput(facts(session))
     assert isinstance(plan, Plan)
@@ -162,8 +162,8 @@ def test_the_table_has_the_interval_of_the_figure(bench: Any, read: Any) -> None
     assert shown == [[f"{point.low:.2f} to {point.high:.2f}"] for point in line.points]
 
 
-def test_the_interval_of_a_case_covers_what_its_rounds_differ_by(bench: Any, read: Any) -> None:
-    """Three rounds of which each is exact, and whose medians lie far apart."""
+def test_case_interval_covers_the_spread_between_rounds(bench: Any, read: Any) -> None:
+    """Three rounds, each exact, with medians far apart."""
     apart = bench.case(1, 10.0, rounds=[[ms + step / 1000 for step in range(30)] for ms in (9.0, 10.0, 14.0)])
     session = bench.session(apart, sweep=swept(rounds=3))
     ((half, between),) = read(markdown(session))["CPU – FP32"].columns("± 95% interval (%)", "p50 (ms)")
@@ -182,8 +182,8 @@ def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: fl
     return bench.case(size, 100.0, end={"work": work})
 
 
-def test_the_nearest_to_the_peak_is_that_of_all_rows_whatever_holds_them_back(bench: Any, read: Any) -> None:
-    """The one with 20% is below a quarter of both peaks, so that nothing is named that holds it back."""
+def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read: Any) -> None:
+    """The case with 20% is below a quarter of both peaks, so it has no bound."""
     session = bench.session(
         counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
     )
@@ -194,7 +194,7 @@ def test_the_nearest_to_the_peak_is_that_of_all_rows_whatever_holds_them_back(be
     )
 
 
-def test_a_peak_that_a_case_exceeded_is_none_for_any(bench: Any, read: Any) -> None:
+def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
     session = bench.session(counted(bench, 1, gflop=6.0), counted(bench, 2, gflop=15.0), more=[PEAKS])
     section = read(markdown(session))["Limits"]
     assert "Share of the peak rate (%)" not in section.tables[0][0]
@@ -204,7 +204,7 @@ def test_a_peak_that_a_case_exceeded_is_none_for_any(bench: Any, read: Any) -> N
     assert "Nearest to the peak" not in section.text
 
 
-def test_one_baseline_is_that_of_the_whole_table(bench: Any, read: Any) -> None:
+def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
     """A batch size alone names it, and more than one case has that: the first in the plan is the baseline."""
     cases = [
         bench.case(size, ms, precision=precision, device="cuda:0")
@@ -249,7 +249,7 @@ def two_lengths(bench: Any, first: dict[str, Any]) -> Session:
         ({"outcome": None}, "hasn't been measured yet"),
     ],
 )
-def test_a_case_is_never_held_against_one_of_another_length(
+def test_cases_of_different_lengths_are_never_compared(
     bench: Any, read: Any, first: dict[str, Any], why: str
 ) -> None:
     document = read(markdown(two_lengths(bench, first)))
@@ -263,8 +263,8 @@ def test_a_case_is_never_held_against_one_of_another_length(
     assert document["Ranked, 16 tokens"].columns("Verdict")[1:] == [["the baseline"]]
 
 
-def test_of_rows_with_intervals_it_is_not_said_that_they_have_none(bench: Any, read: Any) -> None:
-    """A lead that something speaks against: an interval is there."""
+def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: Any) -> None:
+    """A lead that other evidence contradicts still has an interval."""
     steps = [10.0] * 20 + [13.0] * 10
     cases = bench.steady(1, 12.0), bench.case(1, steps, rounds=[steps] * 3, threads=2)
     document = read(markdown(bench.session(*cases, sweep=swept(rounds=3))))
@@ -279,7 +279,7 @@ def test_of_rows_with_intervals_it_is_not_said_that_they_have_none(bench: Any, r
     assert "there is no interval to test it with" in read(markdown(bench.session(*without)))["Summary"].text
 
 
-def test_a_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
+def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
     long = [40.0 if place % 50 == 49 else 10.0 + place % 7 / 100 for place in range(200)]
     short = [11.5 + place % 7 / 100 for place in range(200)]
     cases = [
@@ -295,7 +295,7 @@ def test_a_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, re
     assert "p99: 40.00 ms" in document["Minimum latency"].paragraphs
 
 
-def test_the_steadiest_case_is_told_with_its_spread_and_its_slow_steps(bench: Any, read: Any) -> None:
+def test_steadiest_case_shows_its_spread_and_slow_steps(bench: Any, read: Any) -> None:
     shaky = [10.0 * (1 + 0.1 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
     even = [14.0 * (1 + 0.01 * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
     document = read(markdown(bench.session(bench.case(1, shaky), bench.case(1, even, threads=2))))
@@ -309,7 +309,7 @@ def test_the_steadiest_case_is_told_with_its_spread_and_its_slow_steps(bench: An
 @pytest.mark.parametrize(
     ("precision", "said"), [("int8", True), ("bf16", True), ("amp-fp16", True), ("fp32", False)]
 )
-def test_an_option_that_changes_results_comes_with_a_word_on_accuracy(
+def test_option_that_changes_results_has_an_accuracy_note(
     bench: Any, read: Any, precision: str, said: bool
 ) -> None:
     fast = bench.case(1, 5.0, precision=precision, threads=2)
@@ -329,7 +329,7 @@ def test_more_memory_than_the_baseline_is_a_cost(bench: Any, read: Any) -> None:
     assert "It costs +34 % peak memory (500 to 670 MB)" in summary
 
 
-def test_energy_is_told_apart_over_rounds_alone(bench: Any, read: Any) -> None:
+def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
     cases = [
         bench.case(1, 10.0, device="cuda:0", precision=precision, end={"energy": Energy(energy_j=joules)})
         for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
@@ -338,9 +338,7 @@ def test_energy_is_told_apart_over_rounds_alone(bench: Any, read: Any) -> None:
     assert "there is no interval to test it with" in least
 
 
-def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_case(
-    tmp_path: Path, read: Any
-) -> None:
+def test_tie_goes_to_the_simpler_case_if_a_repeat_gives_the_noise(tmp_path: Path, read: Any) -> None:
     """``reduce-overhead`` at batch size 5 leads by 0.4% over ``default`` at the same size, for more memory."""
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     session = Session.load(tmp_path / "gpt2.json")
@@ -352,7 +350,7 @@ def test_of_a_table_whose_only_repeat_tells_its_noise_a_tie_goes_to_the_simpler_
     assert "without intervals" not in text
 
 
-def test_the_demo_compiles_nothing_where_no_gain_is_established(read: Any) -> None:
+def test_demo_recommends_no_compiling_without_an_established_gain(read: Any) -> None:
     session = Session.load(paths.demo_path())
     summary = read(markdown(session))["Summary"]
     throughput = [text for text in summary.paragraphs if text.startswith("Highest throughput")]

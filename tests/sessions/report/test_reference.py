@@ -1,4 +1,4 @@
-"""The report of a session that carries the figures of the reference report shows those figures."""
+"""A session with the values of the reference report renders those values."""
 
 import importlib.util
 from pathlib import Path
@@ -58,11 +58,11 @@ def document(request: pytest.FixtureRequest) -> Any:
 
 
 def rows(text: str) -> list[list[str]]:
-    """The figures as the reference prints them, but for batch sizes, which are whole numbers."""
+    """Values as the reference prints them, except batch sizes, which are whole numbers."""
     return [[line.split()[0].removesuffix(".00"), *line.split()[1:]] for line in text.strip().splitlines()]
 
 
-def test_metrics_for_each_device_and_precision(document: Any) -> None:
+def test_reference_has_metrics_for_each_device_and_precision(document: Any) -> None:
     found = {section.title: section for section in document.under("Performance metrics")}
     titles = ["Batch size", "Latency, mean (ms)", "Throughput (samples/s)", "CPU memory, peak RSS (MB)"]
     assert list(found) == list(METRICS)
@@ -72,7 +72,7 @@ def test_metrics_for_each_device_and_precision(document: Any) -> None:
     assert "GPU memory, peak allocated (MB)" not in found[CPU].tables[0][0]
 
 
-def test_scaling_under_its_plain_name(document: Any) -> None:
+def test_reference_has_scaling_by_batch_size(document: Any) -> None:
     found = {section.title: section for section in document.under("Scaling with batch size")}
     assert list(found) == list(SCALING)
     for title, expected in SCALING.items():
@@ -84,13 +84,13 @@ def test_scaling_under_its_plain_name(document: Any) -> None:
     assert "scaling efficiency" in document["Scaling with batch size"].text
 
 
-def test_scaling_beside_it_against_linear_and_per_doubling(document: Any) -> None:
+def test_scaling_is_relative_to_linear_and_per_doubling(document: Any) -> None:
     section = next(each for each in document.under("Scaling with batch size") if each.title == GPU)
     found = section.columns("Throughput relative to linear scaling", "Gain per doubling (%)")
     assert found == [["1.00", "–"], ["1.17", "17.10"], ["1.20", "2.28"], ["1.13", "-5.45"], ["1.12", "-0.68"]]
 
 
-def test_precision_gain_is_shown_and_not_claimed(document: Any) -> None:
+def test_unverified_precision_gain_is_shown_but_not_claimed(document: Any) -> None:
     (section,) = document.under("Precision gain")
     assert section.columns("Batch size", "Throughput gain (%)", "Latency gain (%)") == rows(GAIN)
     assert section.columns("Applied") == [["not verified"]] * 3
@@ -102,14 +102,14 @@ def test_precision_gain_is_shown_and_not_claimed(document: Any) -> None:
     )
 
 
-def test_device_speedup(document: Any) -> None:
+def test_reference_device_speedup(document: Any) -> None:
     section = document["Device speedup"]
     titles = ["Batch size", "Precision", "Baseline device", "Target device"]
     found = section.columns(*titles, "Throughput speedup (×)", "Latency speedup (×)")
     assert found == rows(SPEEDUP)
 
 
-def test_optimal_configurations(document: Any) -> None:
+def test_reference_optimal_configurations(document: Any) -> None:
     throughput, latency = document["Maximum throughput"].paragraphs, document["Minimum latency"].paragraphs
     assert "Batch size: 32" in throughput
     assert "Precision: FP32" in throughput, "0.35% and not verified: a tie, and the document's own mistake"
@@ -123,7 +123,7 @@ def test_optimal_configurations(document: Any) -> None:
     assert "Latency: mean 15.56 ms" in latency
 
 
-def test_model_and_system(document: Any) -> None:
+def test_reference_model_and_system(document: Any) -> None:
     title = document.sections[1]
     assert title.paragraphs[0] == "Measured on 2025-05-06 12:12:37 UTC"
     assert {
@@ -145,7 +145,7 @@ def test_model_and_system(document: Any) -> None:
     } <= set(document["System information"].paragraphs)
 
 
-def test_summary_and_recommendations_carry_figures_and_their_certainty(document: Any) -> None:
+def test_summary_and_recommendations_have_metrics_and_their_certainty(document: Any) -> None:
     throughput = next(text for text in document["Summary"].paragraphs if text.startswith("Highest throughput"))
     assert (
         "34.58 × the throughput of the baseline, cpu fp32 bs=8 (17.83 samples/s), but there is no interval"
@@ -157,7 +157,7 @@ def test_summary_and_recommendations_carry_figures_and_their_certainty(document:
     assert "throughput +0.34 to +0.60 % in 3 pairs (not verified to be applied in 3)" in advice
 
 
-def test_the_fixture_is_what_its_script_writes(tmp_path: Path) -> None:
+def test_fixture_matches_the_output_of_its_script(tmp_path: Path) -> None:
     script = FIXTURES / "make_comprehensive_report.py"
     spec = importlib.util.spec_from_file_location("make_comprehensive_report", script)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""The sweep in the report is one that can be run again, and none of its text is markup."""
+"""The sweep in the report can be run again, and none of its text is markup."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ HOSTILE = "</td><script>alert(1)</script> ```\n``` `x` \\ \" ' # [a](b) | é"
 
 @pytest.mark.parametrize("name", ["quick", "gpt2-train"])
 @pytest.mark.parametrize("value", ["4", HOSTILE])
-def test_the_sweep_of_a_report_reads_as_the_one_that_ran(bench: Any, read: Any, name: str, value: str) -> None:
+def test_recipe_contains_the_sweep_that_ran(bench: Any, read: Any, name: str, value: str) -> None:
     sweep = structs.replace(load_sweep(name, []), env={"A": value})
     text = markdown(bench.session(bench.case(1, 10.0), sweep=sweep))
     (fence,) = [token for token in read(text).tokens if token.type == "fence"]
@@ -24,7 +24,7 @@ def test_the_sweep_of_a_report_reads_as_the_one_that_ran(bench: Any, read: Any, 
     assert "<" not in fence.content and "`" not in fence.content
 
 
-def test_results_of_another_tool_were_not_run_here(bench: Any) -> None:
+def test_imported_session_has_no_recipe(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), host=Host())
     assert recipe(session) is not None
     session.started = structs.replace(session.start, source="a tool: its file")

@@ -1,4 +1,4 @@
-"""No sentence of a report that its results contradict: hundreds of drawn sessions, and planted faults."""
+"""No report contains a sentence that its results contradict: random sessions, and planted faults."""
 
 import json
 import random
@@ -40,7 +40,8 @@ from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.text import wording
 
-from .checker import OPTIONS, objections
+from .checker.cases import OPTIONS
+from .checker.sections import objections
 
 ROOT = Path(__file__).parents[3]
 SEEDS = 300
@@ -50,13 +51,13 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """What ``benchtui export --format json`` writes."""
+    """Return what ``benchtui export --format json`` writes."""
     found: dict[str, Any] = json.loads(as_json(session))
     return found
 
 
-def against_each(session: Session, results: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same with each measured case as the baseline of the others of its sequence length."""
+def results_for_each_baseline(session: Session, results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the results with each measured case as the baseline of its sequence length."""
     started, found = session.started, []
     for row in results["cases"]:
         if row["outcome"] == "ok" and not row["again"]:
@@ -67,10 +68,10 @@ def against_each(session: Session, results: dict[str, Any]) -> list[dict[str, An
     return found
 
 
-def objected(session: Session, report: str | None = None) -> list[str]:
-    """What the checker has against a session's report, or against another text in its place."""
+def objections_to(session: Session, report: str | None = None) -> list[str]:
+    """Return the checker's objections to a session's report, or to another text."""
     results = results_of(session)
-    return objections(results, report or markdown(session), against_each(session, results))
+    return objections(results, report or markdown(session), results_for_each_baseline(session, results))
 
 
 # --- drawn sessions
@@ -87,7 +88,7 @@ class Steadiness:
 
 @dataclass
 class Drawn:
-    """A session drawn from a seed: its axes, its noise and what befalls it."""
+    """A random session from a seed: its axes, its noise and its incidents."""
 
     seed: int
 
@@ -198,7 +199,7 @@ class Drawn:
                     )
 
     def typical_ms(self, config: Config) -> float:
-        """What a step of the case takes on the average."""
+        """Return the average step time of a case."""
         effect = self.effects.get(config.precision, 1.0) if config.precision != "fp32" else 1.0
         effect *= self.effects["default"] if config.compile != "off" else 1.0
         device = 0.1 if config.device.startswith("cuda") else 1.0
@@ -269,7 +270,7 @@ class Drawn:
         )
 
     def ended(self, config: Config, around: Environment) -> dict[str, Any]:
-        """What is known at the end of a round."""
+        """Return the fields known at the end of a round."""
         return {"environment": around, "measured_s": (0.0, 1.0), "memory": self.memory(config)}
 
     def steps_of(
@@ -340,8 +341,8 @@ class Drawn:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_no_sentence_that_the_results_contradict(seed: int) -> None:
-    assert objected(Drawn(seed).session()) == []
+def test_drawn_session_has_no_sentence_that_its_results_contradict(seed: int) -> None:
+    assert objections_to(Drawn(seed).session()) == []
 
 
 @pytest.mark.parametrize(
@@ -352,88 +353,96 @@ def test_no_sentence_that_the_results_contradict(seed: int) -> None:
         "tests/fixtures/comprehensive-report.json",
     ],
 )
-def test_nor_in_the_report_of_a_recorded_session(path: str) -> None:
-    assert objected(Session.load(ROOT / path, keep_steps=False)) == []
+def test_recorded_session_has_no_sentence_that_its_results_contradict(path: str) -> None:
+    assert objections_to(Session.load(ROOT / path, keep_steps=False)) == []
 
 
 @pytest.mark.parametrize(
     "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
 )
-def test_nor_in_that_of_an_imported_one(tmp_path: Path, name: str) -> None:
+def test_imported_session_has_no_sentence_that_its_results_contradict(tmp_path: Path, name: str) -> None:
     session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
-    assert objected(Session.load(tmp_path / "session.json", keep_steps=False)) == []
+    assert objections_to(Session.load(tmp_path / "session.json", keep_steps=False)) == []
 
 
 # --- planted faults
 
 
-def told_and_objected(session: Session, words: str) -> list[str]:
-    """What is said against a report that has these words."""
+def objections_to_report_with(session: Session, words: str) -> list[str]:
+    """Return the objections to a report that contains these words."""
     report = markdown(session)
     assert words in " ".join(report.split())
-    return objected(session, report)
+    return objections_to(session, report)
 
 
-def test_the_same_is_not_said_of_what_is_unsure(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_same_for_an_unsure_option(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 10.3, compile="default", effective=COMPILED))
-    assert objected(session) == []
+    assert objections_to(session) == []
     monkeypatch.setitem(option_gains._ADVICE, Verdict.UNSURE, option_gains._ADVICE[Verdict.SAME])
-    (found,) = told_and_objected(session, "compile=default makes no difference to off")
+    (found,) = objections_to_report_with(session, "compile=default makes no difference to off")
     assert "that needs all to be same" in found
 
 
-def test_nor_of_a_case_against_its_baseline(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_same_for_a_case_unsure_against_its_baseline(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.5, threads=2))
-    assert objected(session) == []
+    assert objections_to(session) == []
     swapped = SimpleNamespace(SAME=Verdict.UNSURE, UNSURE=Verdict.SAME, FASTER=Verdict.FASTER)
     monkeypatch.setattr(wording, "Verdict", swapped)
-    found = told_and_objected(session, "the same as the baseline")
+    found = objections_to_report_with(session, "the same as the baseline")
     assert any("the verdict is unsure" in each for each in found)
 
 
-def test_the_nearest_to_the_peak_is_that_of_all_rows(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_compares_the_nearest_case_to_the_peak_with_all_rows(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
     either = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=1e7)
     bound = StepCost(flops=6e8, bytes_moved=1e7, bytes_of_weights=1e7)
     session = bench.session(
         bench.case(1, 10.0, end={"work": either}), bench.case(2, 20.0, end={"work": bound}), more=[peaks]
     )
-    assert objected(session) == []
+    assert objections_to(session) == []
     nearest = roofline._nearest
     monkeypatch.setattr(roofline, "_nearest", lambda found: nearest([row for row in found if row[1].bound]))
-    found = told_and_objected(session, "bs=2 seq=128, with 30 % of it")
+    found = objections_to_report_with(session, "bs=2 seq=128, with 30 % of it")
     assert all("the most is 50.0" in each for each in found)
 
 
-def test_a_baseline_has_the_same_sequence_length(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_a_baseline_of_another_sequence_length(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = bench.session(bench.case(1, 10.0, sequence_length=32), bench.case(1, 30.0), bench.case(2, 40.0))
-    assert objected(session) == []
+    assert objections_to(session) == []
     monkeypatch.setattr(recommendations, "baselines", lambda results, named: {32: results[0], 128: results[0]})
-    found = told_and_objected(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
+    found = objections_to_report_with(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
     assert any("the baseline has another sequence length" in each for each in found)
 
 
-def test_clearly_ahead_counts_slow_steps(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_clearly_ahead_with_longer_slow_steps(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
     session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
-    assert objected(session) == []
+    assert objections_to(session) == []
     confidence = recommendations.confidence
     monkeypatch.setattr(recommendations, "confidence", lambda choice: confidence(replace(choice, tail=None)))
-    found = told_and_objected(session, "clearly ahead of the next")
+    found = objections_to_report_with(session, "clearly ahead of the next")
     assert any("its slow steps are longer: ('p90', 17.0" in each for each in found)
 
 
-def test_a_lead_has_the_right_sign(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_a_lead_of_the_wrong_sign(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, compile="default", effective=COMPILED))
-    assert objected(session) == []
+    assert objections_to(session) == []
     lead = wording._lead
     monkeypatch.setattr(wording, "_lead", lambda ahead, how: lead(ahead, how).replace("is 1.0 %", "is -1.0 %"))
-    found = told_and_objected(session, "is -1.0 % ahead")
+    found = objections_to_report_with(session, "is -1.0 % ahead")
     assert any("it is 1.01" in each for each in found)
     assert any("the lead isn't small" in each for each in found)
 
 
-def test_a_leader_has_its_own_figure(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_the_metric_of_another_case(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, compile="default", effective=COMPILED))
     over_leader = wording._over_leader
 
@@ -442,87 +451,93 @@ def test_a_leader_has_its_own_figure(bench: Any, monkeypatch: pytest.MonkeyPatch
         return over_leader(choice, kinds).replace(*figures)
 
     monkeypatch.setattr(wording, "_over_leader", with_the_other)
-    found = told_and_objected(session, "compile=default bs=1 (100.00 samples/s) is 1.0 % ahead")
+    found = objections_to_report_with(session, "compile=default bs=1 (100.00 samples/s) is 1.0 % ahead")
     assert any("is 101.01" in each for each in found)
 
 
-def test_a_sentence_of_another_shape_needs_a_fact(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_a_sentence_of_unknown_shape(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 20.0))
     conclusion = recommendations.conclusion
     monkeypatch.setattr(
         recommendations, "conclusion", lambda *known: [*conclusion(*known), "Larger batches pay."]
     )
-    (found,) = told_and_objected(session, "Larger batches pay.")
+    (found,) = objections_to_report_with(session, "Larger batches pay.")
     assert "unknown words: 'Larger batches pay'" in found
 
 
-def test_precisions_come_with_a_word_on_accuracy(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_requires_an_accuracy_note_for_a_precision(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     half = bench.effective(weights_dtype="bfloat16")
     session = bench.session(bench.case(1, 10.0), bench.case(1, 5.0, precision="bf16", effective=half))
-    assert objected(session) == []
+    assert objections_to(session) == []
     monkeypatch.setattr(wording, "_accuracy", lambda result: None)
-    assert all("nothing is said of accuracy" in each for each in told_and_objected(session, "use cpu bf16"))
+    assert all(
+        "nothing is said of accuracy" in each for each in objections_to_report_with(session, "use cpu bf16")
+    )
 
 
-def test_compiling_that_is_no_faster_never_pays(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_break_even_of_compiling_that_is_not_faster(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiled = {"compile": "default", "effective": COMPILED, "warmup_ms": [500.0]}
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, **compiled))
-    assert objected(session) == []
+    assert objections_to(session) == []
     monkeypatch.setattr(
-        option_gains, "_repaid", lambda *known: "; where faster it pays for itself after 50 steps"
+        option_gains, "_break_even", lambda *known: "; where faster it pays for itself after 50 steps"
     )
-    (found,) = told_and_objected(session, "pays for itself after 50 steps")
+    (found,) = objections_to_report_with(session, "pays for itself after 50 steps")
     assert "no pair is faster" in found
 
 
-def test_an_import_was_not_measured_on_its_day(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_the_import_date_as_the_measuring_date(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = bench.session(bench.case(1, 10.0))
     session.started = msgspec.structs.replace(session.start, source="another tool's file")
-    assert objected(session) == []
-    monkeypatch.setattr(document, "when", lambda start: f"Measured on {document.date(start.created)}")
-    (found,) = told_and_objected(session, "Measured on 2026-11-21")
+    assert objections_to(session) == []
+    monkeypatch.setattr(document, "when", lambda start: f"Measured on {document.format_date(start.created)}")
+    (found,) = objections_to_report_with(session, "Measured on 2026-11-21")
     assert "that was the import" in found
 
 
-def test_ranks_follow_throughput(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_rejects_ranks_not_ordered_by_throughput(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0), bench.case(4, 28.0))
-    assert objected(session) == []
+    assert objections_to(session) == []
     monkeypatch.setattr(leaderboard, "sorted", lambda rows, **how: list(rows), raising=False)
-    assert any("not by throughput" in each for each in objected(session))
+    assert any("not by throughput" in each for each in objections_to(session))
 
 
 # --- contradictions that drawn sessions found
 
 
-def said(session: Session, title: str) -> str:
-    """What stands in a section of its report, which has nothing against it."""
+def section_text(session: Session, title: str) -> str:
+    """Return the text of a report section. The report has no objections."""
     report = markdown(session)
-    assert objected(session, report) == []
+    assert objections_to(session, report) == []
     return re.split(r"\n##+ ", report.partition(f"## {title}\n")[2])[0]
 
 
-def on_gpu(bench: Any, size: int, ms: float, mb: float, **options: Any) -> Any:
+def gpu_case(bench: Any, size: int, ms: float, mb: float, **options: Any) -> Any:
     end = {"memory": Memory(peak_rss_mb=900.0, peak_allocated_mb=mb)}
     return bench.case(size, ms, device="cuda:0", end=end, **options)
 
 
-def test_less_memory_is_no_cost(bench: Any) -> None:
+def test_less_memory_is_not_a_cost(bench: Any) -> None:
     rules = Measure(baseline=Baseline(batch_size=4))
     session = bench.session(
-        on_gpu(bench, 4, 40.0, 800.0),
-        on_gpu(bench, 1, 5.0, 500.0),
+        gpu_case(bench, 4, 40.0, 800.0),
+        gpu_case(bench, 1, 5.0, 500.0),
         sweep=Sweep(name="hand", model="tiny", measure=rules),
     )
-    assert "peak memory" not in said(session, "Summary")
+    assert "peak memory" not in section_text(session, "Summary")
 
 
-def test_memory_of_a_process_is_not_held_against_that_of_a_device(bench: Any) -> None:
+def test_process_memory_is_not_compared_with_device_memory(bench: Any) -> None:
     on_cpu = bench.case(1, 50.0, end={"memory": Memory(peak_rss_mb=400.0)})
-    session = bench.session(on_cpu, on_gpu(bench, 1, 5.0, 500.0))
-    assert "peak memory" not in said(session, "Recommendations")
+    session = bench.session(on_cpu, gpu_case(bench, 1, 5.0, 500.0))
+    assert "peak memory" not in section_text(session, "Recommendations")
 
 
-def test_a_series_is_called_by_all_that_varies(bench: Any) -> None:
+def test_series_name_includes_every_varying_option(bench: Any) -> None:
     compiled = {"compile": "default", "effective": COMPILED}
     session = bench.session(
         bench.case(1, 10.0),
@@ -530,23 +545,23 @@ def test_a_series_is_called_by_all_that_varies(bench: Any) -> None:
         bench.case(1, 8.0, **compiled),
         bench.case(2, 10.0, **compiled),
     )
-    text = said(session, "Conclusion")
+    text = section_text(session, "Conclusion")
     assert "On cpu with fp32 compile=default at 128 tokens, throughput is highest at batch size 2" in text
 
 
-def test_a_smaller_batch_that_does_not_fit_is_told(bench: Any) -> None:
+def test_smaller_batch_that_ran_out_of_memory_is_reported(bench: Any) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, outcome="oom"), bench.case(4, 40.0))
-    assert "batch size 2 ran out of memory, although 4 didn't." in said(session, "Recommendations")
+    assert "batch size 2 ran out of memory, although 4 didn't." in section_text(session, "Recommendations")
 
 
-def test_what_was_not_applied_never_pays(bench: Any) -> None:
+def test_option_that_was_not_applied_has_no_break_even(bench: Any) -> None:
     vain = bench.case(1, 5.0, compile="default", warmup_ms=[500.0])
-    text = said(bench.session(bench.case(1, 10.0), vain), "Recommendations")
+    text = section_text(bench.session(bench.case(1, 10.0), vain), "Recommendations")
     assert "(not applied in 1)." in text
     assert "pays" not in text
 
 
-def test_nothing_is_advised_against_what_is_recommended(bench: Any) -> None:
+def test_advice_never_contradicts_a_recommendation(bench: Any) -> None:
     half = {"precision": "bf16", "effective": bench.effective(weights_dtype="bfloat16")}
     session = bench.session(
         bench.case(1, 10.0),
@@ -554,27 +569,27 @@ def test_nothing_is_advised_against_what_is_recommended(bench: Any) -> None:
         bench.case(1, 90.0, **half, sequence_length=512),
         bench.case(1, outcome="oom", sequence_length=512),
     )
-    text = said(session, "Recommendations")
+    text = section_text(session, "Recommendations")
     assert "For maximum throughput, 512 tokens**: use cpu bf16" in text
     assert "**Precision**: bf16 against fp32 on cpu: throughput -50.00 % in 1 pair (slower in 1)." in text
 
 
-def test_a_bandwidth_that_was_exceeded_leaves_the_peak_rate(bench: Any) -> None:
+def test_exceeded_bandwidth_does_not_hide_the_peak_rate(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e9)
     work = StepCost(flops=5e8, bytes_moved=8e7, bytes_of_weights=2e7)
-    text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    text = section_text(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
     assert "with 50 % of it. No share of the bandwidth is given for cpu fp32" in text
 
 
-def test_no_share_is_above_the_whole(bench: Any) -> None:
+def test_no_share_exceeds_100_percent(bench: Any) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
     work = StepCost(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
-    text = said(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    text = section_text(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
     assert "&gt; 100" in text
     assert "200.0" not in text
 
 
-def test_an_interval_is_too_wide_only_where_it_is() -> None:
+def test_only_a_wide_interval_is_called_too_wide() -> None:
     typical, fast = Bounds(1.24, 1.15, 1.33, 1.1, 1.4), Bounds(1.1, 0.9, 1.3, 0.85, 1.4)
     why = wording.why_unsure(Ratio(1.24, typical, fast=fast))
     assert why == "the interval of fast steps (0.90 to 1.30 ×) is too wide to call"
@@ -586,7 +601,7 @@ def test_an_interval_is_too_wide_only_where_it_is() -> None:
 
 
 def judged_numbers(report: str) -> list[tuple[int, int]]:
-    """Where the figures of sentences of judgment stand in a report."""
+    """Return the positions of the numbers in a report's sentences of judgment."""
     found, place, section = [], 0, ""
     for line in report.splitlines(keepends=True):
         section = line[3:].strip() if line.startswith("## ") else section
@@ -598,21 +613,21 @@ def judged_numbers(report: str) -> list[tuple[int, int]]:
     return found
 
 
-def another(shown: str) -> str:
-    """A number of the same form that is larger by a third."""
+def altered(shown: str) -> str:
+    """Return a number of the same form that is a third larger."""
     digits = len(shown.partition(".")[2])
     value = float(shown.replace(",", ""))
     sign = "+" if shown.startswith("+") else ""
     return f"{sign}{1.31 * value + (0 if digits else 1) + 3 * 10.0**-digits:.{digits}f}"
 
 
-def test_no_figure_of_a_sentence_can_be_changed_unnoticed() -> None:
+def test_checker_notices_any_changed_number_in_a_sentence() -> None:
     session = Session.load(ROOT / "sessions/library/demo/demo.json", keep_steps=False)
     report, results = markdown(session), results_of(session)
-    others, unnoticed = against_each(session, results), []
+    others, unnoticed = results_for_each_baseline(session, results), []
     numbers = judged_numbers(report)
     for start, end in numbers:
-        changed = report[:start] + another(report[start:end]) + report[end:]
+        changed = report[:start] + altered(report[start:end]) + report[end:]
         if not objections(results, changed, others):
             unnoticed.append(f"{report[max(0, start - 60) : start]}$ {report[end : end + 20]}")
     assert len(numbers) > 150

@@ -13,7 +13,7 @@ COLUMNS: tuple[Column[int], ...] = (
 )
 
 
-def test_columns_without_data_are_left_out_and_gaps_are_dashes(read: Callable[[str], Any]) -> None:
+def test_columns_without_data_are_omitted_and_gaps_are_dashes(read: Callable[[str], Any]) -> None:
     found = table(COLUMNS, [2, 30001])
     assert found is not None
     assert found.titles == ("Size", "Odd")
@@ -25,7 +25,7 @@ def test_no_records_make_no_table() -> None:
     assert table(COLUMNS, []) is None
 
 
-def test_numbers_stand_right_and_words_left() -> None:
+def test_numbers_are_right_aligned_and_words_left_aligned() -> None:
     found = table(COLUMNS, [1])
     assert found is not None
     rule = markdown(found).splitlines()[1]
@@ -34,19 +34,19 @@ def test_numbers_stand_right_and_words_left() -> None:
 
 
 @pytest.mark.parametrize("text", ["a|b", "a\\|b|", "x\n| y | z |", "<td>", "\\", "||||", "`|`", "007", "1e5"])
-def test_cells_and_titles_keep_their_text_and_their_place(read: Callable[[str], Any], text: str) -> None:
+def test_cells_and_titles_keep_their_text_and_position(read: Callable[[str], Any], text: str) -> None:
     shown = Table((text, text), (False, True), ((text, "1"), ("2", text)))
     seen = text.replace("\n", " ")
     (only,) = read(markdown(shown)).sections[0].tables
     assert only == [[seen, seen], [seen, "1"], ["2", seen]]
 
 
-def test_a_long_cell_is_cut() -> None:
+def test_long_cell_is_truncated() -> None:
     lines = markdown(Table(("t",), (False,), (("x" * 5000,),))).splitlines()
     assert lines[2].strip("| ") == "x" * (LONGEST_CELL - 1) + "…"
 
 
-def test_a_very_long_table_is_whole_without_padding(read: Callable[[str], Any]) -> None:
+def test_very_long_table_is_complete_and_not_padded(read: Callable[[str], Any]) -> None:
     rows = tuple((str(row), "a|b" if row else None) for row in range(MOST_PADDED + 1))
     text = markdown(Table(("No.", "x"), (True, False), rows))
     assert text.splitlines()[:3] == ["| No. | x |", "| -: | :- |", "| 0 | – |"]
@@ -54,7 +54,7 @@ def test_a_very_long_table_is_whole_without_padding(read: Callable[[str], Any]) 
     assert only == [["No.", "x"], ["0", "–"], *([str(row), "a|b"] for row in range(1, MOST_PADDED + 1))]
 
 
-def test_in_html_the_rows_beyond_what_a_browser_can_show_follow_as_text() -> None:
+def test_html_rows_beyond_the_limit_follow_as_text() -> None:
     evil = "<b>\n```</pre>&"
     rows = tuple((str(row), evil) for row in range(MOST_ROWS + 2))
     text = html(Table(("No.", evil), (True, False), rows))

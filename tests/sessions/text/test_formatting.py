@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from benchtui.sessions.text import markdown
-from benchtui.sessions.text.formatting import count, listed, number, percent, span, time_ms
+from benchtui.sessions.text.formatting import (
+    count,
+    listed,
+    number,
+    percent,
+    ratio_span,
+    ratio_text,
+    span,
+    time_ms,
+)
 from benchtui.sessions.text.markdown import LONGEST, Markdown, plain
 
 HOSTILE = [
@@ -127,3 +136,25 @@ def test_unescaped_fast_path_equals_full_escaping(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_HARMLESS", re.compile(r"(?!)"))
         assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0346, "0.0346"),
+        (0.5, "0.50"),
+        (0.95, "0.950"),
+        (1.0, "1.000"),
+        (1.0994, "1.099"),
+        (1.2, "1.20"),
+        (12345.6, "12,345.60"),
+        (float("inf"), None),
+    ],
+)
+def test_ratio_shows_more_decimals_near_one_and_for_small_values(value: float, text: str | None) -> None:
+    assert ratio_text(value) == text
+
+
+def test_bounds_have_the_decimals_of_their_ratio() -> None:
+    assert ratio_span(0.9, 1.2, 1.05) == "0.900 to 1.200"
+    assert ratio_span(None, 1.2, 1.05) is None

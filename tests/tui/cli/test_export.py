@@ -77,7 +77,7 @@ def test_parquet_without_pyarrow_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     for more in ((), ("--steps",)):
-        with pytest.raises(BenchtuiError, match="--format parquet needs pyarrow, which isn't installed"):
+        with pytest.raises(BenchtuiError, match="--format parquet requires pyarrow, which isn't installed"):
             export(session, "--format", "parquet", "-o", tmp_path / "r.parquet", *more)
 
 

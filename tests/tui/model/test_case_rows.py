@@ -12,6 +12,7 @@ from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import Verdict, throughput_ratio
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline
+from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows, state_text
 
@@ -46,7 +47,7 @@ def test_the_baseline_and_the_ratio_are_those_of_the_report(
         elif ratio is None:
             assert shown == "–"
         else:
-            assert shown == f"{WORDS[ratio.verdict]}{ratio.value:.2f}x"
+            assert shown == f"{WORDS[ratio.verdict]}{ratio_text(ratio.value)}x"
 
 
 def test_a_ratio_has_the_sign_and_the_colour_of_its_word(story: Any) -> None:
@@ -54,12 +55,12 @@ def test_a_ratio_has_the_sign_and_the_colour_of_its_word(story: Any) -> None:
     story.case(2, 20.0, rounds=3).case(3, 120.0, rounds=3).end()
     _, made = book(story.path)
     shown = [made.row(case).cells["base"] for case in range(4)]
-    assert shown == [("base", "muted"), ("= 1.00x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
+    assert shown == [("base", "muted"), ("= 1.001x", "plain"), ("2.00x", "good"), ("0.67x", "bad")]
 
 
 def test_one_round_says_that_it_cannot_tell(story: Any) -> None:
     _, made = book(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
-    assert made.row(1).cells["base"] == ("? 1.00x", "muted")
+    assert made.row(1).cells["base"] == ("? 1.001x", "muted")
 
 
 def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story: Any) -> None:
@@ -75,7 +76,7 @@ def test_without_a_baseline_of_its_length_a_row_has_no_ratio_and_says_why(story:
     assert cells["base"] == ("–", "muted")
     assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 compile=off bs=1 seq=32, was skipped"
     assert made.row(places[16, 1]).cells["base"][0] == "base"
-    assert made.row(places[16, 4]).cells["base"][0] == "? 1.00x"
+    assert made.row(places[16, 4]).cells["base"][0] == "? 1.001x"
     assert made.row(places[32, 1]).cells["base"][0] == "–"
 
 

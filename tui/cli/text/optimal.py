@@ -9,12 +9,12 @@ from benchtui.sessions.advice.constraints import KINDS, NONE, Relaxation
 from benchtui.sessions.advice.objectives import job_ms
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.export.case_rows import case_row
-from benchtui.sessions.report.compare_json import ratio_said
+from benchtui.sessions.report.compare_json import ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.text.wording import costs, times, unverified_note, verdict_cell, why_unsure
+from benchtui.sessions.text.wording import costs, ratio_with_interval, unverified_note, verdict_cell, why_unsure
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -77,7 +77,7 @@ def document(decision: Decision) -> dict[str, object]:
         "sequence_length": objective.sequence_length,
         "best": case_row(decision.best.case, decision.best) if decision.best else None,
         "runner_up": case_row(decision.runner_up.case, decision.runner_up) if decision.runner_up else None,
-        "ahead": ratio_said(decision.ahead),
+        "ahead": ratio_json(decision.ahead),
         "verdict": decision.verdict,
         "clear": decision.clear,
         "leader": case_row(decision.leader.case, decision.leader) if decision.leader else None,
@@ -113,7 +113,7 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield "  no other case to choose from"
         return
     yield f"  next: {second.name}: {figures(second, decision)}"
-    yield f"  {times(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
+    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict_cell(ahead)}"
     if decision.leader is not None:
         yield (
             f"  {decision.leader.name} has the better value, by a lead that isn't established or is within"
@@ -137,7 +137,8 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     own = next(each for each in rows if each.case is best.case)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
-        yield f"  {times(ratio)} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
+        multiple = ratio_with_interval(ratio)
+        yield f"  {multiple} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
     asks = costs(own, baseline)
     if asks:
         yield f"  it costs {asks}"

@@ -14,15 +14,15 @@ def facts(bench: Any, sweep: Sweep, data: Data | None = None) -> dict[str, str]:
     return dict(method(session, measured(session)))
 
 
-def test_a_text_is_told_with_its_length(bench: Any) -> None:
+def test_method_describes_text_with_its_length(bench: Any) -> None:
     text = facts(bench, Sweep(name="a", model="tiny"), Data(dataset="sample", samples=64))["Text"]
     assert text == "sample (64 samples), truncated and padded to 16 tokens"
 
 
-def test_drawn_rows_are_full_and_not_cut(bench: Any) -> None:
+def test_synthetic_rows_are_full_and_not_truncated(bench: Any) -> None:
     text = facts(bench, Sweep(name="a", model="tiny", dataset="synthetic"), DRAWN)["Text"]
     assert text == "synthetic (64 samples), every row of 16 tokens"
 
 
-def test_a_step_of_the_users_own_has_no_text_that_is_known(bench: Any) -> None:
+def test_text_of_a_custom_step_is_unknown(bench: Any) -> None:
     assert "Text" not in facts(bench, Sweep(name="a", model="tiny", task="step.py:make"))

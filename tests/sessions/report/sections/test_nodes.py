@@ -1,4 +1,4 @@
-"""What the report says of the nodes of a cluster."""
+"""Report sections about the nodes of a cluster."""
 
 from typing import Any
 
@@ -38,26 +38,26 @@ def test_every_node_is_described(shared: Session) -> None:
     assert "- **Lost**: its raylet died" in two and "- **Clock ahead of the engine's**: 0.250000 s" in two
 
 
-def test_what_differs_between_nodes_has_a_table_without_their_names(shared: Session) -> None:
+def test_node_differences_are_a_table_without_host_names(shared: Session) -> None:
     table = markdown(shared).partition("### What differs between the nodes")[2].partition("\n## ")[0]
     assert "| CPU count | 16    | 8     |" in table and "Host" not in table
 
 
-def test_nodes_that_are_alike_are_said_to_be(bench: Any) -> None:
+def test_identical_nodes_are_reported_as_identical(bench: Any) -> None:
     session = Session()
     first, *rest = bench.events(bench.case(1, ms=10.0))
     session.apply_all([first, joined("one"), joined("two"), *rest])
     assert "The nodes differ in nothing but their names" in markdown(session)
 
 
-def test_machines_are_held_against_each_other(shared: Session) -> None:
+def test_machines_are_compared(shared: Session) -> None:
     section = markdown(shared).partition("## Machine comparison")[2].partition("\n## ")[0]
     row = section.strip().splitlines()[-1]
-    assert "| one" in row and "| two" in row and "0.91" in row
+    assert "| one" in row and "| two" in row and "0.909" in row
     assert row.rstrip(" |").endswith("unsure: can't resolve below 11 %"), "one round shows no 9%"
 
 
-def test_cases_spread_over_unlike_nodes_come_with_a_warning(bench: Any) -> None:
+def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
     session, nodes = Session(), iter(("one", "two"))
     first, *rest = bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0))
     session.apply_all([first, joined("one"), joined("two", cpu_count=8)])
@@ -68,6 +68,6 @@ def test_cases_spread_over_unlike_nodes_come_with_a_warning(bench: Any) -> None:
     assert "| cpu fp32 compile=off bs=2 seq=128 | two " in text
 
 
-def test_a_session_of_one_machine_has_none_of_it(bench: Any) -> None:
+def test_single_machine_session_has_no_node_sections(bench: Any) -> None:
     text = markdown(bench.session(bench.case(1, ms=10.0)))
     assert "Node" not in text and "Machine comparison" not in text

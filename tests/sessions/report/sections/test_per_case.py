@@ -18,7 +18,7 @@ def gpu(bench: Any, size: int, ms: float, peak_mb: float, **options: Any) -> Any
     return bench.case(size, ms, device="cuda:0", end=end, **options)
 
 
-def test_leaderboard_ranks_against_the_baseline(bench: Any, read: Any) -> None:
+def test_leaderboard_compares_ranked_cases_with_the_baseline(bench: Any, read: Any) -> None:
     rules = Measure(baseline=Baseline(batch_size=1))
     session = bench.session(
         gpu(bench, 1, 10.0, 500.0),
@@ -40,7 +40,7 @@ def test_leaderboard_ranks_against_the_baseline(bench: Any, read: Any) -> None:
     )
 
 
-def test_a_price_is_told_where_costs_are(bench: Any, read: Any) -> None:
+def test_price_is_shown_with_the_costs(bench: Any, read: Any) -> None:
     session = bench.session(gpu(bench, 1, 10.0, 500.0))
     document = read(markdown(session, per_hour=3.6))
     assert "Cost of a million samples: 10.0000" in document["Maximum throughput"].paragraphs
@@ -50,7 +50,7 @@ def test_a_price_is_told_where_costs_are(bench: Any, read: Any) -> None:
     assert "Price" not in without
 
 
-def test_memory_of_a_device_is_divided_by_the_batch_and_that_of_a_worker_is_not(bench: Any, read: Any) -> None:
+def test_only_device_memory_is_divided_by_the_batch_size(bench: Any, read: Any) -> None:
     host = bench.case(2, 10.0, end={"memory": Memory(peak_rss_mb=640.0)})
     session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0), host)
     section = read(markdown(session))["Memory"]
@@ -68,7 +68,7 @@ def test_memory_of_a_device_is_divided_by_the_batch_and_that_of_a_worker_is_not(
     ]
 
 
-def test_the_frontier_names_both_its_sides(bench: Any, read: Any) -> None:
+def test_memory_frontier_names_both_sides(bench: Any, read: Any) -> None:
     session = bench.session(
         gpu(bench, 1, 10.0, 500.0),
         gpu(bench, 4, 20.0, 800.0),
@@ -81,13 +81,13 @@ def test_the_frontier_names_both_its_sides(bench: Any, read: Any) -> None:
     assert "stay at batch size 4 or below; 8 ran out of memory" in document["Recommendations"].text
 
 
-def test_energy_both_ways_round(bench: Any, read: Any) -> None:
+def test_energy_is_shown_per_sample_and_per_joule(bench: Any, read: Any) -> None:
     section = read(markdown(bench.session(gpu(bench, 2, 10.0, 500.0))))["Energy"]
     titles = ("Energy (J/sample)", "Samples/J", "Energy (J per 1,000 tokens)", "Read from")
     assert section.columns(*titles) == [["1.0000", "1.00", "20.0000", "counter"]]
 
 
-def test_jitter_is_relative_to_the_own_step(bench: Any, read: Any) -> None:
+def test_jitter_is_relative_to_the_mean_step(bench: Any, read: Any) -> None:
     slow, fast = bench.case(1, [90.0, 110.0] * 60), bench.case(2, [9.0, 11.0] * 60)
     section = read(markdown(bench.session(slow, fast)))["Jitter"]
     titles = ("Std (ms)", "Std over mean (%)", "p99 over p50", "Range (ms)")
@@ -97,7 +97,7 @@ def test_jitter_is_relative_to_the_own_step(bench: Any, read: Any) -> None:
     ]
 
 
-def test_oddities_are_told_with_how_sure_they_are(bench: Any, read: Any) -> None:
+def test_anomalies_are_shown_with_their_certainty(bench: Any, read: Any) -> None:
     times = {1: 10.0, 2: 20.0, 4: 30.0, 8: 80.0, 16: 160.0}
     session = bench.session(*(bench.case(size, ms) for size, ms in times.items()))
     ((case, what, sure),) = read(markdown(session))["Anomalies"].tables[0][1:]
@@ -108,7 +108,7 @@ def test_oddities_are_told_with_how_sure_they_are(bench: Any, read: Any) -> None
     assert "Anomalies" not in read(markdown(calm)).titles
 
 
-def test_disturbed_rows_stand_apart(bench: Any, read: Any) -> None:
+def test_disturbed_rows_have_their_own_table(bench: Any, read: Any) -> None:
     throttled = "throttled: hw_thermal"
     session = bench.session(
         gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
@@ -118,7 +118,7 @@ def test_disturbed_rows_stand_apart(bench: Any, read: Any) -> None:
 
 
 @pytest.mark.parametrize(("need", "size"), [("Most throughput per MB of memory", 4), ("Balanced", 1)])
-def test_there_is_an_optimum_for_each_need(bench: Any, read: Any, need: str, size: int) -> None:
+def test_each_need_has_an_optimum(bench: Any, read: Any, need: str, size: int) -> None:
     session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0))
     document = read(markdown(session))
     assert f"Configuration: cuda:0 fp32 compile=off bs={size} seq=128" in document[need].paragraphs

@@ -1,4 +1,4 @@
-"""The section of the report that says how close cases come to their limits."""
+"""Roofline section of the report."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:
     return bench.case(size, 100.0, end={"work": known})
 
 
-def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, read: Any) -> None:
+def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> None:
     made = [
         case(bench, 1, gflop=2.0, gb=0.9),
         case(bench, 2, gflop=9.0, gb=0.4),
@@ -45,7 +45,7 @@ def test_every_counted_case_has_its_shares_and_what_holds_it_back(bench: Any, re
     assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
 
-def test_without_peaks_there_are_rates_and_no_verdict(bench: Any, read: Any) -> None:
+def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> None:
     broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
     for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
         section = read(markdown(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
@@ -55,11 +55,11 @@ def test_without_peaks_there_are_rates_and_no_verdict(bench: Any, read: Any) -> 
     assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
 
 
-def test_a_session_that_counted_nothing_has_no_such_section(bench: Any, read: Any) -> None:
+def test_session_without_counted_operations_has_no_roofline_section(bench: Any, read: Any) -> None:
     assert "Limits" not in read(markdown(bench.session(bench.case(1, 100.0), more=[CPU]))).titles
 
 
-def test_a_host_that_keeps_its_device_waiting_is_named(bench: Any, read: Any) -> None:
+def test_host_bound_case_is_named(bench: Any, read: Any) -> None:
     gpu = Peaks(t=0.1, device="cuda:0", precision="fp16", flops_per_s=7e14, bytes_per_s=4e12)
     work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8, busy_ms=3.0)
     made = bench.case(1, 10.0, device="cuda:0", precision="amp-fp16", end={"work": work})

@@ -1,0 +1,223 @@
+"""Metrics, labels and marks of a case, computed from its row in the JSON export."""
+
+from collections.abc import Iterable, Sequence
+from math import exp, log
+from statistics import fmean
+from typing import Any
+
+Row = dict[str, Any]
+"""A case in the JSON export."""
+Groups = dict[str, str]
+"""Named groups of a sentence that matched a shape."""
+OPTIONS = ("machine", "device", "precision", "attention", "compile", "threads", "padding", "sequence_length")
+SHORT_OPTIONS = {"attention": "attn", "padding": "pad", "sequence_length": "seq"}
+VERIFIED = ("precision", "compile", "attention")
+DEFAULTS = ("fp32", "off", "auto", "unknown")
+DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
+PRECISIONS = {
+    "amp-fp16": "Mixed precision (AMP, fp16)",
+    "amp-bf16": "Mixed precision (AMP, bf16)",
+    "int8": "INT8 (dynamic quantization)",
+}
+DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
+OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
+REASONS_OF_OUTCOMES = {
+    "queued": "hasn't been measured yet",
+    "running": "hasn't been measured yet",
+    "oom": "ran out of memory",
+    "skipped": "was skipped",
+    "failed": "failed",
+    "timeout": "ran into its time limit",
+    "interrupted": "was interrupted",
+}
+BOUNDS = {"arithmetic": "arithmetic", "memory bandwidth": "memory", "the host": "host"}
+"""What limits a case: its name in a sentence, and in the table."""
+NEEDS_BY_LEAD = {"Highest throughput": "throughput", "Shortest step": "latency", "Least energy": "energy"}
+NEEDS_BY_TITLE = {
+    "Maximum throughput": "throughput",
+    "Minimum latency": "latency",
+    "Most throughput per MB of memory": "memory",
+    "Least energy per sample": "energy",
+    "Steadiest steps": "steadiness",
+    "Balanced": "balanced",
+}
+NEEDS_BY_USE = {
+    "For maximum throughput": "throughput",
+    "For minimum latency": "latency",
+    "Where memory is scarce": "memory",
+    "For least energy": "energy",
+    "For steady steps": "steadiness",
+    "For a balance of all": "balanced",
+}
+SPEED = ("throughput", "latency")
+OPTIONS_BY_LEAD = {"Device": "device", "Precision": "precision", "Compiling": "compile"}
+MIN_EFFECT = 0.005
+"""Minimum distance of an interval from 1 for one case to be faster."""
+MIN_ROUNDS = 3
+SAME_WITHIN = 0.02
+MAX_MARGIN = 0.05
+SMALL_LEAD = 0.1
+"""Lead below which a simpler case is preferred, if the lead isn't established."""
+LONGER_TAIL = 1.1
+MIN_TOKENIZING = 0.1
+MIN_EXTRA_MEMORY = 0.02
+UNEVEN_RATIO = 1.25
+
+
+def has_own_label(row: Row) -> bool:
+    """Whether a case is named by the tool it was imported from, so that its options say nothing."""
+    return " bs=" not in row["name"]
+
+
+def label(row: Row, varied: Iterable[str]) -> str:
+    """Return the name of a case in a sentence."""
+    shown = [
+        f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" for name in OPTIONS[3:] if name in varied
+    ]
+    machine = [row["machine"]] if row["machine"] else []
+    return " ".join([*machine, row["device"], row["precision"], *shown, f"bs={row['batch_size']}"])
+
+
+def key(row: Row, without: str = "") -> tuple[object, ...]:
+    """Return the key of a case, optionally without one option."""
+    if has_own_label(row):
+        return row["name"], *(row[name] for name in ("batch_size",) if name != without)
+    return tuple(row[name] for name in (*OPTIONS, "batch_size") if name != without)
+
+
+def without_steps(row: Row) -> bool:
+    """Whether the metrics of a case come from a source that kept no steps."""
+    return row["outliers"] is None
+
+
+def typical(row: Row) -> float:
+    """Return the typical step in milliseconds: the geometric mean of the rounds' medians."""
+    rounds: Sequence[float] = row["rounds_p50_ms"]
+    if rounds:
+        return exp(fmean(log(each) for each in rounds))
+    return float(row["latency_mean_ms"] if without_steps(row) else row["latency_p50_ms"])
+
+
+def step_ms(row: Row) -> float:
+    """Return the step that a report shows: the typical one, or that of a source that kept no steps."""
+    if not without_steps(row):
+        return typical(row)
+    return float(row["latency_mean_ms"] if row["latency_p50_ms"] is None else row["latency_p50_ms"])
+
+
+def step_kind(row: Row) -> str:
+    """Return the name of that step."""
+    if len(row["rounds_p50_ms"]) > 1 and not without_steps(row):
+        return "median over rounds"
+    return "mean" if row["latency_p50_ms"] is None else "median"
+
+
+def peak_mb(row: Row) -> float | None:
+    """Return the highest peak: of the worker for a CPU case, else on the device."""
+    if row["device"] == "cpu":
+        return row["peak_rss_mb"]
+    peaks = (row[f"peak_{name}_mb"] for name in ("device", "reserved", "allocated"))
+    return max((each for each in peaks if each is not None), default=None)
+
+
+def token_rate(row: Row) -> tuple[float | None, str]:
+    if row["tokens_per_s"] is not None:
+        return row["tokens_per_s"], "tokens/s"
+    return row["padded_tokens_per_s"], "tokens/s with padding"
+
+
+def cost(name: str, row: Row) -> float | None:
+    """Return the metric that a need minimizes; None if it is unknown or zero."""
+    rate, peak = row["samples_per_s"], peak_mb(row)
+    found = {
+        "throughput": 1000 / rate if rate else None,
+        "latency": step_ms(row),
+        "mb": peak,
+        "memory": 1000 / rate * peak if rate and peak else None,
+        "energy": row["energy_per_sample_j"],
+        "steadiness": row["jitter_percent"],
+    }
+    return found[name] or None
+
+
+def balanced_figures(fit: Sequence[Row]) -> list[str]:
+    """Return the metrics of the balanced need: those that all cases have."""
+    return [name for name in ("throughput", "latency", "mb", "energy") if all(cost(name, row) for row in fit)]
+
+
+def simplest(one: Row, others: Sequence[Row]) -> bool:
+    """Whether no other case is simpler: not compiled, less memory, or a shorter step."""
+    left = [one, *others]
+    for figure in (lambda row: float(row["compile"] not in ("off", "unknown")), peak_mb, step_ms):
+        known = [(row, value) for row in left if (value := figure(row)) is not None]
+        if len(known) == len(left):
+            least = min(value for _, value in known)
+            left = [row for row, value in known if value <= least * (1 + SAME_WITHIN)]
+        if one not in left:
+            return False
+    return True
+
+
+def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | None:
+    """Return the highest percentile that both cases have, if it is notably longer than the other's."""
+    samples = row["samples_per_step"] / other["samples_per_step"] if need == "throughput" else 1
+    for name in ("p99", "p90"):
+        mine, theirs = row[f"latency_{name}_ms"], other[f"latency_{name}_ms"]
+        if mine is not None and theirs is not None and need in SPEED:
+            return (name, mine, theirs) if mine > LONGER_TAIL * theirs * samples else None
+    return None
+
+
+def applied_states(row: Row, option: str) -> set[bool | None]:
+    """Return whether an option was applied: every answer that the JSON, which lacks some values, allows."""
+    if option == "compile":
+        return {None if row["compiled"] is None else row["compiled"] == (row["compile"] != "off")}
+    if option == "attention":
+        asked, used = row["attention"], row["attention_used"]
+        return {True if asked == "auto" else None if used is None else used.startswith(asked)}
+    asked, weights, autocast = (row[name] for name in ("precision", "weights_dtype", "autocast_dtype"))
+    if asked.startswith("amp-"):
+        wanted = DTYPES[asked.removeprefix("amp-")]
+        return {None, False} if autocast is None else {autocast.removeprefix("torch.") == wanted}
+    if weights is None or asked not in DTYPES:
+        return {None}
+    if weights.removeprefix("torch.") != DTYPES[asked] or autocast is not None:
+        return {False}
+    rounded: dict[str, set[bool | None]] = {"tf32": {True, False, None}, "fp32": {True, False}}
+    return rounded.get(asked, {True})
+
+
+def pair_applied_states(base: Row, new: Row, option: str) -> set[bool | None]:
+    pairs = [{one, other} for one in applied_states(base, option) for other in applied_states(new, option)]
+    return {False if False in each else None if None in each else True for each in pairs}
+
+
+def mark_kind(mark: str) -> str:
+    """Return a mark without its numbers."""
+    return next((name for name in DISTURBANCES if mark.startswith(name)), mark)
+
+
+def disturbed(row: Row) -> bool:
+    return any(mark_kind(mark) in DISTURBANCES for mark in row["marks"])
+
+
+def comparable_memory(row: Row, base: Row) -> bool:
+    """Whether two peaks are of the same kind of memory."""
+    return (row["device"] == "cpu") == (base["device"] == "cpu")
+
+
+def matches_title(row: Row, title: str) -> bool:
+    """Whether a heading may name the case's series: all that it says is true of the case."""
+    if has_own_label(row):
+        return bool(row["name"] == title)
+    machine = f"{row['machine']} " if row["machine"] else ""
+    head = f"{machine}{row['device'].upper()} – {PRECISIONS.get(row['precision'], row['precision'].upper())}"
+    options = {
+        f"attention {row['attention']}",
+        f"compile {row['compile']}",
+        f"{row['threads'] or 'default'} threads",
+        f"padding {row['padding']}",
+        f"{row['sequence_length']:,} tokens",
+    }
+    others = title.removeprefix(head)
+    return title.startswith(head) and (not others or set(others.removeprefix(", ").split(", ")) <= options)

@@ -1,0 +1,196 @@
+"""Facts that the JSON export supports: ratios, baselines, series and rankings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, log, prod
+
+from .cases import (
+    MAX_MARGIN,
+    MIN_EFFECT,
+    MIN_ROUNDS,
+    OPTIONS,
+    SAME_WITHIN,
+    SMALL_LEAD,
+    Row,
+    balanced_figures,
+    cost,
+    has_own_label,
+    key,
+    label,
+    peak_mb,
+    typical,
+    without_steps,
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How many times as good one case is as another; None for what no JSON says."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    verdict: str | None = None
+    doubt: str | None = None
+    resolution: float | None = None
+    by_all: float | None = None
+    """The ratio by all steps together, approximately."""
+    known: bool = True
+    """Whether bounds that are None are known to be missing."""
+    exact: bool = True
+    """Whether a report shows this exact value rather than a mean over rounds, which the JSON lacks."""
+    at_least: bool = False
+    """Whether the bounds may be wider than these: the JSON doesn't have the memory of each round."""
+
+    def times(self, factor: float, *, at_least: bool = False) -> "Pair":
+        """Return the pair scaled by a factor. Its verdict is then unknown."""
+        word, doubt = ("unsure", "no interval") if self.doubt == "no interval" else (None, None)
+        scaled = {name: getattr(self, name) for name in ("value", "low", "high", "by_all")}
+        scaled = {name: None if each is None else each * factor for name, each in scaled.items()}
+        return replace(self, **scaled, verdict=word, doubt=doubt, at_least=at_least and self.low is not None)
+
+
+class Facts:
+    """Facts of the results, by arithmetic of this package's own."""
+
+    def __init__(self, results: Row, others: Sequence[Row], same_within: float) -> None:
+        self.session: Row = results["session"]
+        self.rows: list[Row] = results["cases"]
+        self.same_within = same_within
+        self.ok = [row for row in self.rows if row["outcome"] == "ok"]
+        with_figures = [row for row in self.ok if row["latency_mean_ms"] is not None]
+        self.measured = [row for row in with_figures if not row["again"]]
+        self.again = next((row for row in with_figures if row["again"]), None)
+        self._fits: dict[tuple[str, int | None], list[Row]] = {}
+        self._judged: dict[tuple[int, int], Row] = {}
+        for each in (*others, results):
+            for row in each["cases"]:
+                if row["verdict"] is not None:
+                    self._judged[row["baseline"], row["case"]] = row
+
+    def of_length(self, length: int | None) -> list[Row]:
+        return [row for row in self.measured if length in (None, row["sequence_length"])]
+
+    def base_of(self, row: Row) -> Row | None:
+        """Return the baseline of a case in the JSON."""
+        return None if row["baseline"] is None else self.rows[row["baseline"]]
+
+    def labels(self) -> dict[str, list[int]]:
+        """Return every way to write a case, with the numbers of the cases it may stand for."""
+        varied = [name for name in OPTIONS if len({row[name] for row in self.rows}) > 1]
+        found: dict[str, set[int]] = {}
+        for row in self.rows:
+            found.setdefault(row["name"], set()).add(row["case"])
+            if not row["again"] and not has_own_label(row):
+                found.setdefault(label(row, varied), set()).add(row["case"])
+        return {text: sorted(numbers) for text, numbers in found.items()}
+
+    def aa_pair(self) -> tuple[Row, Row] | None:
+        """Return both measurements of a case that was measured twice; None if there is none."""
+        first = next((row for row in self.measured if self.again and key(row) == key(self.again)), None)
+        return (first, self.again) if first and self.again else None
+
+    def margin(self, row: Row) -> float:
+        """Return the equivalence margin: wider if equal cases differ on that kind of device."""
+        pair, kind = self.aa_pair(), row["device"].partition(":")[0]
+        if pair is None or pair[0]["device"].partition(":")[0] != kind:
+            return self.same_within
+        floor = abs(log(typical(pair[1]) / typical(pair[0])))
+        return max(self.same_within, min(2 * floor, MAX_MARGIN))
+
+    def series(self, row: Row) -> list[Row]:
+        """Return the cases that differ from this one only in batch size: the first of each, by size."""
+        alike = [each for each in self.measured if each["samples_per_s"]]
+        alike = [each for each in alike if key(each, "batch_size") == key(row, "batch_size")]
+        found = {each["batch_size"]: each for each in reversed(alike)}
+        return [found[size] for size in sorted(found)]
+
+    def throughput(self, base: Row, new: Row) -> Pair:
+        """Return the throughput ratio at typical steps."""
+        steps, samples = typical(base) / typical(new), new["samples_per_step"] / base["samples_per_step"]
+        by_all = base["latency_mean_ms"] / new["latency_mean_ms"] * samples
+        rates = base["samples_per_s"], new["samples_per_s"]
+        value = (
+            rates[1] / rates[0]
+            if without_steps(base) and without_steps(new) and all(rates)
+            else steps * samples
+        )
+        row = self._judged.get((base["case"], new["case"]))
+        if row is None:
+            return Pair(value, by_all=by_all, known=False)
+        seen = row["verdict_resolution_percent"]
+        resolution = None if seen is None else seen / 100
+        ends = row["speedup_low"], row["speedup_high"]
+        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], resolution, by_all)
+
+    def latency(self, base: Row, new: Row) -> Pair:
+        """Return the ratio of typical steps, base over new."""
+        found = self.throughput(base, new)
+        scale = typical(base) / typical(new) / found.value
+        return found if abs(scale - 1) < 1e-9 else found.times(scale)
+
+    def pair(self, need: str, base: Row, new: Row, fit: Sequence[Row]) -> Pair:
+        """Return how many times as good the new case is for a need."""
+        match need:
+            case "throughput":
+                return self.throughput(base, new)
+            case "latency":
+                return self.latency(base, new)
+            case "memory":
+                return self._with_memory(self.throughput(base, new), base, new)
+            case "balanced":
+                return self._balanced(base, new, balanced_figures(fit))
+        few = min(base["rounds"], new["rounds"]) < MIN_ROUNDS
+        value = (cost(need, base) or 0.0) / (cost(need, new) or inf)
+        word, doubt = ("unsure", "no interval") if few else (None, None)
+        return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
+
+    def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
+        several = max(base["rounds"], new["rounds"]) > 1
+        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=several)
+
+    def _balanced(self, base: Row, new: Row, figures: Sequence[str]) -> Pair:
+        found = self.throughput(base, new)
+        if "latency" in figures:
+            found = _multiply(found, self.latency(base, new))
+        if "mb" in figures:
+            found = self._with_memory(found, base, new)
+        if "energy" in figures:
+            joules = self.pair("energy", base, new, [])
+            found = replace(found.times(joules.value), low=None, high=None, known=False, exact=joules.exact)
+        return found
+
+    def fit(self, need: str, length: int | None) -> list[Row]:
+        """Return the cases to choose from, the best first."""
+        if (need, length) not in self._fits:
+            able = [row for row in self.of_length(length) if need == "balanced" or cost(need, row)]
+            self._fits[need, length] = sorted(able, key=lambda row: self.costs(need, row, able))
+        return self._fits[need, length]
+
+    def costs(self, need: str, row: Row, fit: Sequence[Row]) -> float:
+        names = balanced_figures(fit) if need == "balanced" else (need,)
+        return prod(cost(name, row) or 0.0 for name in names)
+
+    def near(self, need: str, row: Row, fit: Sequence[Row]) -> bool | None:
+        """Whether the best case's lead over this one is negligible; None if no JSON says."""
+        pair = self.pair(need, row, fit[0], fit)
+        lead = max(pair.value - 1, self.costs(need, row, fit) / self.costs(need, fit[0], fit) - 1)
+        if lead >= SMALL_LEAD or row is fit[0]:
+            return row is fit[0]
+        if pair.verdict is None:
+            return None
+        return pair.verdict != "faster" and lead < (SAME_WITHIN if pair.low is None else SMALL_LEAD)
+
+
+def _multiply(one: Pair, other: Pair) -> Pair:
+    """Multiply two ratios of the same steps, including their intervals."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return replace(one.times(other.value), low=None, high=None, resolution=None)
+    seen, least = one.resolution, 1 + MIN_EFFECT
+    return replace(
+        one.times(other.value),
+        low=one.low * other.low,
+        high=one.high * other.high,
+        by_all=one.by_all * other.by_all if one.by_all and other.by_all else None,
+        resolution=None if seen is None else least * ((1 + seen) / least) ** 2 - 1,
+    )

@@ -1,0 +1,133 @@
+"""Check the head, the notes and the noise floor."""
+
+import re
+from math import log
+
+from .cases import MAX_MARGIN, UNEVEN_RATIO, VERIFIED, Groups, applied_states, mark_kind, step_ms, typical
+from .claims import Claim, Reader, shapes
+from .report_text import NUMBER, Part, parse_number
+from .summary import check_counts
+
+
+def check_head(reader: Reader, part: Part) -> None:
+    imported = any(item.lead == "Taken over from" for each in reader.parts for item in each.items)
+    for item in part.items:
+        claim = reader.claim(f"the note {item.lead!r}" if item.quoted else "the head", item.text)
+        if item.quoted:
+            _check_note(claim, item.lead)
+        elif imported:
+            day = str(claim.facts.session["created"])[:10]
+            claim.require(f"Measured on {day}" not in item.text, "that was the import")
+
+
+def _check_note(claim: Claim, lead: str) -> None:
+    marks = {mark_kind(mark) for row in claim.facts.rows for mark in row["marks"]}
+    mark = next((each for each in marks if each[:1].upper() + each[1:] == lead), None)
+    if mark is not None:
+        _check_mark_count(claim, mark)
+    elif lead in NOTES:
+        known = NOTES[lead]
+        whole = [each for each in known if each[0].fullmatch(claim.text)]
+        claim.require(whole, "unknown words")
+        if whole:
+            claim.check_clause(claim.text, whole, lead)
+    else:
+        claim.require(lead in FACTS_IN_NOTES, "unknown note")
+
+
+def _check_session_note(claim: Claim, shown: Groups, _: str) -> None:
+    if "n" in shown:
+        check_counts(claim, shown)
+
+
+def _check_mark_count(claim: Claim, name: str) -> None:
+    """Check how many cases have a mark."""
+    bearing = sum(name in map(mark_kind, row["marks"]) for row in claim.facts.rows)
+    match = re.search(rf"(?:all ({NUMBER}) cases?|({NUMBER}) of ({NUMBER}) cases?|the only case)", claim.text)
+    if match is None:
+        claim.add_objection("no number of cases")
+        return
+    claim.require_value(match[1] or match[2] or "1", bearing, "number of cases that bear it")
+    of = parse_number(match[1] or match[3] or "1")
+    claim.require(max(len(claim.facts.ok), bearing) <= of <= len(claim.facts.rows), "number of cases that ran")
+    if used := re.search(rf"up to ({NUMBER}) processors", claim.text):
+        marks = [re.search(r"others used (\d+)%", mark) for row in claim.facts.rows for mark in row["marks"]]
+        most = [float(mark[1]) for mark in marks if mark]
+        claim.require_value(
+            used[1], max(most + [row["others_cpu_percent"] or 0.0 for row in claim.facts.rows]) / 100, "it"
+        )
+
+
+def _check_unverified_count(claim: Claim, shown: Groups, lead: str) -> None:
+    """Check in how many cases an option wasn't applied, or wasn't verified."""
+    state = {"Not verified": None, "Not applied": False}[lead]
+    rows = [
+        (row, option) for option in VERIFIED for row in claim.facts.measured if row[option] == shown["value"]
+    ]
+    found = [applied_states(*each) for each in rows]
+    least, most = found.count({state}), sum(state in each for each in found)
+    claim.require(least <= parse_number(shown["k"]) <= most, f"{least} to {most}")
+
+
+def _check_uneven(claim: Claim, shown: Groups, _: str) -> None:
+    found = [row for row in claim.facts.measured if row["latency_mean_ms"] > UNEVEN_RATIO * step_ms(row)]
+    claim.require_value(shown["k"], len(found), "number of uneven cases")
+    named = [claim.row(number) for number in re.findall(r"⟦(\d+)⟧", shown["such"])]
+    claim.require(all(row in found for row in named), "a case that is even")
+
+
+def check_method(reader: Reader, part: Part) -> None:
+    for item in part.items:
+        if item.lead == "Noise floor":
+            claim = reader.claim("Method, Noise floor", item.text)
+            claim.check_clause(claim.text, NOISE_FLOOR)
+
+
+def _check_noise_floor(claim: Claim, shown: Groups) -> None:
+    first, again = claim.facts.aa_pair() or ({}, {})
+    change = typical(again) / typical(first) - 1
+    claim.require(int(shown["case"]) == first["case"], "another case was measured twice")
+    claim.require_value(shown["change"], 100 * change, "the change")
+    claim.require(shown["word"] != "same" or abs(change) <= MAX_MARGIN, "that isn't the same")
+    kinds = (None, first["device"].partition(":")[0]) if shown["kind"] else (None,)
+    claim.require(shown["kind"] in kinds, "it was measured on another device")
+    rows = claim.facts.measured
+    for base in (row for row in rows if shown["kind"] in (None, row["device"].partition(":")[0])):
+        for new in rows:
+            pair = claim.facts.throughput(base, new)
+            smaller = abs(log(pair.value)) < abs(log(1 + change))
+            counts = smaller and pair.verdict in ("faster", "slower")
+            claim.require(not counts, f"{new['name']} against {base['name']} is {pair.verdict}")
+
+
+NOISE_FLOOR = shapes(
+    (
+        _check_noise_floor,
+        "{case:case} measured twice: typical steps {change:num} % apart ({word:inside}); "
+        "no smaller difference counts[ on {kind:word}]",
+    )
+)
+_MEASURED = "{n:num} of {m:num}[ planned] case[s] measured."
+NOTES = {
+    "Cut off": shapes(
+        (_check_session_note, "the record ends after {s:num} s without the session's end; " + _MEASURED)
+    ),
+    "Interrupted": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
+    "Failed": shapes((_check_session_note, "the session didn't complete[: {why:text}]; " + _MEASURED)),
+    "Torn line": shapes((_check_session_note, "the last line of the file was unfinished, and was dropped.")),
+    "Not verified": shapes(
+        (_check_unverified_count, "whether {value:word} was in force isn't recorded in {k:num} case[s].")
+    ),
+    "Not applied": shapes(
+        (_check_unverified_count, "{value:word} was asked for and not in force in {k:num} case[s].")
+    ),
+    "Uneven steps": shapes(
+        (
+            _check_uneven,
+            "a few slow steps dominate {k:num} case[s], such as {such:cases} (mean over 1.25 × the median); "
+            "throughput includes them.",
+        )
+    ),
+}
+FACTS_IN_NOTES = ("Resumed elsewhere", "Unlike nodes", "Random weights")
+"""Notes on facts that the results don't contain."""

@@ -1,0 +1,140 @@
+"""Parse a report's Markdown into headings, items and tables, and match printed numbers and sentence shapes."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Item:
+    """A paragraph or list item, with the bold words it begins with."""
+
+    lead: str
+    text: str
+    quoted: bool = False
+
+
+@dataclass
+class Part:
+    """Contents of a heading, up to the next one."""
+
+    section: str
+    """Second-level heading."""
+    title: str
+    """The heading itself: the section's own if it has no subsections."""
+    items: list[Item] = field(default_factory=list)
+    tables: list[list[dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        return self.tables[0] if self.tables else []
+
+
+def parse_report(report: str) -> list[Part]:
+    """Split a report at its headings."""
+    found, fenced = [Part("", "")], False
+    lines = report.splitlines()
+    for place, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if heading := None if fenced else re.fullmatch(r"(#+) (.*)", line):
+            title = _unescaped(heading[2])
+            found.append(Part(title if len(heading[1]) < 3 else found[-1].section, title))
+        elif line.startswith("|"):
+            if not lines[place - 1].startswith("|"):
+                found[-1].tables.append(list(_parse_rows(lines[place:])))
+        elif line and not fenced:
+            _add_line(found[-1].items, line, continued=bool(lines[place - 1]))
+    return found
+
+
+def _add_line(items: list[Item], line: str, *, continued: bool) -> None:
+    match = re.match(r"(> |- |\d+\. )?(?:\*\*(.*?)\*\*(?:: |$))?(.*)", line)
+    if match is None:
+        return
+    if continued and items and not match[1] and not match[2]:
+        items[-1].text += f" {_unescaped(line)}"
+    else:
+        items.append(Item(_unescaped(match[2] or ""), _unescaped(match[3]), match[1] == "> "))
+
+
+def _parse_rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Return the rows of a table without empty cells."""
+    titles: list[str] = []
+    for place, line in enumerate(lines):
+        if not line.startswith("|"):
+            return
+        cells = [_unescaped(each.strip()) for each in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if place == 0:
+            titles = cells
+        elif place > 1:
+            yield {title: cell for title, cell in zip(titles, cells, strict=True) if cell != "–"}
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(re.sub(r"\\(.)", r"\1", text)).strip()
+
+
+NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?"
+KINDS = {
+    "case": "⟦(?P<{}>\\d+)⟧",
+    "cases": "(?P<{}>[⟦⟧\\d, andmore]+?)",
+    "num": f"(?P<{{}}>{NUMBER})",
+    "share": f"(?P<{{}}>{NUMBER} [%×])",
+    "sizes": "(?P<{}>[\\d, ]+)",
+    "unit": "(?P<{}>[%×])",
+    "figure": "(?P<{}>[^⟦⟧;]+?)",
+    "word": "(?P<{}>[^\\s⟦⟧;]+?)",
+    "text": "(?P<{}>[^;]+?)",
+    "inside": "(?P<{}>[^();]+)",
+    "of": "(?P<{}>the throughput of|as fast as)",
+    "peaks": "(?P<{}>the peak rate|the bandwidth)",
+    "how": "(?P<{}> round by round| at typical steps)",
+    "rising": "(?P<{}>and throughput was still rising)",
+    "versus": f"(?P<{{}}>(?:which|the same|{NUMBER} ×) [^;]+)",
+    "daily": f"(?P<{{}}>(?:about )?{NUMBER}(?: million)? samples/day)",
+}
+"""Patterns for the variable parts of a sentence."""
+
+
+def shape(template: str) -> re.Pattern[str]:
+    """Compile a sentence shape: ``{name:kind}`` for variable parts, ``[…]`` around optional ones."""
+    found = ""
+    for piece in re.split(r"(\{\w+:\w+\}|\[|\])", template):
+        if match := re.fullmatch(r"\{(\w+):(\w+)\}", piece):
+            found += KINDS[match[2]].format(match[1])
+        else:
+            found += {"[": "(?:", "]": ")?"}.get(piece) or re.escape(piece)
+    return re.compile(found)
+
+
+def parse_number(shown: str) -> float:
+    return float(shown.replace(",", ""))
+
+
+def half_digit(shown: str) -> float:
+    """Return half a unit of the last digit shown."""
+    return 0.5 * 10.0 ** -len(shown.partition(".")[2])
+
+
+def rounds_to(shown: str, value: float | None) -> bool:
+    """Whether this value may round to the number shown."""
+    return value is not None and abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(
+        value
+    )
+
+
+def parse_share(shown: str) -> float:
+    """Parse a share given in percent or as a multiple."""
+    number, unit = shown.split(" ")
+    return parse_number(number) / 100 if unit == "%" else parse_number(number) - 1
+
+
+def share_rounds_to(shown: str, value: float | None) -> bool:
+    number, unit = shown.split(" ")
+    return value is not None and rounds_to(number, 100 * value if unit == "%" else 1 + value)
+
+
+def split_list(text: str) -> list[str]:
+    """Split ``a, b and c``."""
+    return re.split(r", (?=\D)| and (?=\D)", text)

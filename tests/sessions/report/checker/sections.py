@@ -1,0 +1,131 @@
+"""Check a report section by section: an independent reader of its sentences.
+
+It objects to every sentence that the results contradict. Its input is what ``benchtui export --format json``
+writes, and the report as Markdown. Each sentence of judgment has one of the known shapes, and each number in it
+follows from the JSON by arithmetic of this package's own. A sentence of unknown shape is an objection as well,
+so nobody can add one without the fact that it rests on.
+
+A session's JSON compares each case with one baseline. Verdicts on other pairs are in the JSON of the same
+session with other baselines (``benchtui export --baseline``), which is the argument ``others``. No JSON has a
+verdict on some metrics, such as memory and energy. Only what follows from the metrics is checked there.
+"""
+
+from collections.abc import Callable, Sequence
+
+from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
+from .claims import Claim, Reader
+from .conclusion import CONCLUSIONS
+from .facts import Facts
+from .notes import check_head, check_method
+from .recommendations import check_optimum, check_recommendation
+from .report_text import Part, parse_report
+from .summary import check_summary_item
+from .tables import check_disturbed, check_gains, check_leaderboard, check_roofline, check_series_lead
+
+
+def _each_item(read: Callable[[Claim, str], None]) -> Callable[[Reader, Part], None]:
+    """Check each item of a section on its own."""
+
+    def each(reader: Reader, part: Part) -> None:
+        for item in part.items:
+            read(reader.claim(f"{part.section}, {item.lead or part.title}", item.text), item.lead)
+
+    return each
+
+
+SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
+    "Summary": _each_item(check_summary_item),
+    "Method": check_method,
+    "Performance metrics": check_series_lead,
+    "Optimal configurations": check_optimum,
+    "Leaderboard": check_leaderboard,
+    "Scaling with batch size": check_series_lead,
+    "Precision gain": check_gains,
+    "Compile gain": check_gains,
+    "Disturbed cases": check_disturbed,
+    "Limits": check_roofline,
+    "Recommendations": _each_item(check_recommendation),
+    "Conclusion": _each_item(lambda claim, _: claim.check_sentences(CONCLUSIONS)),
+}
+"""Sections with sentences, and what checks them."""
+INTRODUCTIONS = {
+    "Performance metrics": "",
+    "Optimal configurations": "",
+    "Leaderboard": "",
+    "Scaling with batch size": (
+        "Relative to linear scaling: above 1, a larger batch gives more samples/s. Throughput per item always "
+        "falls when batching pays less than linearly (other tools call it scaling efficiency)."
+    ),
+    "Precision gain": (
+        "Against fp32 at the same batch size: how much throughput rises, and how much of the latency is saved."
+    ),
+    "Compile gain": (
+        "Compiling happens in the first steps, so its cost is what the first step took beyond a steady one."
+    ),
+}
+"""Introductions of the sections whose tables have headings of their own."""
+SECTIONS_OF_FACTS = (
+    "Model information",
+    "System information",
+    "Generation",
+    "Training",
+    "Device speedup",
+    "Machine comparison",
+    "Parts of a step",
+    "Memory",
+    "Out of memory",
+    "Energy",
+    "Jitter",
+    "Anomalies",
+    "Every case",
+    "Warnings",
+    "How to reproduce",
+)
+"""Sections without a sentence of judgment."""
+
+
+def objections(
+    results: Row, report: str, others: Sequence[Row] = (), *, same_within: float = SAME_WITHIN
+) -> list[str]:
+    """Return what is wrong with a report's sentences; empty if each agrees with the results."""
+    reader = Reader(Facts(results, others, same_within), parse_report(report))
+    for part in reader.parts:
+        _check_part(reader, part)
+    _check_consistency(reader)
+    return reader.objections
+
+
+def _check_part(reader: Reader, part: Part) -> None:
+    claim = reader.claim(part.section, " ".join(item.text for item in part.items))
+    if part.section.startswith("Benchmark report"):
+        check_head(reader, part)
+    elif part.title == part.section and part.section in INTRODUCTIONS:
+        claim.require(claim.text == INTRODUCTIONS[part.section], "unknown words")
+    elif part.section in SECTIONS:
+        SECTIONS[part.section](reader, part)
+    elif part.section not in SECTIONS_OF_FACTS and part.section:
+        claim.add_objection("unknown section")
+
+
+def _check_consistency(reader: Reader) -> None:
+    """Require one choice for each need, and no advice against it."""
+    for (need, length), cases in reader.chosen.items():
+        names = [reader.facts.rows[case]["name"] for case in cases]
+        if len(names) > 1:
+            reader.objections.append(f"chosen for {need} at {length} tokens are {names}")
+        for advice in reader.advice:
+            for case in cases:
+                _check_advice(reader, *advice, reader.facts.rows[case], need)
+
+
+def _check_advice(
+    reader: Reader, word: str, option: str, value: str, device: str, best: Row, need: str
+) -> None:
+    """Compare the advice on an option's value with a recommended case."""
+    alike = [row for row in reader.facts.measured if key(row, option) == key(best, option)]
+    against = best[option] == value
+    if word == "faster":
+        slower = need in SPEED and best[option] in ("cpu", *DEFAULTS) and not against
+        against = slower and any(row[option] == value for row in alike)
+    if against and word != "unsure" and device in (value, best["device"]):
+        reader.objections.append(f"{option} {value} on {device} is {word}, and {need}: {best['name']}")
