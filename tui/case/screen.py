@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
@@ -26,10 +25,9 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -59,10 +57,9 @@ class Header:
     section: str
 
 
-class CaseScreen(Screen[None]):
+class CaseScreen(PanelScreen[None]):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
         ("tab,l", "section", "section(1)", "Next section"),
@@ -103,7 +100,7 @@ class CaseScreen(Screen[None]):
         yield Panel[str](small_lines, signs, id="small")
         with Vertical(classes="body"):
             yield Panel[Header](_header, signs, id="heading")
-            yield Panel[Sequence[Line]](_as_they_are, signs, id="page")
+            yield Panel[Sequence[Line]](given_lines, signs, id="page")
             yield Panel[str](_word, signs, id="word")
             yield KeyBar(signs)
 
@@ -295,9 +292,6 @@ class CaseScreen(Screen[None]):
         scroll = (self._symbols.arrows, "scroll")
         return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n p", "case"), scroll, last)
 
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
-
 
 def _computed(case: CaseState) -> ComputedCase:
     from benchtui.sessions.stats.case_metrics import metrics  # imports numpy (~0.1 s); runs in a thread
@@ -315,10 +309,6 @@ def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[L
         mark = symbols.chosen if here else " "
         tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
     return [first, crop(tabs, width, symbols)]
-
-
-def _as_they_are(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    return lines
 
 
 def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

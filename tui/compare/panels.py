@@ -6,6 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
+import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare import no_differences_text, unrecorded_text
@@ -174,8 +175,12 @@ def hint_lines(words: Sequence[tuple[str, str]]) -> list[Line]:
     return [
         *(line(piece) for piece in words),
         BLANK,
-        line(("4", "accent"), ("  go to the Library, mark two sessions with ", "plain"), ("space", "accent")),
-        line(("   and compare them with ", "plain"), ("c", "accent")),
+        line(
+            (key("app.library"), "accent"),
+            ("  go to the Library, mark two sessions with ", "plain"),
+            (key("library.mark"), "accent"),
+        ),
+        line(("   and compare them with ", "plain"), (key("library.compare"), "accent")),
         BLANK,
         line(("without the screen: ", "muted"), ("benchtui compare BASE NEW", "plain")),
     ]

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
@@ -34,16 +33,13 @@ from benchtui.tui.compare.rows import ORDERS, CompareEntry
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.library import actions
+from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import Place
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.action_bar import ActionBar, ActionResult
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
-from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, small_lines
+from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
     "compare",
@@ -57,12 +53,7 @@ KEYS = keymap.table(
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
     ("escape", "back", "back", "Back", "from what is asked, then from the filter"),
-    ("down,j", "down", "move(1)", "Next case", "the lower part shows both of its sides"),
-    ("up,k", "up", "move(-1)", "Previous case"),
-    ("pagedown", "page_down", "move(10)", "Ten cases on"),
-    ("pageup", "page_up", "move(-10)", "Ten cases back"),
-    ("home,g", "first", "move(-1000000)", "First case"),
-    ("end,G", "last", "move(1000000)", "Last case"),
+    *keymap.movement("case", "the lower part shows both of its sides"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
 )
@@ -71,56 +62,38 @@ ASKED = {"filter": "filter:", "export": "comparison to:"}
 MOST_DIFFERENCES = 24
 
 
-class Compare(Screen[None]):
+class Compare(PlaceScreen):
     """Comparison of sessions with the first one. Sessions are read in a thread."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
+    PLACE = "compare"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
-        super().__init__()
+        super().__init__(app_context, symbols)
         self._paths = paths
-        self._app_context = app_context
-        self._symbols = symbols
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
         self._rows: list[CompareEntry] = []
         self._words, self._order = "", ORDERS[0]
         self._at = 0
         self._waiting: Span = ("no sessions to compare yet", "strong")
-        self._there = True
 
-    def compose(self) -> ComposeResult:
-        """Lay out the waiting message, the panels and the case list, the action bar, and the key bar."""
+    def content(self) -> ComposeResult:
+        """Lay out the waiting message, the panels, and the case list."""
         signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[Place](place_lines, signs, id="places")
-            yield Panel[Span](_waiting_lines, signs, id="waiting")
-            with Vertical(id="loaded"):
-                yield Panel[SessionComparison](side_lines, signs, id="sides")
-                yield Panel[SessionComparison](difference_lines, signs, id="differences")
-                yield Panel[Summary](summary_lines, signs, id="summary")
-                yield Panel[Titles](title_lines, signs, id="header")
-                yield LongList(id="list")
-                yield Panel[Detail](detail_lines, signs, id="detail")
-            yield ActionBar(signs, id="errands")
-            yield KeyBar(signs)
+        yield Panel[Span](_waiting_lines, signs, id="waiting")
+        with Vertical(id="loaded"):
+            yield Panel[SessionComparison](side_lines, signs, id="sides")
+            yield Panel[SessionComparison](difference_lines, signs, id="differences")
+            yield Panel[Summary](summary_lines, signs, id="summary")
+            yield Panel[Titles](title_lines, signs, id="header")
+            yield LongList(id="list")
+            yield Panel[Detail](detail_lines, signs, id="detail")
 
     def on_mount(self) -> None:
-        """Set up the navigation bar, and start reading the sessions."""
-        self._panel("small").show("")
-        self._panel("places").show("compare")
+        """Start reading the sessions. Textual calls the base's handler as well."""
         if self._paths:
             self._load()
-
-    def on_unmount(self) -> None:
-        """Stop reading session files."""
-        self._there = False
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw once the panels have their new sizes."""
-        self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
@@ -159,7 +132,7 @@ class Compare(Screen[None]):
         if self._found() is not None and entry is not None and entry.row.pair is not None:
             self._copy(partial(_row_text, entry), "the case is copied as markdown")
         else:
-            self._errands.say("no measured pair is chosen")
+            self._action_bar.say("no measured pair is chosen")
 
     def action_copy(self) -> None:
         """Copy the whole comparison to the terminal's clipboard."""
@@ -170,19 +143,19 @@ class Compare(Screen[None]):
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
         found = self._found()
-        if found is None or (purpose == "export" and self._errands.answers("E")):
+        if found is None or (purpose == "export" and self._action_bar.answers("E")):
             return
         name = "-vs-".join(side.name for side in found.sides[:2]) + ".md"
-        self._errands.ask(purpose, ASKED[purpose], {"filter": self._words, "export": name}[purpose])
+        self._action_bar.ask(purpose, ASKED[purpose], {"filter": self._words, "export": name}[purpose])
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter."""
-        errands = self._errands
-        if errands.purpose == "filter" or (not errands.purpose and errands.question is None):
+        bar = self._action_bar
+        if bar.purpose == "filter" or (not bar.purpose and bar.question is None):
             self._filter("")
-        if errands.purpose:
-            errands.close()
-        errands.say()
+        if bar.purpose:
+            bar.close()
+        bar.say()
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -203,12 +176,7 @@ class Compare(Screen[None]):
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
-            self._errands.do(partial(actions.write, partial(_text, found), place, self._paths))
-
-    @on(ActionBar.Changed)
-    def asked(self) -> None:
-        """Update the key bar."""
-        self._draw()
+            self._action_bar.do(partial(actions.write, partial(_text, found), place, self._paths))
 
     @work(group="load", exclusive=True)
     async def _load(self) -> None:
@@ -217,7 +185,7 @@ class Compare(Screen[None]):
             for number, path in enumerate(self._paths, 1):
                 name = self._app_context.name_of(path)
                 self._wait(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
-                session = await asyncio.to_thread(load, path, Session.apply, lambda: self._there)
+                session = await asyncio.to_thread(load, path, Session.apply, lambda: not self._abandoned)
                 session.judge_by(self._app_context.judging)
                 sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
             await self._hold(tuple(sides))
@@ -249,7 +217,7 @@ class Compare(Screen[None]):
         """Return the comparison. If there is none yet, show a message."""
         if self._compared is None:
             library = keymap.key("app.library")
-            self._errands.say(
+            self._action_bar.say(
                 f"no sessions to do that with; {library} leads to the Library, where two are marked"
             )
         return self._compared
@@ -261,7 +229,7 @@ class Compare(Screen[None]):
             self.app.call_from_thread(self.app.copy_to_clipboard, make())
             return ActionResult(word)
 
-        self._errands.do(work)
+        self._action_bar.do(work)
 
     def _filter(self, words: str) -> None:
         self._words = words
@@ -276,17 +244,14 @@ class Compare(Screen[None]):
         self._at = max(0, min(at, len(self._rows) - 1))
         self._draw()
 
-    def _draw(self) -> None:
-        """Redraw what changed, if the view is visible."""
-        if not self.is_current:
-            return
-        with self.app.batch_update():
-            usual = _keys(self._symbols) if self._compared else WAITING_KEYS
-            self._panel("keys").show(self._errands.keys or usual)
-            if self._compared is None:
-                self._panel("waiting").show(self._waiting)
-            else:
-                self._draw_compared(self._compared)
+    def _draw_content(self) -> None:
+        if self._compared is None:
+            self._panel("waiting").show(self._waiting)
+        else:
+            self._draw_compared(self._compared)
+
+    def _keys(self) -> Keys:
+        return _keys(self._symbols) if self._compared else WAITING_KEYS
 
     def _draw_compared(self, found: SessionComparison) -> None:
         listing = self.query_one(LongList)
@@ -302,7 +267,8 @@ class Compare(Screen[None]):
 
     def _lines(self, longest: int, letter: str) -> Lines:
         if not self._rows:
-            nothing = line((f'no case holds "{clean(self._words)}"   ', "strong"), ("esc shows all", "muted"))
+            shows_all = f"{keymap.key('compare.back')} shows all"
+            nothing = line((f'no case matches "{clean(self._words)}"   ', "strong"), (shows_all, "muted"))
             return Lines(1, lambda index, width: nothing, -1)
 
         def made(index: int, width: int) -> Line:
@@ -315,13 +281,6 @@ class Compare(Screen[None]):
     @property
     def _entry(self) -> CompareEntry | None:
         return self._rows[self._at] if self._rows else None
-
-    @property
-    def _errands(self) -> ActionBar:
-        return self.query_one(ActionBar)
-
-    def _panel(self, name: str) -> Panel[Any]:
-        return self.query_one(f"#{name}", Panel)
 
 
 def _keys(symbols: Symbols) -> Keys:

@@ -1,18 +1,17 @@
 """Column dialog: which columns the case table shows, and in what order."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.columns import COLUMNS, DEFAULT_COLUMNS, KEYS
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
 
 TITLES = {column.key: column.title for column in COLUMNS}
 ABOUT = {
@@ -33,10 +32,9 @@ ABOUT = {
 }
 
 
-class ColumnsPage(Screen[tuple[str, ...]]):
+class ColumnsPage(PanelScreen[tuple[str, ...]]):
     """List of columns; dismissed with the keys of the enabled ones."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "columns",
         ("space", "switch", "switch", "Show or hide it"),
@@ -58,13 +56,13 @@ class ColumnsPage(Screen[tuple[str, ...]]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the key bar."""
-        yield Panel[tuple[Line, ...]](_as_they_are, self._symbols, id="page")
+        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:
         """Show the list and its keys."""
         keys = (("space", "show or hide"), ("K J", "move it"), ("u", "the usual ones"), ("enter", "done"))
-        self.query_one("#keys", Panel).show(((self._symbols.arrows, "choose"), *keys))
+        self._panel("keys").show(((self._symbols.arrows, "choose"), *keys))
         self._show()
 
     def action_move(self, rows: int) -> None:
@@ -100,7 +98,7 @@ class ColumnsPage(Screen[tuple[str, ...]]):
     def _show(self) -> None:
         rows = [self._row(place, key) for place, key in enumerate(self._all)]
         title = line(("Columns", "strong"), ("   as many as fit are shown, the first ones first", "muted"))
-        self.query_one("#page", Panel).show((title, BLANK, *rows))
+        self._panel("page").show((title, BLANK, *rows))
 
     def _row(self, place: int, key: str) -> Line:
         on, chosen = key in self._on, place == self._at
@@ -111,7 +109,3 @@ class ColumnsPage(Screen[tuple[str, ...]]):
             (f"{title:<12}", "strong" if chosen else "plain" if on else "muted"),
             (ABOUT[key], "muted"),
         )
-
-
-def _as_they_are(lines: tuple[Line, ...], width: int, height: int, symbols: Symbols) -> tuple[Line, ...]:
-    return lines

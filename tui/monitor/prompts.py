@@ -11,7 +11,7 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.clipboard import write_report
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.widgets.input_field import Prompt
+from benchtui.tui.widgets.input_field import LineInput
 
 if TYPE_CHECKING:
     from benchtui.tui.monitor.screen import Monitor
@@ -82,7 +82,7 @@ def error_handler(
     return take
 
 
-class PromptInput(Prompt):
+class PromptInput(LineInput):
     """Input field of an open prompt, at the bottom of the screen."""
 
     def __init__(self, monitor: "Monitor", asked: TextPrompt) -> None:

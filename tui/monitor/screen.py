@@ -8,7 +8,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.timer import Timer
 
 from benchtui.sessions.errors import BenchtuiError
@@ -20,15 +19,15 @@ from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, Prompt, StatusLine
+from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
 from benchtui.tui.shell import gc_control
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import EditAsked, ExitReason, How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
-from benchtui.tui.widgets import role_styles
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.widgets.panel import PanelScreen
 
 CATCHING_UP_HZ = 200.0
 """Timer rate while a recorded session is being read. Pauses are just long enough to handle keys."""
@@ -36,10 +35,9 @@ READING_S = 0.25
 """Extra delay between two frames during that time, in seconds."""
 
 
-class Monitor(Screen[None]):
+class Monitor(PanelScreen[None]):
     """Reads a session, applies its events, and redraws changes, on one timer."""
 
-    COMPONENT_CLASSES = role_styles.CLASSES
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
@@ -95,7 +93,7 @@ class Monitor(Screen[None]):
 
     def on_mount(self) -> None:
         """Read and draw once; this starts the timer."""
-        self.query_one("#small", Panel).show("")
+        self._panel("small").show("")
         self.tick()
 
     def on_unmount(self) -> None:
@@ -129,7 +127,7 @@ class Monitor(Screen[None]):
         if not self.feed.running:
             self._leave()
             return
-        self.ask(Prompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
+        self.ask(KeyPrompt(QUIT, QUIT_KEYS, {"d": self._leave, "s": lambda: self._stop(leave=True)}))
 
     def action_detach(self) -> None:
         """Quit and leave the sweep running."""
@@ -138,7 +136,7 @@ class Monitor(Screen[None]):
     def action_ask_stop(self) -> None:
         """Stop the engine after a confirmation."""
         if self.feed.running:
-            self.ask(Prompt(STOP, STOP_KEYS, {"s": self._stop}))
+            self.ask(KeyPrompt(STOP, STOP_KEYS, {"s": self._stop}))
         else:
             self.say("no engine is at work on this session")
 
@@ -248,13 +246,13 @@ class Monitor(Screen[None]):
         with self.app.batch_update():
             keys = self.status_line.keys(self._frozen, self.picture.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
-            self.query_one("#log", Panel).show(self.status_line.log())
+            self._panel("log").show(self.status_line.log())
             if self.view and self.table_order and (self._owed or not self._frozen):
                 self._owed = False
                 self.view.renew()
                 self.picture.draw(self, self.view, self.table_order, self._notes())
 
-    def ask(self, question: Prompt) -> None:
+    def ask(self, question: KeyPrompt) -> None:
         """Show a question until it is answered."""
         self.status_line.question = question
         self.draw()
@@ -348,7 +346,7 @@ class Monitor(Screen[None]):
 
     def _notes(self) -> tuple[str, ...]:
         filtered = f"/{self.table_order.filter}" if self.table_order and self.table_order.filter else ""
-        frozen = "frozen: space" if self._frozen else ""
+        frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
         rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
         table_order = "" if self.table_order is None or self.table_order.complete else "arranging rows"
         return tuple(note for note in (filtered, table_order, frozen, rate) if note)

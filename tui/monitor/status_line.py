@@ -22,7 +22,7 @@ TYPING: Keys = (("enter", "take it"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class KeyPrompt:
     """A question answered with a key."""
 
     text: str
@@ -35,7 +35,7 @@ class StatusLine:
     """Bottom lines of the Monitor: messages, and the keys available now."""
 
     def __init__(self, feed: Feed, symbols: Symbols, clock: Clock, name: str) -> None:
-        self.question: Prompt | None = None
+        self.question: KeyPrompt | None = None
         """Question waiting for an answer."""
         self.typing: str | None = None
         """Text of the open prompt; None if there is none."""

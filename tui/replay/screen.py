@@ -159,7 +159,7 @@ class ReplayMonitor(Monitor):
         if seen != self._seen:
             self._seen, self._marks = seen, worst(replay.timeline.marks.all, replay.timeline.end_s)
         shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
-        self.query_one("#transport", Panel).show(shown)
+        self._panel("transport").show(shown)
 
     def _how(self) -> How:
         return "closed"

@@ -34,7 +34,7 @@ class ActionResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class Confirmation:
     """Action that waits for its key to be pressed again."""
 
     key: str
@@ -49,7 +49,7 @@ class Prompt:
         return ((self.key, self.does), ("esc", "keep"))
 
 
-Work = Callable[[], ActionResult | Prompt]
+Work = Callable[[], ActionResult | Confirmation]
 """Action run in a thread; raises BenchtuiError on failure."""
 
 
@@ -82,7 +82,7 @@ class ActionBar(Vertical):
         self._symbols = symbols
         self.purpose = ""
         """What the input field is for; empty while it is hidden."""
-        self.question: Prompt | None = None
+        self.question: Confirmation | None = None
 
     def compose(self) -> ComposeResult:
         """Create the message panel, and the input field that replaces it."""
@@ -139,7 +139,7 @@ class ActionBar(Vertical):
         self.say("a moment", "muted")
         self._wait_for(work)
 
-    def put(self, question: Prompt) -> None:
+    def put(self, question: Confirmation) -> None:
         """Show a question and wait for its key."""
         self.say(question.text, "bright")
         self.question = question
@@ -151,7 +151,7 @@ class ActionBar(Vertical):
         except BenchtuiError as error:
             self.say(str(error))
             return
-        if isinstance(done, Prompt):
+        if isinstance(done, Confirmation):
             self.put(done)
         else:
             self.say(done.word, "plain")

@@ -1,10 +1,11 @@
 """Panel widget: renders a snapshot as lines and redraws only the cells that changed."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from textual import events
 from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -82,6 +83,20 @@ class Panel(Widget, Generic[Snapshot]):
         before = self._lines[y] if y < len(self._lines) else BLANK
         spans = changes(before, drawn, width)
         return [Region(start, y, end - start, 1) for start, end in spans]
+
+
+class PanelScreen(Screen[ScreenResultType]):
+    """Screen made of panels."""
+
+    COMPONENT_CLASSES = role_styles.CLASSES
+
+    def _panel(self, name: str) -> Panel[Any]:
+        return self.query_one(f"#{name}", Panel)
+
+
+def given_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """Render a snapshot that already consists of lines."""
+    return lines
 
 
 def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
