@@ -319,7 +319,7 @@ class Stage:
     def app(self, place: str, app_context: AppContext, **options: Any) -> BenchtuiApp:
         """The app from which there is a way to the place."""
         if place == "replay":
-            start = Start(aim=ReplayTarget(percent=40))
+            start = Start(target=ReplayTarget(percent=40))
             return BenchtuiApp(app_context, self.story.path, start=start, clock=self.clock, **options)
         if place in ("monitor", "columns", "charts", "case", "page"):
             return BenchtuiApp(app_context, self.story.path, self.engine, clock=self.clock, **options)

@@ -17,7 +17,7 @@ async def test_a_number_leads_to_its_place(opened: Any, key: str, place: str) ->
 async def test_a_place_without_a_session_says_how_to_fill_it(opened: Any, key: str) -> None:
     async with opened() as seen:
         await seen.press(key)
-        assert "no session is open yet" in seen.text
+        assert "no session is open" in seen.text
 
 
 async def test_a_place_is_as_it_was_left(story: Any, engine: Any, opened: Any) -> None:

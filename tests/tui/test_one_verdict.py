@@ -187,17 +187,17 @@ def judged(path: Path, judging: VerdictSettings) -> Session:
 def on_the_monitor(path: Path, judging: VerdictSettings) -> Words:
     """By the table, which is drawn while cases still end."""
     session = Session()
-    book: CaseRows | None = None
+    case_rows: CaseRows | None = None
     for event in read(path).events:
         session.apply(event)
-        book = book or CaseRows(session, UNICODE, judging=judging)
+        case_rows = case_rows or CaseRows(session, UNICODE, judging=judging)
         if isinstance(event, CaseFinished):
-            book.renew([session.cases[event.case]])
+            case_rows.refresh([session.cases[event.case]])
             for case in session.cases:
-                book.row(case.index).cells["base"]
-    if book is None:
+                case_rows.row(case.index).cells["base"]
+    if case_rows is None:
         return {}
-    cells = {case.index: book.row(case.index).cells["base"] for case in session.cases}
+    cells = {case.index: case_rows.row(case.index).cells["base"] for case in session.cases}
     return {index: _word_of(*cell) for index, cell in cells.items() if not session.cases[index].config.repeat}
 
 
@@ -214,7 +214,7 @@ def on_the_charts(path: Path, judging: VerdictSettings) -> Words:
     session = Session.load(path)
     judge = CaseVerdicts(session, judging)
     for case in session.cases:
-        judge.take_in(case)
+        judge.add_ended(case)
     chart = LineChart(session, lambda case: metrics(case) if case.state == "ok" else None, UNICODE, judge)
     found: Words = {}
     for line in chart.chart.lines:
@@ -290,40 +290,40 @@ def test_the_drawn_sessions_have_every_word(folder: Path) -> None:
 
 def test_the_ratio_on_the_screen_is_that_of_the_report(path: Path) -> None:
     session = Session.load(path)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     for row in json.loads(exported.as_json(session))["cases"]:
         if row["speedup"] is not None and row["baseline"] != row["case"]:
-            assert book.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{row['speedup']:.2f}x"
+            assert case_rows.row(row["case"]).cells["base"][0].lstrip("=? ") == f"{row['speedup']:.2f}x"
 
 
 def test_the_half_width_on_the_screen_is_that_of_the_report(path: Path) -> None:
     session = Session.load(path)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     for result in measured(session):
         told = result.metrics.latency_ms.interval_percent
-        assert book.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
+        assert case_rows.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
 
 
 def test_summing_cases_up_changes_no_word_and_no_width(path: Path) -> None:
     """Steps of cases that have ended are let go of, and their figures stand for them."""
     session = Session.load(path)
-    book, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
-    book.renew(session.cases)
-    before = _cells(session, book)
+    case_rows, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
+    before = _cells(session, case_rows)
     for case in session.cases:
         if case.state == "ok" and len(case.measured):
             case.figures = metrics(case)
             case.forget_steps()
-    book.renew(())
-    after.renew(session.cases)
-    assert _cells(session, book) == _cells(session, after) == before
+    case_rows.refresh(())
+    after.refresh(session.cases)
+    assert _cells(session, case_rows) == _cells(session, after) == before
     assert exported.as_csv(Session.load(path, keep_steps=False)) == exported.as_csv(Session.load(path))
 
 
-def _cells(session: Session, book: CaseRows) -> list[tuple[str, str]]:
-    rows = [book.row(case.index).cells for case in session.cases]
+def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:
+    rows = [case_rows.row(case.index).cells for case in session.cases]
     return [(cells["base"][0], cells["interval"][0]) for cells in rows]
 
 
@@ -331,7 +331,7 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two rounds each, the first case's too many to be summed up between two pictures."""
-    session, book = Session(), None
+    session, case_rows = Session(), None
     plan = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
     sweep = Sweep(name="long", model="tiny", measure=Measure(rounds=2))
     start = SessionStarted(t=0.0, id="l", created="2026-11-21T10:00:00Z", sweep=sweep, plan=plan, host=Host())
@@ -341,15 +341,15 @@ def test_a_case_of_very_many_steps_tells_of_the_noise_once_it_is_summed_up(
         times = [[10.0 * by * dice.lognormvariate(0, 0.01) for _ in range(steps)] for by in (1.0, apart)]
         session.apply_all(_run(index, config, times, disturbed=False))
     monkeypatch.setattr("benchtui.tui.live.case_verdicts.THREAD_STEPS", 50)
-    book = CaseRows(session, UNICODE)
-    book.renew(session.cases)
+    case_rows = CaseRows(session, UNICODE)
+    case_rows.refresh(session.cases)
     case = session.cases[2]
-    assert book.judge.verdict(case) is None, "its baseline isn't summed up yet"
-    assert book.judge._known_noise()["cpu"].freedom == 4 + 2
+    assert case_rows.verdicts.verdict(case) is None, "its baseline isn't summed up yet"
+    assert case_rows.verdicts._noise_estimates()["cpu"].freedom == 4 + 2
     session.cases[0].figures = metrics(session.cases[0])
-    book.renew(())
+    case_rows.refresh(())
     (result,) = [each for each in measured(session) if each.case is case]
-    found = book.judge.verdict(case)
+    found = case_rows.verdicts.verdict(case)
     assert found is not None
     assert found.high == throughput_ratio(measured(session)[0], result).high  # type: ignore[union-attr]
 

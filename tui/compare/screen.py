@@ -16,7 +16,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.loading import AbandonedError, load
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.compare import rows as abreast
+from benchtui.tui.compare import rows as compare_rows
 from benchtui.tui.compare.panels import (
     Detail,
     Summary,
@@ -43,22 +43,22 @@ from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
     "compare",
-    ("s", "sort", "sort", "Sort", "by the plan, the slowest first, the fastest first, or the verdict"),
+    ("s", "sort", "sort", "Sort", "in plan order, slowest first, fastest first, or by verdict"),
     ("slash", "filter", "ask('filter')", "Filter", "by words of case or verdict"),
-    ("n", "next", "follow(1)", "Next of the shown cases", "after the last one the first"),
-    ("N", "previous", "follow(-1)", "Case before"),
-    ("b", "swap", "swap", "Have the next session be the base, A"),
-    ("d", "differences", "differences", "All that differs", "machines, software, work and settings"),
+    ("n", "next", "follow(1)", "Next matching case", "wraps around"),
+    ("N", "previous", "follow(-1)", "Previous matching case"),
+    ("b", "swap", "swap", "Make the next session the base, A"),
+    ("d", "differences", "differences", "All differences", "in hardware, software, workload and settings"),
     ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy", "copy", "Copy the comparison as markdown"),
     ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
-    ("escape", "back", "back", "Back", "from what is asked, then from the filter"),
+    ("escape", "back", "back", "Back", "closes the prompt, then clears the filter"),
     *keymap.movement("case", "the lower part shows both of its sides"),
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "app.leave", "Quit"),
 )
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
-ASKED = {"filter": "filter:", "export": "comparison to:"}
+INPUT_LABELS = {"filter": "filter:", "export": "comparison to:"}
 MOST_DIFFERENCES = 24
 
 
@@ -101,16 +101,16 @@ class Compare(PlaceScreen):
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
-        self._choose(self._at + rows)
+        self._select(self._at + rows)
 
     def action_follow(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
-        self._choose((self._at + rows) % max(len(self._rows), 1))
+        self._select((self._at + rows) % max(len(self._rows), 1))
 
     def action_sort(self) -> None:
         """Switch to the next sort order."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
-        self._arrange()
+        self._filter_and_sort()
 
     def action_swap(self) -> None:
         """Make the next session the base."""
@@ -122,31 +122,31 @@ class Compare(PlaceScreen):
         """Show all differences in full."""
         from benchtui.tui.pages.page import Page  # lazy import: not needed for the first paint
 
-        found = self._found()
+        found = self._require_comparison()
         if found is not None:
             self.app.push_screen(Page(lambda width: all_differences(found, width), self._symbols))
 
     def action_copy_row(self) -> None:
         """Copy the selected case to the terminal's clipboard, as a table of one row."""
         entry = self._entry
-        if self._found() is not None and entry is not None and entry.row.pair is not None:
-            self._copy(partial(_row_text, entry), "the case is copied as markdown")
+        if self._require_comparison() is not None and entry is not None and entry.row.pair is not None:
+            self._copy(partial(_row_text, entry), "copied the case as Markdown")
         else:
-            self._action_bar.say("no measured pair is chosen")
+            self._action_bar.show_message("no measured pair is selected")
 
     def action_copy(self) -> None:
         """Copy the whole comparison to the terminal's clipboard."""
-        found = self._found()
+        found = self._require_comparison()
         if found is not None:
-            self._copy(partial(_text, found), "the comparison is copied as markdown")
+            self._copy(partial(_text, found), "copied the comparison as Markdown")
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
-        found = self._found()
-        if found is None or (purpose == "export" and self._action_bar.answers("E")):
+        found = self._require_comparison()
+        if found is None or (purpose == "export" and self._action_bar.run_confirmed("E")):
             return
         name = "-vs-".join(side.name for side in found.sides[:2]) + ".md"
-        self._action_bar.ask(purpose, ASKED[purpose], {"filter": self._words, "export": name}[purpose])
+        self._action_bar.ask(purpose, INPUT_LABELS[purpose], {"filter": self._words, "export": name}[purpose])
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter."""
@@ -155,7 +155,7 @@ class Compare(PlaceScreen):
             self._filter("")
         if bar.purpose:
             bar.close()
-        bar.say()
+        bar.show_message()
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -176,7 +176,7 @@ class Compare(PlaceScreen):
         name, found = event.text.strip(), self._compared
         if event.purpose == "export" and name and found is not None:
             place = self._app_context.folder / Path(name).expanduser()
-            self._action_bar.do(partial(actions.write, partial(_text, found), place, self._paths))
+            self._action_bar.run(partial(actions.write, partial(_text, found), place, self._paths))
 
     @work(group="load", exclusive=True)
     async def _load(self) -> None:
@@ -184,42 +184,40 @@ class Compare(PlaceScreen):
         try:
             for number, path in enumerate(self._paths, 1):
                 name = self._app_context.name_of(path)
-                self._wait(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
+                self._show_waiting(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
                 session = await asyncio.to_thread(load, path, Session.apply, lambda: not self._abandoned)
                 session.judge_by(self._app_context.judging)
                 sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
-            await self._hold(tuple(sides))
+            await self._show_comparison(tuple(sides))
         except AbandonedError:
             return
         except BenchtuiError as error:
-            self._wait(clean(str(error)), "bad")
+            self._show_waiting(clean(str(error)), "bad")
 
     @work(group="load", exclusive=True)
     async def _swap(self, sides: tuple[ComparedSession, ...]) -> None:
-        await self._hold(sides)
+        await self._show_comparison(sides)
 
-    async def _hold(self, sides: tuple[ComparedSession, ...]) -> None:
+    async def _show_comparison(self, sides: tuple[ComparedSession, ...]) -> None:
         """Compare the sessions with the first one, and show the result."""
         self._compared = await asyncio.to_thread(compare_sessions, sides)
-        self._entries = abreast.entries(self._compared)
+        self._entries = compare_rows.entries(self._compared)
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(self._compared.differences) + 1, MOST_DIFFERENCES)
         self._panel("summary").styles.height = 2 if any(each.ignored for each in self._compared.against) else 1
-        self._arrange()
+        self._filter_and_sort()
         self.call_after_refresh(self._draw)
 
-    def _wait(self, word: str, role: str) -> None:
+    def _show_waiting(self, word: str, role: str) -> None:
         self._waiting = (word, role)
         self._draw()
 
-    def _found(self) -> SessionComparison | None:
+    def _require_comparison(self) -> SessionComparison | None:
         """Return the comparison. If there is none yet, show a message."""
         if self._compared is None:
             library = keymap.key("app.library")
-            self._action_bar.say(
-                f"no sessions to do that with; {library} leads to the Library, where two are marked"
-            )
+            self._action_bar.show_message(f"no sessions to compare yet: mark two in the Library ({library})")
         return self._compared
 
     def _copy(self, make: Callable[[], str], word: str) -> None:
@@ -229,18 +227,18 @@ class Compare(PlaceScreen):
             self.app.call_from_thread(self.app.copy_to_clipboard, make())
             return ActionResult(word)
 
-        self._action_bar.do(work)
+        self._action_bar.run(work)
 
     def _filter(self, words: str) -> None:
         self._words = words
-        self._arrange()
+        self._filter_and_sort()
 
-    def _arrange(self) -> None:
+    def _filter_and_sort(self) -> None:
         chosen = self._entry
-        self._rows = abreast.shown(self._entries, self._words, self._order)
-        self._choose(next((at for at, entry in enumerate(self._rows) if entry is chosen), 0))
+        self._rows = compare_rows.shown(self._entries, self._words, self._order)
+        self._select(next((at for at, entry in enumerate(self._rows) if entry is chosen), 0))
 
-    def _choose(self, at: int) -> None:
+    def _select(self, at: int) -> None:
         self._at = max(0, min(at, len(self._rows) - 1))
         self._draw()
 
@@ -271,12 +269,12 @@ class Compare(PlaceScreen):
             nothing = line((f'no case matches "{clean(self._words)}"   ', "strong"), (shows_all, "muted"))
             return Lines(1, lambda index, width: nothing, -1)
 
-        def made(index: int, width: int) -> Line:
+        def rendered(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
-            cells = abreast.row(self._rows[index], self._symbols)
-            return abreast.arrangement(width, longest, letter).line(cells, width, self._symbols, mark)
+            cells = compare_rows.row(self._rows[index], self._symbols)
+            return compare_rows.arrangement(width, longest, letter).line(cells, width, self._symbols, mark)
 
-        return Lines(len(self._rows), made, self._at)
+        return Lines(len(self._rows), rendered, self._at)
 
     @property
     def _entry(self) -> CompareEntry | None:

@@ -100,23 +100,23 @@ class Library(PlaceScreen):
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
         self._selection.move(rows)
-        self._say()
+        self._show_message()
 
     def action_follow(self, rows: int) -> None:
         """Move the selection by rows, wrapping around at the ends."""
         self._selection.follow(rows)
-        self._say()
+        self._show_message()
 
     def action_sort(self) -> None:
         """Sort by the next column."""
         self._selection.sort()
-        self._say()
+        self._show_message()
 
     def action_mark(self) -> None:
         """Toggle the mark of the selected session, and move to the next one."""
         fits = self._selection.mark()
         self._selection.move(1 if fits else 0)
-        self._say("" if fits else "as many sessions as there are letters are marked")
+        self._show_message("" if fits else "as many sessions as there are letters are marked")
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter, then the marks."""
@@ -127,7 +127,7 @@ class Library(PlaceScreen):
             bar.close()
         elif bar.question is None:
             self._selection.clear()
-        self._say()
+        self._show_message()
 
     def action_open(self, replay: bool = False) -> None:
         """Open the selected session in the Monitor, or replay it from its beginning."""
@@ -136,12 +136,12 @@ class Library(PlaceScreen):
 
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""
-        if self._action_bar.answers("u") or (item := self._item()) is None:
+        if self._action_bar.run_confirmed("u") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
+            self._show_message(f"a sweep that runs needs no resuming; {keymap.key('library.open')} shows it")
         else:
-            self._action_bar.do(partial(actions.resuming, item, self._app_context))
+            self._action_bar.run(partial(actions.resuming, item, self._app_context))
 
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
@@ -152,13 +152,15 @@ class Library(PlaceScreen):
         """Compare the marked sessions. The first one marked is the base."""
         chosen = self._selection.to_compare
         if len(chosen) < 2:
-            self._say(f"mark two or more with {keymap.key('library.mark')}; the first marked is the base")
+            self._show_message(
+                f"mark two or more with {keymap.key('library.mark')}; the first marked is the base"
+            )
         else:
             self.post_message(ComparisonAsked(tuple(item.path for item in chosen)))
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
-        if purpose == "export" and self._action_bar.answers("E"):
+        if purpose == "export" and self._action_bar.run_confirmed("E"):
             return
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
@@ -167,12 +169,12 @@ class Library(PlaceScreen):
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""
-        if self._action_bar.answers("X") or (item := self._item()) is None:
+        if self._action_bar.run_confirmed("X") or (item := self._item()) is None:
             return
         if item.engine is not None:
-            self._say("a sweep that runs can't be deleted; the Monitor stops it")
+            self._show_message("a sweep that runs can't be deleted; the Monitor stops it")
         else:
-            self._action_bar.put(actions.delete_prompt(item, self._selection.busy))
+            self._action_bar.confirm(actions.delete_prompt(item, self._selection.busy))
 
     def action_help(self) -> None:
         """Open the help page."""
@@ -194,7 +196,7 @@ class Library(PlaceScreen):
         text = event.text.strip()
         if event.purpose != "filter" and (text or event.purpose == "note"):
             here, busy = self._app_context, self._selection.busy
-            self._action_bar.do(actions.work(event.purpose, self._selection.chosen, text, here, busy))
+            self._action_bar.run(actions.work(event.purpose, self._selection.chosen, text, here, busy))
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
@@ -275,8 +277,8 @@ class Library(PlaceScreen):
     def _item(self) -> Item | None:
         """Return the selected session. If there is none, show a message."""
         if self._selection.chosen is None:
-            self._say("no session to do that with")
+            self._show_message("no session to do that with")
         return self._selection.chosen
 
-    def _say(self, word: str = "") -> None:
-        self._action_bar.say(word)
+    def _show_message(self, word: str = "") -> None:
+        self._action_bar.show_message(word)

@@ -54,24 +54,24 @@ class Monitor(PanelScreen[None]):
         self.feed = feed
         self.symbols = symbols
         self.status_line = StatusLine(feed, symbols, clock, name)
-        self.picture = MonitorLayout()
+        self.panel_layout = MonitorLayout()
         self.view: View | None = None
         """None until the first event of the session has been read."""
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
-        self._control = EngineRequests(feed)
+        self._requests = EngineRequests(feed)
         self._link = link
-        self._pace = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
+        self._refresh_rate = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
         self._timer: Timer | None = None
         self._hz = 0.0
         self._period_s = 0.0  # between two frames, once reading has caught up
         self._frozen = False
-        self._owed = False  # whether the frame that shows the frozen state is still to be drawn
+        self._frozen_frame_due = False  # whether the frame that shows the frozen state is still to be drawn
         self._clock = clock
         self._drew_s = clock()
         self._meter = Meter(symbols)
-        self._stopped = self._leaving = False
+        self._stop_requested = self._leaving = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, case and gauges, table, log, and keys."""
@@ -138,29 +138,29 @@ class Monitor(PanelScreen[None]):
         if self.feed.running:
             self.ask(KeyPrompt(STOP, STOP_KEYS, {"s": self._stop}))
         else:
-            self.say("no engine is at work on this session")
+            self.show_message("no engine is running this session")
 
     def action_engine(self, what: str) -> None:
         """Send a request to the engine, usually about the shown case."""
         try:
-            self.request(self._control.asked(what, self.shown_case))
+            self.request(self._requests.build(what, self.shown_case))
         except BenchtuiError as error:
-            self.say(str(error))
+            self.show_message(str(error))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""
         self._frozen = not self._frozen
-        self._owed = True
+        self._frozen_frame_due = True
         self.draw()
 
     def action_back(self) -> None:
         """Go back one step: question, prompt, panel, filter, then selected case."""
-        from benchtui.tui.monitor.prompts import end_typing  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.prompts import cancel_prompt  # lazy import: not needed for the first paint
 
-        if end_typing(self) or self.status_line.question is not None:
+        if cancel_prompt(self) or self.status_line.question is not None:
             self.status_line.question = None
-        elif self.picture.zoomed is not None:
-            self.picture.zoom(self, None)
+        elif self.panel_layout.zoomed is not None:
+            self.panel_layout.zoom(self, None)
         elif self.table_order is not None and self.table_order.filter:
             self.table_order.filter = ""
         elif self.table_order is not None:
@@ -169,8 +169,8 @@ class Monitor(PanelScreen[None]):
 
     def action_move(self, rows: int) -> None:
         """Move the selection, starting at the shown case; in the log, scroll."""
-        if self.picture.zoomed == "log":
-            self.picture.scroll(-rows)
+        if self.panel_layout.zoomed == "log":
+            self.panel_layout.scroll(-rows)
         elif self.table_order is not None:
             self.table_order.move(rows, self.shown_case)
         self.draw()
@@ -184,12 +184,12 @@ class Monitor(PanelScreen[None]):
 
     def action_view(self, what: str) -> None:
         """Zoom a panel, switch to the next one, or toggle the histogram."""
-        self.picture.change(self, what, "gauges" if self.feed.session.nodes else "band")
+        self.panel_layout.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
     def action_pace(self, what: str) -> None:
         """Change the refresh rate: ``faster``, ``slower``, or ``quiet``."""
-        self._pace.change(what, self.feed.processors)
+        self._refresh_rate.change(what, self.feed.processors)
         self.tick()
 
     def action_cost(self) -> None:
@@ -200,15 +200,20 @@ class Monitor(PanelScreen[None]):
 
     def action_ask(self, what: str) -> None:
         """Open a prompt: ``filter``, ``add`` a case, or ``export`` a report."""
-        from benchtui.tui.monitor.prompts import begin_typing  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.prompts import open_prompt  # lazy import: not needed for the first paint
 
-        begin_typing(self, what, self._control)
+        open_prompt(self, what, self._requests)
 
     def action_open(self, what: str) -> None:
         """Open a case's ``detail``, ``help``, or ``columns``; copy the ``row`` or the ``report``."""
-        from benchtui.tui.monitor.dialogs import OPEN  # lazy import: not needed for the first paint
+        from benchtui.tui.monitor.dialogs import OPEN  # lazy imports: not needed for the first paint
+        from benchtui.tui.monitor.help import monitor_help
+        from benchtui.tui.pages.help import open_help
 
-        OPEN[what](self)
+        if what == "help":
+            open_help(self, self.symbols, monitor_help)
+        else:
+            OPEN[what](self)
 
     def action_replay(self) -> None:
         """Replay the recording from the beginning."""
@@ -220,18 +225,18 @@ class Monitor(PanelScreen[None]):
 
     def tick(self) -> None:
         """Read new events, adjust the timer, and redraw what changed."""
-        self._pace.cost.read(self.feed.poll)
+        self._refresh_rate.cost.read(self.feed.poll)
         gc_control.disable() if self.feed.reading else gc_control.freeze_and_enable()
-        if self.feed.cache.waits:
-            self.run_worker(self._hold())
-        self._look()
-        self._arrange()
+        if self.feed.cache.has_pending_work:
+            self.run_worker(self._run_cache())
+        self._update_view()
+        self._continue_sorting()
         if self._leaving and not self.feed.running:
             self._leave()
-        self._keep_pace()
+        self._adjust_timer()
         self._meter.weigh(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
         self.status_line.aside = self._meter.words
-        if self._settled or self._clock() - self._drew_s >= self._period_s + READING_S:
+        if self._complete or self._clock() - self._drew_s >= self._period_s + READING_S:
             self.draw()
 
     def draw(self) -> None:
@@ -242,40 +247,43 @@ class Monitor(PanelScreen[None]):
         if not self.is_current or self._link.congested:
             return
         self._drew_s = self._clock()
-        self._pace.cost.drew()
+        self._refresh_rate.cost.drew()
         with self.app.batch_update():
-            keys = self.status_line.keys(self._frozen, self.picture.zoomed is not None)
+            keys = self.status_line.keys(self._frozen, self.panel_layout.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
             self._panel("log").show(self.status_line.log())
-            if self.view and self.table_order and (self._owed or not self._frozen):
-                self._owed = False
-                self.view.renew()
-                self.picture.draw(self, self.view, self.table_order, self._notes())
+            if self.view and self.table_order and (self._frozen_frame_due or not self._frozen):
+                self._frozen_frame_due = False
+                self.view.update()
+                self.panel_layout.draw(self, self.view, self.table_order, self._notes())
 
     def ask(self, question: KeyPrompt) -> None:
         """Show a question until it is answered."""
         self.status_line.question = question
         self.draw()
 
-    def say(self, word: str) -> None:
-        """Show a message below the table for ``WORD_S`` seconds."""
-        self.status_line.say(word)
+    def show_message(self, text: str) -> None:
+        """Show a message below the table for ``MESSAGE_S`` seconds."""
+        self.status_line.show_message(text)
         self.draw()
 
     def request(self, request: Request) -> None:
         """Send a request to the engine without blocking the UI."""
-        self.say(request.word)
-        self.run_worker(self.wait_for(request.call))
+        self.show_message(request.message)
+        self.run_in_thread(request.call)
 
-    async def wait_for(self, call: Callable[[], object], done: str = "") -> None:
+    def run_in_thread(self, call: Callable[[], object], done: str = "") -> None:
         """Run a call in a thread, then show its error or ``done``."""
+        self.run_worker(self._finish(call, done))
+
+    async def _finish(self, call: Callable[[], object], done: str) -> None:
         try:
             await asyncio.to_thread(call)
         except BenchtuiError as error:
-            self._leaving = self._stopped = False
-            self.say(str(error))
+            self._leaving = self._stop_requested = False
+            self.show_message(str(error))
         else:
-            self.say(done) if done else self.draw()
+            self.show_message(done) if done else self.draw()
 
     @property
     def shown_case(self) -> CaseState | None:
@@ -284,58 +292,63 @@ class Monitor(PanelScreen[None]):
             return None
         return self.view.case(self.table_order.chosen)
 
-    async def _hold(self) -> None:
+    async def _run_cache(self) -> None:
         """Summarize or reload steps of ended cases until nothing is pending."""
         cache = self.feed.cache
-        while cache.waits:
-            looked = cache.looked
-            await cache.go_on()
+        while cache.has_pending_work:
+            loaded = cache.loaded
+            await cache.run_pending()
             if cache.problem:
-                self.say(cache.problem)
+                self.show_message(cache.problem)
                 cache.problem = ""
-            if looked is not cache.looked:
+            if loaded is not cache.loaded:
                 self.draw()
         if self.view is not None:
-            self.view.book.renew(())
+            self.view.case_rows.refresh(())
         self.draw()
 
-    def _look(self) -> None:
+    def _update_view(self) -> None:
         """Create a view for the current session. A replay that seeks back has a new one."""
         session, view = self.feed.session, self.view
         if session.started is None:
             self.view = self.table_order = None
         elif view is None or view.session is not session:
             self.view = View(self.feed, self.symbols, self.session_name, view)
-            before, self.table_order = self.table_order, TableOrder(session, self.view.book.value, self._clock)
+            before, self.table_order = (
+                self.table_order,
+                TableOrder(session, self.view.case_rows.value, self._clock),
+            )
             self.table_order.columns, self.table_order.sorting = (
                 self.preferences.columns,
                 self.preferences.sorting,
             )
             if before is not None:
-                self.table_order.take_over(before)
+                self.table_order.copy_from(before)
 
     @property
-    def _settled(self) -> bool:
+    def _complete(self) -> bool:
         """Whether everything written has been read and the table order is complete."""
         return self.feed.caught_up and (self.table_order is None or self.table_order.complete)
 
-    def _arrange(self) -> None:
+    def _continue_sorting(self) -> None:
         """Continue sorting the table, if it has very many rows."""
         table_order = self.table_order
         if table_order is None or table_order.complete:
             return
-        table_order.go_on()
-        if self._settled:
-            from benchtui.tui.monitor.prompts import tell_again  # lazy import: not needed for the first paint
+        table_order.continue_sorting()
+        if self._complete:
+            from benchtui.tui.monitor.prompts import (
+                refresh_prompt,  # lazy import: not needed for the first paint
+            )
 
-            tell_again(self)
+            refresh_prompt(self)
 
-    def _keep_pace(self) -> None:
+    def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
-        if self._settled:
-            self._pace.cost.look()
-            hz = self._pace.hz(self.feed.measuring, self.feed.processors)
+        if self._complete:
+            self._refresh_rate.cost.look()
+            hz = self._refresh_rate.hz(self.feed.measuring, self.feed.processors)
             self._period_s = 1 / hz
         self._meter.due_in(1 / hz)
         if hz != self._hz:
@@ -347,18 +360,18 @@ class Monitor(PanelScreen[None]):
     def _notes(self) -> tuple[str, ...]:
         filtered = f"/{self.table_order.filter}" if self.table_order and self.table_order.filter else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
-        rate = self._pace.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
-        table_order = "" if self.table_order is None or self.table_order.complete else "arranging rows"
+        rate = self._refresh_rate.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
+        table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"
         return tuple(note for note in (filtered, table_order, frozen, rate) if note)
 
     def _stop(self, *, leave: bool = False) -> None:
-        self._stopped, self._leaving = True, leave
-        self.request(self._control.stop())
+        self._stop_requested, self._leaving = True, leave
+        self.request(self._requests.stop())
 
     def _leave(self) -> None:
         self.app.exit(ExitReason(self._how(), self.feed.path))
 
     def _how(self) -> How:
         if self.feed.session.finished is not None:
-            return "stopped" if self._stopped else "finished"
+            return "stopped" if self._stop_requested else "finished"
         return "detached" if self.feed.running else "cut off"

@@ -39,7 +39,7 @@ class EmptyScreen(PanelScreen[None]):
     def on_mount(self) -> None:
         """Show the content."""
         self._panel("places").show(self._place)
-        self._panel("page").show("no session is open yet")
+        self._panel("page").show("no session is open")
         self._panel("keys").show(KEYS)
 
     def action_help(self) -> None:

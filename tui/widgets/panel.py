@@ -60,7 +60,7 @@ class Panel(Widget, Generic[Snapshot]):
     def notify_style_update(self) -> None:
         """Drop the cached styles of the previous theme."""
         super().notify_style_update()
-        self._styles.forget()
+        self._styles.clear()
 
     def render_line(self, y: int) -> Strip:
         """Render a line. If the size is new, redraw now; the resize event comes later."""
@@ -101,4 +101,7 @@ def given_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols
 
 def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the terminal's size and the minimum size."""
-    return [line(("terminal too small", "strong")), line((f"{width} by {height}; 60 by 20 at least", "muted"))]
+    return [
+        line(("terminal too small", "strong")),
+        line((f"{width} by {height}; 60 by 20 needed", "muted")),
+    ]

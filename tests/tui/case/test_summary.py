@@ -68,7 +68,7 @@ def test_of_cuda_graphs_the_memory_of_tensors_is_absent_with_its_reason() -> Non
     graphs = Config(device="cuda:0", compile="reduce-overhead")
     peaks = "Memory, peaks while measured"
     assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
-        "allocated by tensors not seen in CUDA graphs",
+        "allocated by tensors not measurable with CUDA graphs",
         "reserved by torch 900 MB",
     ]
     known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)

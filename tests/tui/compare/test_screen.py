@@ -90,7 +90,7 @@ async def test_without_sessions_it_says_how_to_choose_them(opened: Any) -> None:
         for key in ("d", "y", "Y", "E", "slash", "b", "s", "n", "N", "down", "escape"):
             await seen.press(key)
         await seen.press("d")
-        assert "no sessions to do that with" in seen.text
+        assert "no sessions to compare yet: mark two in the Library (4)" in seen.text
 
 
 async def test_cases_stand_beside_each_other_with_their_verdict(opened: Any, pair: Pair) -> None:
@@ -148,7 +148,7 @@ async def test_a_case_that_was_lost_is_told(opened: Any, pair: Pair) -> None:
         assert "1 lost" in shown.text
         assert "✗ lost" in shown.rows[2] and "A: ok; B: out of memory" in shown.rows[2]
         await shown.press("G", "y")
-        assert "no measured pair is chosen" in shown.word
+        assert "no measured pair is selected" in shown.word
 
 
 async def test_keys_choose_sort_and_filter(opened: Any, pair: Pair) -> None:
@@ -245,14 +245,14 @@ async def test_figures_without_steps_are_compared_without_a_picture(opened: Any,
         shown = await Shown(seen, (reference, reference)).begin()
         assert "? unsure" in shown.rows[0]
         assert "mean 449.57 ms" in shown.text
-        assert "no steps to draw: a source kept none" in shown.text
+        assert "no steps to plot: a session recorded none" in shown.text
 
 
 async def test_help_names_the_keys(opened: Any, pair: Pair) -> None:
     async with opened() as seen:
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         await shown.press("question_mark")
-        assert "Have the next session be the base, A" in shown.text
+        assert "Make the next session the base, A" in shown.text
         await shown.press("escape")
         assert isinstance(seen.app.screen, Compare)
 

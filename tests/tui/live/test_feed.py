@@ -65,7 +65,7 @@ def test_an_engine_that_died_is_noticed_within_a_second(story: Any, engine: Any,
     clock.now_s += 1
     feed.poll()
     assert feed.cut_off and not feed.running
-    assert feed.last_words == "the disk is full"
+    assert feed.exit_message == "the disk is full"
     feed.close()
 
 

@@ -24,8 +24,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def all_done(feed: Feed) -> None:
-    while feed.cache.waits:
-        await feed.cache.go_on()
+    while feed.cache.has_pending_work:
+        await feed.cache.run_pending()
 
 
 @pytest.fixture
@@ -82,20 +82,20 @@ async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any)
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
-    books = [CaseRows(session, UNICODE) for session in (feed.session, whole)]
-    for book, session in zip(books, (feed.session, whole), strict=True):
-        book.renew(session.cases)
+    row_sets = [CaseRows(session, UNICODE) for session in (feed.session, whole)]
+    for case_rows, session in zip(row_sets, (feed.session, whole), strict=True):
+        case_rows.refresh(session.cases)
     for index in range(5):
-        assert books[0].row(index) == books[1].row(index)
+        assert row_sets[0].row(index) == row_sets[1].row(index)
         cases = feed.session.cases[index], whole.cases[index]
-        figures = [book.figures(case) for book, case in zip(books, cases, strict=True)]
+        figures = [case_rows.metrics(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert figures[0].n == figures[1].n
         assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
         assert figures[0].samples_per_s == pytest.approx(figures[1].samples_per_s)
-        parts = [book.parts(case) for book, case in zip(books, cases, strict=True)]
+        parts = [case_rows.parts(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
         assert [part.mean_ms for part in parts[0]] == pytest.approx([part.mean_ms for part in parts[1]])
-        assert books[0].rate(cases[0]) == pytest.approx(books[1].rate(cases[1]))
+        assert row_sets[0].rate(cases[0]) == pytest.approx(row_sets[1].rate(cases[1]))
     feed.close()
 
 
@@ -105,13 +105,13 @@ async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, rea
     await all_done(feed)
     for index in (2, 0):
         case = feed.session.cases[index]
-        assert feed.cache.looked_at(case, feed.session.machine) is None
+        assert feed.cache.get(case, feed.session.machine) is None
         await all_done(feed)
-        looked = feed.cache.looked_at(case, feed.session.machine)
-        assert looked is not None
-        assert looked.case.measured == whole.cases[index].measured
-        assert looked.case.warmup == whole.cases[index].warmup
-        assert looked.spread.n == STEPS
+        loaded = feed.cache.get(case, feed.session.machine)
+        assert loaded is not None
+        assert loaded.case.measured == whole.cases[index].measured
+        assert loaded.case.warmup == whole.cases[index].warmup
+        assert loaded.stats.n == STEPS
         assert not case.steps_held
     feed.close()
 
@@ -122,11 +122,11 @@ async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any,
     await all_done(feed)
     story.path.unlink()
     case = feed.session.cases[0]
-    feed.cache.looked_at(case, feed.session.machine)
+    feed.cache.get(case, feed.session.machine)
     await all_done(feed)
     assert "can't be read" in feed.cache.problem
-    looked = feed.cache.looked_at(case, feed.session.machine)
-    assert looked is not None and looked.spread.n == 0 and feed.cache.idle
+    loaded = feed.cache.get(case, feed.session.machine)
+    assert loaded is not None and loaded.stats.n == 0 and feed.cache.idle
     feed.close()
 
 
@@ -137,12 +137,12 @@ async def test_a_case_of_very_many_steps_waits_for_its_figures(
     monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     five(story)
     feed = read()
-    book = CaseRows(feed.session, UNICODE)
-    book.renew(feed.session.cases)
+    case_rows = CaseRows(feed.session, UNICODE)
+    case_rows.refresh(feed.session.cases)
     last = feed.session.cases[4]
-    assert book.row(4).cells["p50"][0] == "–" and book.figures(last) is None
+    assert case_rows.row(4).cells["p50"][0] == "–" and case_rows.metrics(last) is None
     await all_done(feed)
-    assert book.row(4).cells["p50"][0] == "14.02" and last.steps_held
+    assert case_rows.row(4).cells["p50"][0] == "14.02" and last.steps_held
     feed.close()
 
 
@@ -152,10 +152,10 @@ async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_pic
     monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
     story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
     feed = read()
-    book, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
+    case_rows, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
     for n in (40, 80, 120):
-        book.take_in(())
-        assert [book.spread(case).n, book.figures(case).n, book.spread(case).n] == [n] * 3
+        case_rows.add_ended(())
+        assert [case_rows.stats(case).n, case_rows.metrics(case).n, case_rows.stats(case).n] == [n] * 3
     feed.close()
 
 
@@ -165,7 +165,7 @@ async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: A
         while not seen.app._feed.cache.idle:
             await seen.look()
         await seen.press("home")
-        while seen.app.screen.picture and "reading its steps again" in "".join(seen.panel("band")):
+        while seen.app.screen.picture and "reloading its steps" in "".join(seen.panel("band")):
             await seen.look()
         assert any("p50" in line for line in seen.panel("band"))
         await seen.press("enter", "tab", "tab")
@@ -227,14 +227,14 @@ async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, 
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
     case = feed.session.cases[0]
-    feed.cache.looked_at(case, feed.session.machine)
+    feed.cache.get(case, feed.session.machine)
     await all_done(feed)
-    looked = feed.cache.looked_at(case, feed.session.machine)
-    assert looked is not None
+    loaded = feed.cache.get(case, feed.session.machine)
+    assert loaded is not None
     begin_s, end_s = case.finished.measured_s
     for name in ("power_w", "temperature_c"):
         again, kept = (
-            machine.gpus[0].between(name, begin_s, end_s) for machine in (looked.machine, whole.machine)
+            machine.gpus[0].between(name, begin_s, end_s) for machine in (loaded.machine, whole.machine)
         )
         assert again == kept != []
     feed.close()
@@ -255,6 +255,6 @@ async def test_the_screen_shows_readings_that_were_let_go_of(story: Any, opened:
     async with opened(story.path) as seen:
         assert "310 W" in seen.text or "330 W" in seen.text
         await seen.press("home", "enter", "tab", "tab", "tab")
-        while "taking its readings from the record again" in seen.text:
+        while "reloading its readings" in seen.text:
             await seen.look()
         assert "power W" in seen.text and "40 readings" in seen.text

@@ -15,7 +15,7 @@ def table_order(story: Any, values: dict[int, float | None]) -> TableOrder:
 def all_of(made: TableOrder) -> list[int]:
     """The order, once it is complete."""
     while len(made.order) and not made.complete:
-        made.go_on()
+        made.continue_sorting()
     return list(made.order)
 
 
@@ -55,9 +55,9 @@ def test_moves_follow_what_is_shown(story: Any) -> None:
     assert made.chosen == 2
     made.move(5, None)
     assert made.chosen == 2
-    made.match(1, None)
+    made.cycle(1, None)
     assert made.chosen == 0
-    made.match(-1, None)
+    made.cycle(-1, None)
     assert made.chosen == 2
 
 
@@ -84,7 +84,7 @@ def test_very_many_rows_are_arranged_in_slices_while_the_order_before_stands(sto
     assert list(made.order) == list(range(1000)) and not made.complete
     while not made.complete:
         assert made.order[0] == 0
-        made.go_on()
+        made.continue_sorting()
     assert list(made.order) == list(range(999, -1, -1)) and made.place(999) == 0
 
 
@@ -97,5 +97,5 @@ def test_another_wish_ends_the_arranging_before(story: Any) -> None:
     made.filter = "bs=777"
     assert len(made.order) == 1000
     while not made.complete:
-        made.go_on()
+        made.continue_sorting()
     assert list(made.order) == [776]

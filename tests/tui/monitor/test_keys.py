@@ -186,7 +186,7 @@ async def test_without_an_engine_the_keys_say_so(story: Any, opened: Any) -> Non
     async with opened(story.path) as seen:
         for key in ("P", "X", "r"):
             await seen.press("g", key)
-            assert "no engine is at work on this session" in seen.panel("log")[-1]
+            assert "no engine is running this session" in seen.panel("log")[-1]
 
 
 async def test_the_row_is_copied_as_markdown(story: Any, engine: Any, opened: Any) -> None:

@@ -19,17 +19,17 @@ def made(story: Any, engine: Any, clock: Any) -> Any:
 
 
 def test_each_request_reaches_the_engine(made: Any, engine: Any) -> None:
-    control, cases = made
+    requests, cases = made
     for request in (
-        control.pause(),
-        control.skip(None),
-        control.skip(cases[1]),
-        control.again(cases[0]),
-        control.drop(cases[2]),
-        control.shift(cases[3], -1),
-        control.shift(cases[2], 1),
-        control.add("batch_size=64 precision=fp16", cases[0].config),
-        control.stop(),
+        requests.pause(),
+        requests.skip(None),
+        requests.skip(cases[1]),
+        requests.rerun(cases[0]),
+        requests.drop(cases[2]),
+        requests.move(cases[3], -1),
+        requests.move(cases[2], 1),
+        requests.add("batch_size=64 precision=fp16", cases[0].config),
+        requests.stop(),
     ):
         request.call()
     assert engine.told == [
@@ -57,18 +57,18 @@ def test_each_request_reaches_the_engine(made: Any, engine: Any) -> None:
     ],
 )
 def test_a_case_that_cannot_be_added_is_told_in_one_line(made: Any, words: str, told: str) -> None:
-    control, cases = made
+    requests, cases = made
     with pytest.raises(BenchtuiError) as error:
-        control.add(words, cases[0].config)
+        requests.add(words, cases[0].config)
     assert told in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_wrong_case_is_refused_in_words(made: Any) -> None:
-    control, cases = made
+    requests, cases = made
     for attempt in (
-        lambda: control.again(cases[1]),
-        lambda: control.drop(cases[0]),
-        lambda: control.drop(None),
+        lambda: requests.rerun(cases[1]),
+        lambda: requests.drop(cases[0]),
+        lambda: requests.drop(None),
     ):
         with pytest.raises(BenchtuiError, match="choose a case that"):
             attempt()
@@ -78,6 +78,6 @@ def test_without_an_engine_every_request_says_so(story: Any, clock: Any) -> None
     story.begin().case(0)
     feed = Feed(story.path, None, clock)
     feed.poll()
-    with pytest.raises(BenchtuiError, match="no engine is at work"):
+    with pytest.raises(BenchtuiError, match="no engine is running"):
         EngineRequests(feed).pause()
     feed.close()

@@ -204,7 +204,7 @@ async def test_a_small_terminal_gets_a_word(story: Any, engine: Any, opened: Any
     story.begin()
     async with opened(story.path, engine, size=(50, 15)) as seen:
         assert "terminal too small" in seen.text
-        assert "50 by 15; 60 by 20 at least" in seen.text
+        assert "50 by 15; 60 by 20 needed" in seen.text
         await seen.pilot.resize_terminal(120, 40)
         await seen.look()
         assert "too small" not in seen.text and "trial" in seen.text
@@ -262,7 +262,7 @@ async def test_skip_tells_the_engine_and_says_so(story: Any, engine: Any, opened
     story.begin()
     async with opened(story.path, engine) as seen:
         await seen.press("x")
-        assert seen.panel("log")[-1] == "no case runs at this moment"
+        assert seen.panel("log")[-1] == "no case is running"
         story.start(0)
         await seen.look()
         await seen.press("x")

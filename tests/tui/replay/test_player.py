@@ -76,7 +76,7 @@ def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "aim"),
+    ("text", "target"),
     [
         ("90", ReplayTarget(seconds=90.0)),
         (" 12.5 s", ReplayTarget(seconds=12.5)),
@@ -89,15 +89,15 @@ def test_a_key_that_is_held_goes_ever_further(clock: Any) -> None:
         ("Case3", ReplayTarget(case=3)),
     ],
 )
-def test_a_moment_is_a_time_a_share_or_a_case(text: str, aim: ReplayTarget) -> None:
-    assert ReplayTarget.parse(text) == aim
+def test_a_moment_is_a_time_a_share_or_a_case(text: str, target: ReplayTarget) -> None:
+    assert ReplayTarget.parse(text) == target
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "-3", "101%", "1:2:3:4", "case", "case x", "1e9", "nan", "٣", "9" * 400]
 )
 def test_what_is_no_moment_is_refused_with_what_is(text: str) -> None:
-    with pytest.raises(BenchtuiError, match="is no moment of a session; give 90, 1:30, 50% or case 3"):
+    with pytest.raises(BenchtuiError, match="is not a position: use 90, 1:30, 50% or case 3"):
         ReplayTarget.parse(text)
 
 
@@ -110,6 +110,6 @@ def test_a_share_and_a_case_are_looked_up_in_the_record(story: Any, tmp_path: Pa
     assert ReplayTarget(percent=25.0).moment(timeline) == end_s / 4
     assert ReplayTarget(case=1).moment(timeline) == 10.0
     assert ReplayTarget(case=2).moment(timeline) == end_s - 4.0
-    with pytest.raises(BenchtuiError, match="case 3 never began; the session has 3 cases"):
+    with pytest.raises(BenchtuiError, match="case 3 never started; the session has 3 cases"):
         ReplayTarget(case=3).moment(timeline)
     timeline.close()

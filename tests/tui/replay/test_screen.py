@@ -52,7 +52,7 @@ async def test_it_begins_at_the_beginning_and_plays(recorded: Path, opened: Any)
 
 
 async def test_a_case_is_seen_as_it_ran(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         assert "running" not in seen.panel("heading")[0] and "left" in seen.panel("heading")[0]
         assert seen.panel("current")[1].startswith("measuring")
         assert "▲ oom" in seen.table[1] and "▶ 90/90" in seen.table[2]
@@ -61,7 +61,7 @@ async def test_a_case_is_seen_as_it_ran(recorded: Path, opened: Any) -> None:
 
 
 async def test_the_time_left_is_that_of_the_record(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=31.5))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=31.5))) as seen:
         left = round(end_of(recorded) - 31.5)
         assert seen.panel("heading")[0].endswith(f" {left} s left")
 
@@ -148,7 +148,7 @@ async def test_angles_change_the_speed(recorded: Path, opened: Any) -> None:
 
 @pytest.mark.parametrize("key", "0123456789")
 async def test_numbers_go_to_shares_of_the_record(recorded: Path, opened: Any, key: str) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(percent=33.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(percent=33.0))) as seen:
         await seen.press("space", key)
         assert isinstance(seen.app.screen, ReplayMonitor)
         assert seen.app._feed.now_s == pytest.approx(end_of(recorded) * int(key) / 10)
@@ -171,7 +171,7 @@ async def test_g_asks_for_a_moment(recorded: Path, opened: Any, typed: str, at_s
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("soon", "'soon' is no moment of a session"), ("case 9", "case 9 never began; the session has 3 cases")],
+    [("soon", "'soon' is no moment of a session"), ("case 9", "case 9 never started; the session has 3 cases")],
 )
 async def test_a_moment_that_is_none_is_told(recorded: Path, opened: Any, typed: str, said: str) -> None:
     async with opened(recorded, start=Start()) as seen:
@@ -215,7 +215,7 @@ async def test_R_replays_a_session_that_is_open(recorded: Path, opened: Any) -> 
 
 
 async def test_parentheses_lead_to_other_places_and_the_replay_waits_there(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         assert "( ) place" in seen.panel("heading")[1]
         await seen.press("space", *_names(")"))
         assert "▸3 Charts" in seen.panel("places")[0]
@@ -226,7 +226,7 @@ async def test_parentheses_lead_to_other_places_and_the_replay_waits_there(recor
 
 
 async def test_tab_zooms_as_in_the_monitor_and_esc_leaves_the_panel_first(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("tab")
         assert seen.panel("zoom")[0].startswith("Step times")
         assert seen.panel("keys")[0].split()[:2] == ["z", "back"]
@@ -249,7 +249,7 @@ async def test_at_the_end_it_stops_and_space_plays_once_more(recorded: Path, ope
 
 
 async def test_a_case_chosen_stays_chosen_at_other_moments(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("space", "G")
         assert "case 3 of 3" in seen.panel("current")[0]
         await seen.press("1")
@@ -274,20 +274,20 @@ async def test_every_key_of_the_transport_is_in_the_palette_and_none_of_a_live_s
 
 
 async def test_q_quits_at_once_and_says_which_session(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press("q")
     assert seen.app.return_value == ExitReason("closed", recorded)
 
 
 async def test_leaving_from_another_place_asks_nothing_either(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
         await seen.press(*_names(")"), "q")
         await seen.pilot.pause()
     assert seen.app.return_value == ExitReason("closed", recorded)
 
 
 async def test_a_moment_that_was_asked_for_and_is_not_there_is_told(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(case=7))) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(case=7))) as seen:
         assert "case 7 never began" in seen.panel("log")[-1]
         assert "0/3 cases" in seen.panel("heading")[0]
 
@@ -308,7 +308,7 @@ async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:
     story.finish(1, "interrupted").finish(2, "interrupted").end("interrupted")
     cut_s = story.t
     story.resume(1, 2).wait(5.0).case(1).case(2).end()
-    async with opened(story.path, start=Start(aim=ReplayTarget(percent=100))) as seen:
+    async with opened(story.path, start=Start(target=ReplayTarget(percent=100))) as seen:
         assert "3/3 cases" in seen.panel("heading")[0] and "completed" in seen.panel("heading")[0]
         assert all("✓ ok" in row for row in seen.table[:3])
         said = ""
@@ -355,7 +355,7 @@ async def test_outliers_are_events_too(story: Any, opened: Any) -> None:
 async def test_the_transport_line_is_there_at_every_size(
     recorded: Path, opened: Any, size: tuple[int, int]
 ) -> None:
-    async with opened(recorded, start=Start(aim=ReplayTarget(seconds=35.0)), size=size) as seen:
+    async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0)), size=size) as seen:
         lines = seen.text.splitlines()
         assert any("playing" in line and "0:35.0" in line and "2026-11-21" in line for line in lines)
         assert lines[-1].strip().startswith("space")

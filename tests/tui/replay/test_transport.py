@@ -5,7 +5,7 @@ import pytest
 from benchtui.sessions.replay.markers import TimelineEvent
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.replay.transport import State, Transport, clock_text, transport_lines, worst
+from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, transport_lines
 
 ORIGINS = ("demo, recorded 2026-11-21 on box", "demo, recorded 2026-11-21", "demo 2026-11-21")
 
@@ -58,10 +58,10 @@ def test_what_happened_stands_below_its_moment_and_the_worst_wins() -> None:
 
 def test_of_very_many_marks_the_worst_of_each_moment_are_kept() -> None:
     begins = [TimelineEvent(t / 10, "begin", t) for t in range(100_000)]
-    kept = worst(sorted([*begins, TimelineEvent(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
+    kept = most_severe(sorted([*begins, TimelineEvent(5000.0, "failed", 1)], key=lambda mark: mark.t), 10_000.0)
     assert 900 <= len(kept) <= 1001
     assert [mark.t for mark in kept if mark.kind == "failed"] == [5000.0]
-    assert worst([TimelineEvent(0.0, "ok", 0)], 0.0) == ()
+    assert most_severe([TimelineEvent(0.0, "ok", 0)], 0.0) == ()
 
 
 def test_before_the_end_is_known_there_is_no_share_of_it() -> None:
