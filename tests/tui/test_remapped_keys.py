@@ -25,7 +25,7 @@ def text(lines: Sequence[Line]) -> str:
 
 @pytest.fixture(autouse=True)
 def mapped() -> None:
-    """A user's key map. The autouse fixture ``usual_keys`` clears it."""
+    """A user's key map. The autouse fixture ``default_keys`` clears it."""
     keymap.set_user_map(
         {
             "app.sweep": "f6",

@@ -15,7 +15,7 @@ async def edit(pilot: Any) -> None:
 
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_the_editor_while_typing(
+def test_editor_snapshot_while_typing(
     app_context: Any, snap_compare: Any, theme: str, size: tuple[int, int]
 ) -> None:
     app = BenchtuiApp(app_context, theme=theme)

@@ -40,7 +40,7 @@ def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pyt
 
 @SIZES
 @THEMES
-def test_the_library(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_library_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def mark(pilot: Any) -> None:
         await pilot.press("4")
         await settled(pilot)
@@ -53,7 +53,7 @@ def test_the_library(shelf: AppContext, snap_compare: Any, theme: str, size: tup
 
 @SIZES
 @THEMES
-def test_a_comparison(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
         pilot.app.post_message(ComparisonAsked((folder / "before.json", folder / "after.json")))

@@ -50,7 +50,7 @@ def on_a_cluster(story: Any) -> None:
 @pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "usual"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_monitor(
+def test_monitor_snapshot(
     story: Any,
     engine: Any,
     app_context: Any,

@@ -49,7 +49,7 @@ def five(story: Any) -> Any:
     return story
 
 
-async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(story: Any, read: Any) -> None:
+async def test_newest_cases_keep_steps_and_older_ones_only_metrics(story: Any, read: Any) -> None:
     five(story)
     feed = read()
     await all_done(feed)
@@ -59,7 +59,7 @@ async def test_the_newest_cases_keep_their_steps_and_the_others_their_figures(st
     feed.close()
 
 
-async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
+async def test_a_short_case_keeps_its_steps(story: Any, read: Any) -> None:
     story.begin(batch_sizes=tuple(range(1, 31)))
     for case in range(30):
         story.case(case, 10.0, 20)
@@ -69,7 +69,7 @@ async def test_a_case_of_few_steps_keeps_them(story: Any, read: Any) -> None:
     feed.close()
 
 
-async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
+async def test_a_replay_evicts_no_steps(story: Any, clock: Any) -> None:
     five(story).end()
     replay = Replay(story.path, None, clock)
     replay.poll()
@@ -78,7 +78,7 @@ async def test_a_replay_lets_go_of_nothing(story: Any, clock: Any) -> None:
     replay.close()
 
 
-async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any) -> None:
+async def test_rows_are_unchanged_after_steps_are_evicted(story: Any, read: Any) -> None:
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
@@ -99,7 +99,7 @@ async def test_rows_say_the_same_once_steps_are_let_go_of(story: Any, read: Any)
     feed.close()
 
 
-async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, read: Any) -> None:
+async def test_viewing_a_case_reloads_its_steps(story: Any, read: Any) -> None:
     five(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
@@ -116,7 +116,7 @@ async def test_a_case_that_is_looked_at_has_its_steps_read_again(story: Any, rea
     feed.close()
 
 
-async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any, read: Any) -> None:
+async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read: Any) -> None:
     five(story)
     feed = read()
     await all_done(feed)
@@ -130,7 +130,7 @@ async def test_a_file_taken_away_is_told_once_and_not_tried_for_ever(story: Any,
     feed.close()
 
 
-async def test_a_case_of_very_many_steps_waits_for_its_figures(
+async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
@@ -146,7 +146,7 @@ async def test_a_case_of_very_many_steps_waits_for_its_figures(
     feed.close()
 
 
-async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_picture(
+async def test_many_new_steps_of_a_running_case_are_processed_frame_by_frame(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchtui.tui.model.case_rows.THREAD_STEPS", 40)
@@ -159,13 +159,13 @@ async def test_very_many_new_steps_of_a_running_case_are_taken_in_picture_by_pic
     feed.close()
 
 
-async def test_the_screen_shows_the_steps_of_a_case_that_were_let_go_of(story: Any, opened: Any) -> None:
+async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, opened: Any) -> None:
     five(story).end()
     async with opened(story.path) as seen:
         while not seen.app._feed.cache.idle:
             await seen.look()
         await seen.press("home")
-        while seen.app.screen.picture and "reloading its steps" in "".join(seen.panel("band")):
+        while seen.app.screen.panel_layout and "reloading its steps" in "".join(seen.panel("band")):
             await seen.look()
         assert any("p50" in line for line in seen.panel("band"))
         await seen.press("enter", "tab", "tab")
@@ -193,7 +193,7 @@ def few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
+async def test_the_newest_readings_stay_in_memory(story: Any, read: Any) -> None:
     half_a_minute(story)
     feed, whole = read(), Session.load(story.path)
     machine, gpu = feed.session.machine, whole.gpus[0]
@@ -210,7 +210,7 @@ async def test_the_newest_readings_are_held(story: Any, read: Any) -> None:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any, read: Any) -> None:
+async def test_thermal_throttling_is_kept_and_a_cap_is_evicted(story: Any, read: Any) -> None:
     story.begin().start(0).prepare(0)
     for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
         story.telemetry(throttle=reasons)
@@ -222,7 +222,7 @@ async def test_of_held_clocks_what_heat_did_stays_and_a_cap_does_not(story: Any,
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_a_case_that_is_looked_at_has_its_readings_read_again(story: Any, read: Any) -> None:
+async def test_viewing_a_case_reloads_its_readings(story: Any, read: Any) -> None:
     half_a_minute(story)
     feed, whole = read(), Session.load(story.path)
     await all_done(feed)
@@ -250,7 +250,7 @@ async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings:
 
 
 @pytest.mark.usefixtures("few_readings")
-async def test_the_screen_shows_readings_that_were_let_go_of(story: Any, opened: Any) -> None:
+async def test_the_case_screen_shows_evicted_readings(story: Any, opened: Any) -> None:
     half_a_minute(story).end()
     async with opened(story.path) as seen:
         assert "310 W" in seen.text or "330 W" in seen.text
