@@ -1,4 +1,4 @@
-"""Every key of every place: it does something, and once it is mapped anew under its new key alone."""
+"""Every key of every view has an effect, and after a remap only under its new name."""
 
 import pkgutil
 from dataclasses import replace
@@ -84,7 +84,7 @@ BEFORE: dict[str, tuple[str, ...]] = {
 
 
 def facts(seen: Any, engine: Any) -> tuple[object, ...]:
-    """All that a reader could notice of the app."""
+    """Everything that a user could notice in the app."""
     app = seen.app
     where = app.current_mode, len(app.screen_stack), app.screen
     picture = [[*strip] for strip in app.screen._compositor.render_strips()]
@@ -127,7 +127,7 @@ async def test_a_remapped_key_works_only_under_its_new_name(stage: Any, app_cont
 
 
 def _ours(seen: Any, key: str) -> str | None:
-    """The id of what a key does now."""
+    """Return the ID of a key's current action."""
     bound = seen.app.screen.active_bindings.get(key)
     return bound.binding.id if bound else None
 

@@ -1,4 +1,4 @@
-"""By what cases are judged, as options of commands and on the screen: baseline, margin, what fails a gate."""
+"""Verdict settings as command options and in the UI: baseline, margin, gate."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.fixture
 def recorded(home: Path, make_story: Any) -> Any:
-    """Two sessions of the library, the second slower by as much as a test wants, of so many rounds."""
+    """Return a function that writes two library sessions, the second slower by a factor."""
 
     def write(by: float = 1.0, rounds: int = 3) -> None:
         for name, factor in (("old", 1.0), ("new", by)):

@@ -1,4 +1,4 @@
-"""No command and no screen writes over a session, by whatever path it is told to."""
+"""No command or screen overwrites a session, whatever the output path."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def sessions(tmp_path: Path, make_story: Any) -> Path:
-    """A folder of the sessions a.json, b.json and other.json, with a link of each kind to the first two."""
+    """Create a.json, b.json and other.json, with a link of each kind to the first two."""
     for name in ("a", "b", "other"):
         make_story(tmp_path / f"{name}.json").begin(batch_sizes=(1,)).case(0, 10.0, 30).end().close()
     for name in ("a", "b"):
@@ -52,7 +52,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refuses(folder: Path, target: Path, *arguments: object) -> None:
-    """Run a command that must refuse its target, in one line, and write nothing at all."""
+    """Run a command that must reject its target with one line and write nothing."""
     before = contents(folder)
     done = run(*arguments)
     assert isinstance(done.exception, BenchtuiError), done.output

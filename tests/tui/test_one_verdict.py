@@ -1,4 +1,4 @@
-"""One session, one word for a pair: on every screen, in the report, its figures, its exports and the commands.
+"""Every screen, report, plot, export and command gives a pair of cases the same verdict.
 
 Sessions are drawn at random: rounds, disturbed cases, an A/A pair, a baseline that has no figures, results of a
 source that kept no steps. Beside them stand the recorded ones.
@@ -185,7 +185,7 @@ def load_with(path: Path, judging: VerdictSettings) -> Session:
 
 
 def monitor_verdicts(path: Path, judging: VerdictSettings) -> Words:
-    """By the table, which is drawn while cases still end."""
+    """Return the verdicts of the table, which is drawn while cases still end."""
     session = Session()
     case_rows: CaseRows | None = None
     for event in read(path).events:
@@ -212,7 +212,7 @@ def _verdict_word(text: str, role: str) -> str | None:
 
 
 def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:
-    """By the line below the chart, at every point."""
+    """Return the verdicts of the line below the chart, at every point."""
     session = Session.load(path)
     judge = CaseVerdicts(session, judging)
     for case in session.cases:
@@ -229,7 +229,7 @@ def chart_verdicts(path: Path, judging: VerdictSettings) -> Words:
 
 
 def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | None]:
-    """In the order of its ranks, by length."""
+    """Return the leaderboard's verdicts in rank order, by sequence length."""
     session = load_with(path, judging)
     results = measured(session)
     blocks = leaderboard(session, results, varied(case.config for case in session.cases), None)
@@ -239,7 +239,7 @@ def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | Non
 
 
 def ranked(path: Path, judging: VerdictSettings) -> list[int]:
-    """The numbers of the cases in the order of the leaderboard."""
+    """Return the indices of the cases in leaderboard order."""
     session = load_with(path, judging)
     found = []
     for length in lengths(session):
@@ -251,7 +251,7 @@ def ranked(path: Path, judging: VerdictSettings) -> list[int]:
 
 
 def row_verdicts(rows: list[dict[str, Any]]) -> Words:
-    """Of the rows of an export, whose numbers may be text."""
+    """Return the verdicts of export rows, whose numbers may be text."""
     plain = [row for row in rows if str(row["again"]).lower() == "false"]
     return {
         int(row["case"]): "base" if str(row["case"]) == str(row["baseline"]) else row["verdict"] or None
@@ -278,7 +278,7 @@ def test_every_view_gives_a_case_the_same_verdict(path: Path, judging: VerdictSe
 
 
 def test_generated_sessions_cover_every_verdict(folder: Path) -> None:
-    """So that what agrees above isn't one word alone."""
+    """The agreement above covers more than one verdict."""
     found = [
         word
         for seed in SEEDS
@@ -309,7 +309,7 @@ def test_the_monitor_interval_equals_the_report_interval(path: Path) -> None:
 
 
 def test_summarizing_cases_changes_no_verdict_or_interval(path: Path) -> None:
-    """Steps of cases that have ended are let go of, and their figures stand for them."""
+    """Evicted steps of ended cases are replaced by their metrics."""
     session = Session.load(path)
     case_rows, after = CaseRows(session, UNICODE), CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
@@ -332,7 +332,7 @@ def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:
 def test_a_very_long_case_counts_toward_noise_once_summarized(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rounds each, the first case's too many to be summed up between two pictures."""
+    """Two rounds each; the first case has too many steps to summarize between two frames."""
     session, case_rows = Session(), None
     plan = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
     sweep = Sweep(name="long", model="tiny", measure=Measure(rounds=2))
@@ -363,7 +363,7 @@ def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
 
 
 def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
-    """With the best case as the baseline, the table says of the next what ``optimal`` says of the best."""
+    """With the best case as baseline, the table's verdict on the next equals ``optimal``'s on the best."""
     for said in optimal(path):
         best, other = said["best"], said["runner_up"]
         if other is None:
@@ -421,7 +421,7 @@ def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, with
 
 
 def _table_of(text: str) -> str:
-    """The lines of a comparison that are rows of cases."""
+    """Return the lines of a comparison that are case rows."""
     lines = text.splitlines()
     return "\n".join(line for line in lines if re.match(r"^(\| |  )(cpu|cuda)\S* ", line))
 

@@ -1,4 +1,4 @@
-"""Texts that name a key: each names the one that the user has mapped."""
+"""Texts that name a key name the one that the user has mapped."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures of the Monitor, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+"""Snapshots of the Monitor in two sizes and two themes, with a fake clock."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pictures of the Charts and of a case, so that a change of their looks is seen: two sizes, two themes."""
+"""Snapshots of the charts and the case screen in two sizes and two themes."""
 
 from typing import Any
 

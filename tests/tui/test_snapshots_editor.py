@@ -1,4 +1,4 @@
-"""Pictures of the editor, so that a change of its looks is seen: two sizes, two themes, one still moment."""
+"""Snapshots of the editor in two sizes and two themes, with a fake clock."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from benchtui.tui.app import BenchtuiApp
 
 
 async def edit(pilot: Any) -> None:
-    """Put a value on, switch a case off, and come back to a line that is being typed wrongly."""
+    """Add a value, turn a case off, and type an invalid value."""
     await pilot.press("j", "right", "space", "tab", "j", "space", "tab", "G", "up", "up", "enter", *"share")
     await pilot.pause(0.5)
 

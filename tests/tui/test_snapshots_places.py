@@ -1,4 +1,4 @@
-"""Pictures of what no other picture shows: empty places, questions, pages to read, sections of a case."""
+"""Snapshots of empty views, questions, text pages and sections of a case."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ VIEWS = {
 
 @pytest.fixture
 def around(app_context: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A library whose files lie in a folder of which every picture tells the same."""
+    """Set up a library in a folder with a fixed name."""
     monkeypatch.setattr("benchtui.tui.library.card._file", lambda item: "/sessions/" + item.path.name)
     return replace(app_context, recorded=paths.entries)
 

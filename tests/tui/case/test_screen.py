@@ -13,7 +13,7 @@ async def press(seen: Any, *keys: str) -> None:
 
 
 async def settle(seen: Any) -> None:
-    """Have what is to be computed computed, and drawn."""
+    """Wait until everything is computed and drawn."""
     await seen.pilot.pause()
     if isinstance(seen.app.screen, CaseScreen):
         seen.app.screen.tick()

@@ -1,4 +1,4 @@
-"""What the detail of a case says of its limits."""
+"""Limits section of the case screen."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ CONFIG = Config(device="cpu")
 
 
 def shown(work: StepCost | None, *peaks: Peaks) -> list[str]:
-    """The lines of the section about limits, of a case whose step takes 100 ms."""
+    """Return the lines of the limits section for a case with a step time of 100 ms."""
     return section("Limits", CONFIG, *peaks, work=work)
 
 
 def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
-    """The lines of a section about a case whose step takes 100 ms and that ended like this."""
+    """Return the lines of a section for an ended case with a step time of 100 ms."""
     session = Session()
     sweep = Sweep(name="s", model="m")
     session.apply_all(

@@ -1,4 +1,4 @@
-"""The comparison's screen: every key, and what it shows while it has nothing, reads, or can't."""
+"""Compare screen: every key, and the empty, loading and error states."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ Pair = Callable[..., tuple[Path, ...]]
 
 @pytest.fixture
 def pair(make_story: Any, tmp_path: Path) -> Pair:
-    """Session files whose cases take these times in milliseconds, batch size by batch size."""
+    """Return a function that writes sessions with these step times in milliseconds by batch size."""
 
     def write(*times: tuple[float | None, ...], rounds: int = 1, **options: Any) -> tuple[Path, ...]:
         paths = []

@@ -94,7 +94,7 @@ def test_a_missing_file_is_rejected(tmp_path: Path, clock: Any) -> None:
 
 
 def test_resumed_cases_no_longer_count_as_ended(story: Any, engine: Any, clock: Any) -> None:
-    """The session is another one then, as in a replay that goes back: what was made of it is made anew."""
+    """The feed then has a new session object, as in a replay that seeks back; derived data is rebuilt."""
     story.begin().case(0).start(1).steps(1, [50.0] * 5).finish(1, "interrupted").end("interrupted")
     feed = Feed(story.path, None, clock, lambda path: engine)
     feed.poll()

@@ -1,4 +1,4 @@
-"""Which steps the screen holds of a session that it follows."""
+"""Step cache: which steps and readings of a session stay in memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ async def all_done(feed: Feed) -> None:
 
 @pytest.fixture
 def read(story: Any, clock: Any) -> Callable[..., Feed]:
-    """A story read to its end, in pieces of a few lines."""
+    """Return a function that reads the story to its end in batches of a few lines."""
 
     def read_all(kind: type[Feed] = Feed) -> Feed:
         feed = kind(story.path, None, clock)
@@ -174,7 +174,7 @@ async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, op
 
 
 def half_a_minute(story: Any) -> Any:
-    """Three cases of ten seconds of readings each."""
+    """Write three cases with ten seconds of readings each."""
     story.begin()
     for case in range(3):
         story.start(case).prepare(case)

@@ -1,4 +1,4 @@
-"""What the table says of a case, held against the report's own reckoning."""
+"""Case rows, compared with the report's own computation."""
 
 from pathlib import Path
 from typing import Any

@@ -59,7 +59,7 @@ def test_each_node_shows_gauges_and_running_cases() -> None:
 
 
 def with_gpus(*powers: float | None) -> Session:
-    """A cluster of a node with as many GPUs, the last of which is throttled."""
+    """Return a cluster with one node and these GPUs, the last of them throttled."""
     session = in_cluster()
     cards = tuple(Gpu(index=index, name="H", power_limit_w=700.0) for index in range(len(powers)))
     session.apply(NodeJoined(t=2.0, node="many", host=Host(gpus=cards), kind="H", clock_offset_s=0.0))

@@ -1,4 +1,4 @@
-"""What happened along a case's steps."""
+"""Annotations of a case's steps."""
 
 from typing import Any
 

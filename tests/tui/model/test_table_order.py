@@ -1,4 +1,4 @@
-"""Order, filter and choice of the table's rows."""
+"""Order, filter and selection of the table's rows."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def table_order(story: Any, values: dict[int, float | None]) -> TableOrder:
 
 
 def all_of(made: TableOrder) -> list[int]:
-    """The order, once it is complete."""
+    """Return the order once it is complete."""
     while len(made.order) and not made.complete:
         made.continue_sorting()
     return list(made.order)

@@ -1,4 +1,4 @@
-"""Long columns give what short ones do: the same function with numpy and without."""
+"""Array functions give the same result with and without numpy."""
 
 from array import array
 from typing import Any

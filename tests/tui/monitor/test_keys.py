@@ -1,4 +1,4 @@
-"""What the Monitor's keys do: panels, table, typing, the engine, and what is taken away."""
+"""Keys of the Monitor: panels, table, prompts, engine requests, clipboard and export."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from benchtui.tui.shell.settings import Settings
 
 
 def write_session(story: Any) -> None:
-    """Cases that ended well and badly, one that runs, and two to come."""
+    """Write successful and failed cases, a running one, and two pending ones."""
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 30.0, 120).telemetry().case(1, 10.0, 120)
     story.start(2).finish(2, "oom", reason="out of memory").say("case 3 ran out of memory", "warning")
     story.start(3).prepare(3).steps(3, [20.0] * 2, "warmup").steps(3, [20.0 + n % 3 for n in range(8)])

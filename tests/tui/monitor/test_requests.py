@@ -1,4 +1,4 @@
-"""Requests to the engine: what each calls, and in what words it is refused."""
+"""Engine requests: the call of each, and its error if it isn't possible."""
 
 from typing import Any
 

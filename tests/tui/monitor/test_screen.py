@@ -1,4 +1,4 @@
-"""The Monitor with sessions written by hand: what each state shows, and what each key does."""
+"""Monitor screen on generated sessions: each state, and each key."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The clock of a replay, and moments as a reader names them: plain arithmetic on a still clock."""
+"""Replay clock and seek targets, with a fake clock."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A replay: what the Monitor shows at each moment, and what each key of the transport line does."""
+"""Replay screen: the Monitor at each position, and each key of the transport line."""
 
 from pathlib import Path
 from typing import Any
@@ -364,7 +364,7 @@ def _names(*letters: str) -> list[str]:
 
 
 def _name(letter: str) -> str:
-    """Textual's name of the key for a letter."""
+    """Return Textual's key name for a letter."""
     named = {
         "(": "left_parenthesis",
         ")": "right_parenthesis",

@@ -1,4 +1,4 @@
-"""The transport line: what stands where, at every width."""
+"""Transport line at every width."""
 
 import pytest
 

@@ -68,7 +68,7 @@ def test_different_cases_have_different_names() -> None:
 
 
 def test_a_rate_needs_samples_and_time() -> None:
-    """A source that kept steps and doesn't say how many samples one has gives no rate, as in the report."""
+    """A source with steps but no sample count gives no rate, as in the report."""
     case = CaseState(0, Config(device="cpu"))
     assert rate(case, 10, 100.0) == 100.0
     assert rate(case, 10, 0.0) is rate(case, 0, 0.0) is None
